@@ -10,6 +10,7 @@ from compiler.intrinsics.accelerator import (
     base_instructions,
     immediate_by_name,
 )
+from compiler.intrinsics.extensions import extension_instructions
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
 from hw.config import HardwareConfig
@@ -33,8 +34,9 @@ class AcceleratorTarget:
 
     @staticmethod
     def of(config: HardwareConfig) -> AcceleratorTarget:
-        """The accelerator with the base instruction set."""
-        return AcceleratorTarget(config, base_instructions(config))
+        """The accelerator with the base instruction set, and those of its features."""
+        every = (*base_instructions(config), *extension_instructions(config))
+        return AcceleratorTarget(config, every)
 
     def with_instructions(self, *more: TensorInstruction) -> AcceleratorTarget:
         """The accelerator with further instructions.
@@ -92,8 +94,11 @@ class AcceleratorTarget:
                 return MemoryId.WGT
             case OnChip.ACC:
                 return MemoryId.ACC
+            case OnChip.PAR if MemoryId.PAR in self.config.memories:
+                return MemoryId.PAR
             case _:
+                par = "par, " * (MemoryId.PAR in self.config.memories)
                 raise LoweringError(
-                    f"a buffer cannot lie in {scope.value} of the accelerator: inp, wgt, acc and "
-                    f"global are its scopes"
+                    f"a buffer cannot lie in {scope.value} of the accelerator: {par}inp, wgt, acc "
+                    f"and global are its scopes"
                 )

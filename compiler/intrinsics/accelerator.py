@@ -45,15 +45,36 @@ class ResetStep:
 
 @dataclass(frozen=True, slots=True)
 class AluStep:
-    """`dst = op(dst, src)`: `src` is another operand, an immediate, or a parameter in the scope
-    IMM, whose value each operator supplies."""
+    """`dst = op(dst, src)`: `src` is another operand, in ACC or INP, an immediate, or a parameter
+    in the scope IMM, whose value each operator supplies."""
 
     op: AluOp
     dst: str
     src: str | int
 
 
-Step: TypeAlias = GemmStep | ResetStep | AluStep
+@dataclass(frozen=True, slots=True)
+class RequantiseStep:
+    """`dst = clip((dst * M + C + added * scale) >> S, low, high)`, without `added * scale` if
+    `added` is None. `low`, `high` and `scale` are parameters in the scope IMM.
+
+    The result exists in OUT only, for the STORE: ACC keeps the sum.
+    """
+
+    dst: str
+    parameters: str
+    low: str
+    high: str
+    added: str | None = None
+    scale: str | None = None
+
+    @property
+    def immediates(self) -> tuple[str, ...]:
+        """The parameters in IMM."""
+        return (self.low, self.high, *(() if self.scale is None else (self.scale,)))
+
+
+Step: TypeAlias = GemmStep | ResetStep | AluStep | RequantiseStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +84,8 @@ class TensorInstruction:
     Attributes
     ----------
     function
-        The behaviour: loops around one statement. Parameters lie in the scope INP, WGT or ACC; an
-        immediate, which is a scalar, in IMM.
+        The behaviour: loops around one statement. Parameters lie in the scope INP, WGT, ACC or PAR;
+        an immediate, which is a scalar, in IMM.
     start
         The parameter that initialises the output before the steps: by a copy, unless both are the
         same box. None if the steps do not read the output's old values.
@@ -90,7 +111,14 @@ class TensorInstruction:
                 self._check("src of a GEMM", step.src, OnChip.INP)
                 self._check("wgt of a GEMM", step.wgt, OnChip.WGT)
             elif isinstance(step, AluStep) and isinstance(step.src, str):
-                self._check("an operand of the ALU", step.src, OnChip.ACC, OnChip.IMM)
+                scopes = OnChip.ACC, OnChip.INP, OnChip.IMM
+                self._check("an operand of the ALU", step.src, *scopes)
+            elif isinstance(step, RequantiseStep):
+                self._check("the parameters", step.parameters, OnChip.PAR)
+                for name in step.immediates:
+                    self._check("an immediate", name, OnChip.IMM)
+                if step.added is not None:
+                    self._check("an operand of the ALU", step.added, OnChip.INP)
         if self.start is not None:
             self._check("the start value", self.start, OnChip.ACC)
 
@@ -113,7 +141,7 @@ class TensorInstruction:
 
 def gemm(config: HardwareConfig) -> TensorInstruction:
     """`C[b, o] += sum over i of A[b, i] * B[o, i]`: a micro-op of the GEMM array."""
-    acc = _accumulators("C", config)
+    acc = accumulators("C", config)
     inp = Buffer("A", (config.batch, config.block_in), INT8, OnChip.INP)
     wgt = Buffer("B", (config.block_out, config.block_in), INT8, OnChip.WGT)
     b, o, i = Var("gemm.b"), Var("gemm.o"), Var("gemm.i")
@@ -163,14 +191,22 @@ def fill(config: HardwareConfig, value: int) -> TensorInstruction:
     check_immediate(config, AluOp.ADD, value)
     name = f"fill_{'m' if value < 0 else ''}{abs(value)}"
     function = element_program(config, name, lambda: const(value, INT32))
-    add = (AluStep(AluOp.ADD, "C", value),) if value else ()
-    return TensorInstruction(function, None, (ResetStep("C"), *add))
+    steps: tuple[Step, ...] = (ResetStep("C"),)
+    if value and AluOp.MOVE in config.operations:
+        steps = (AluStep(AluOp.MOVE, "C", value),)
+    elif value:
+        steps = (*steps, AluStep(AluOp.ADD, "C", value))
+    return TensorInstruction(function, None, steps)
+
+
+BINARY = tuple(op for op in AluOp if not op.needs)
+"""The operations whose results depend on both operands: those of every machine."""
 
 
 def base_instructions(config: HardwareConfig) -> tuple[TensorInstruction, ...]:
     """The base instruction set, without `immediate` and `fill`, which depend on a number."""
     by_operation = (alu_binary, immediate_argument)
-    return (gemm(config), *(make(config, op) for make in by_operation for op in AluOp))
+    return (gemm(config), *(make(config, op) for make in by_operation for op in BINARY))
 
 
 def immediate_by_name(config: HardwareConfig, name: str) -> TensorInstruction | None:
@@ -188,23 +224,36 @@ def immediate_by_name(config: HardwareConfig, name: str) -> TensorInstruction | 
     value = -int(digits) if minus else int(digits)
     if op is None:
         return fill(config, value)
-    return immediate(config, AluOp[op.upper()], value) if op.upper() in AluOp.__members__ else None
+    known = {each.name: each for each in BINARY}
+    return immediate(config, known[op.upper()], value) if op.upper() in known else None
 
 
 def element_program(
     config: HardwareConfig, name: str, value: Callable[..., Expr], *inputs: str
 ) -> Function:
     """The behaviour `C[b, o] = value(inputs[b, o]...)` of an instruction on accumulators."""
-    c = _accumulators("C", config)
-    sources = tuple(_accumulators(each, config) for each in inputs)
-    b, o = Var(f"{name}.b"), Var(f"{name}.o")
-    stmt = Store(c, (b, o), value(*(load(each, b, o) for each in sources)))
+    sources = tuple(accumulators(each, config) for each in inputs)
+    return element_function(
+        config, name, sources, lambda b, o: value(*(load(each, b, o) for each in sources))
+    )
+
+
+def element_function(
+    config: HardwareConfig,
+    name: str,
+    inputs: tuple[Buffer, ...],
+    value: Callable[[Expr, Expr], Expr],
+) -> Function:
+    """The behaviour `C[b, o] = value(b, o)` of an instruction that reads `inputs`."""
+    c, b, o = accumulators("C", config), Var(f"{name}.b"), Var(f"{name}.o")
+    stmt = Store(c, (b, o), value(b, o))
     loop = For(o, index(config.block_out), LoopKind.SERIAL, stmt)
     loop = For(b, index(config.batch), LoopKind.SERIAL, loop)
-    return Function(name, sources, (c,), loop)
+    return Function(name, inputs, (c,), loop)
 
 
-def _accumulators(name: str, config: HardwareConfig) -> Buffer:
+def accumulators(name: str, config: HardwareConfig) -> Buffer:
+    """A parameter that is an element of ACC."""
     return Buffer(name, (config.batch, config.block_out), INT32, OnChip.ACC)
 
 
@@ -233,3 +282,7 @@ def alu_value(op: AluOp, a: Expr, b: Expr) -> Expr:
         case AluOp.SHR:
             # An amount that is no constant may be negative: a shift to the left.
             return select(b >= 0, a >> b, a << -b)
+        case AluOp.MOVE:
+            return b
+        case AluOp.RESIDUAL:
+            return a

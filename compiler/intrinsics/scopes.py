@@ -16,5 +16,7 @@ class OnChip:
     """Weights: [block_out, block_in] int8."""
     ACC: Final = Scope("acc")
     """Accumulators: [batch, block_out] int32."""
+    PAR: Final = Scope("par")
+    """Parameters of requantisation: [block_out] int64, see `requantise_value`."""
     IMM: Final = Scope("imm")
     """No memory: immediates of instructions, supplied by each operator."""

@@ -17,7 +17,7 @@ from compiler.targets.target import Target
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.epilogue import alu_passes
+from compiler.templates.accelerator.epilogue import epilogue_passes
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from compiler.templates.accelerator.packing import (
     pack_data,
@@ -76,7 +76,7 @@ class Convolution:
     def of(case: Case, config: HardwareConfig, memory: MemoryTiming) -> Convolution:
         """The convolution of a case. Raises `Unsupported` if not even the smallest tiles fit."""
         target, layer = accelerator(config, memory), case.layer
-        passes, numbers = alu_passes(case.requantisation, layer.outputs, config)
+        passes, numbers = epilogue_passes(case.requantisation, layer.outputs, config)
         workload = Conv2dWorkload(
             data=packed_data_shape(case.data.shape, config),
             weight=packed_weight_shape(case.weight.shape, config),

@@ -9,10 +9,14 @@ import numpy as np
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import ConfigError
+from hw.features import Feature
 from tests.support.configs import UNCOMMON
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")
 """Presets, and machines whose blocks of input and output channels differ."""
+
+EXTENDED = ("extended", "extended_batch", "requantising")
+"""Machines with features: all of them, with one row and with two; and of REQUANTISE alone."""
 
 THREADS = (1, 2, 4)
 
@@ -30,6 +34,13 @@ MORE_RTL_SEEDS = range(3, 20)
 def machine(name: str) -> HardwareConfig:
     """A configuration by its name."""
     uncommon = {each.name: each for each in UNCOMMON}
+    extended = uncommon["extended"]
+    uncommon |= {
+        "extended_batch": extended.replace(name="extended_batch", log_batch=1, log_par_buffer=6),
+        "requantising": extended.replace(
+            name="requantising", features=frozenset({Feature.REQUANTISE}), log_block_in=1
+        ),
+    }
     return uncommon[name] if name in uncommon else load_config(name)
 
 
@@ -56,3 +67,13 @@ def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
             )
         except ConfigError:
             continue
+
+
+def with_drawn_features(rng: np.random.Generator, config: HardwareConfig) -> HardwareConfig:
+    """The configuration with features, as far as its array may have them."""
+    features = {each for each in Feature if rng.random() < 0.7}
+    if config.block_in != config.block_out:
+        features -= {Feature.INPUT_OPERANDS}
+    elements = int(rng.integers(1, 5))
+    size = config.log_block_out + 3 + elements
+    return config.replace(features=frozenset(features), log_par_buffer=size)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from compiler.intrinsics.accelerator import BINARY
 from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.templates.accelerator.epilogue import AluPass, OperandKind
+from compiler.templates.accelerator.epilogue import AluPass, OperandKind, Pass
+from compiler.templates.accelerator.parameter_passes import RequantisePass
 from compiler.templates.schedule_template import Arguments
 from hw.operations import AluOp
 from tests.support.streams import Array
@@ -20,14 +22,14 @@ Wide = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """ALU passes, and the tensors and immediates that the passes read, by name."""
+    """Passes, and the tensors and immediates that the passes read, by name."""
 
-    passes: tuple[AluPass, ...] = ()
+    passes: tuple[Pass, ...] = ()
     values: Mapping[str, Array] = field(default_factory=dict)
     immediates: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(found: tuple[tuple[AluPass, ...], Arguments]) -> Passes:
+    def of(found: tuple[tuple[Pass, ...], Arguments]) -> Passes:
         """The `Passes` of a result of `structure`."""
         passes, numbers = found
         return Passes(passes, numbers.tensors, numbers.immediates)
@@ -39,14 +41,36 @@ class Passes:
             {**self.immediates, **other.immediates},
         )
 
+    @property
+    def of_alu(self) -> tuple[AluPass, ...]:
+        """The passes, none of which is a requantisation."""
+        found = tuple(each for each in self.passes if isinstance(each, AluPass))
+        assert found == self.passes, "an operand's passes are those of the ALU"
+        return found
+
     def applied(self, values: Wide) -> Wide:
-        """`values` after the passes, computed in 32 bits."""
+        """`values` after the passes; those of the ALU are computed in 32 bits."""
         return self._applied(values, self.passes)
 
-    def _applied(self, values: Wide, passes: Sequence[AluPass]) -> Wide:
+    def _applied(self, values: Wide, passes: Sequence[Pass]) -> Wide:
         for step in passes:
-            values = _result(step.op, values, self._operand(values, step))
+            if isinstance(step, RequantisePass):
+                values = self._requantised(values, step)
+            else:
+                values = _result(step.op, values, self._operand(values, step))
         return values
+
+    def _requantised(self, values: Wide, step: RequantisePass) -> Wide:
+        blocks, lanes = self.values["parameters"].shape
+        # [O / L, L], the same for all of the batch and all pixels.
+        words = self.values["parameters"].astype(np.int64)
+        words = words.reshape(1, blocks, *(1,) * (values.ndim - 3), lanes)
+        total = values * (words >> 32 & 0xFFFF) + words.astype(np.int32)
+        if step.residual is not None:
+            total = total + self.values[step.residual].astype(np.int64) * self.immediates["scale"]
+        low, high = self.immediates["low"], self.immediates["high"]
+        found: Wide = np.clip(total >> (words >> 48 & 31), low, high)
+        return found
 
     def _operand(self, values: Wide, step: AluPass) -> Wide:
         match step.kind:
@@ -78,7 +102,7 @@ def draw_passes(
     """`least` to `most` random passes over data of a shape, with operands of all kinds."""
     drawn = Passes()
     for number in range(int(rng.integers(least, most + 1))):
-        op = AluOp(rng.choice([each.value for each in AluOp]))
+        op = AluOp(rng.choice([each.value for each in BINARY]))
         kind = OperandKind(rng.choice([each.value for each in OperandKind], p=[0.5, 0.25, 0.25]))
         called = f"{name}_{number}"
         if op is AluOp.SHR or kind is OperandKind.IMMEDIATE:
@@ -91,7 +115,7 @@ def draw_passes(
         else:
             dtype = INT8 if rng.random() < 0.5 else INT32
             before = draw_passes(rng, shape, 2, name=called)
-            step = AluPass(op, called, kind, dtype, before.passes)
+            step = AluPass(op, called, kind, dtype, before.of_alu)
             values = {called: draw_values(rng, shape, dtype), **before.values}
             drawn += Passes((step,), values, before.immediates)
     return drawn

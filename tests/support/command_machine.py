@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy
 from hw.config import HardwareConfig
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 Location = tuple[str, int]
@@ -22,6 +23,7 @@ _CHIP = {
     MemoryId.ACC_8BIT: "acc",
     MemoryId.OUT: "acc",
     MemoryId.UOP: "uop",
+    MemoryId.PAR: "par",
 }
 
 
@@ -36,6 +38,14 @@ def micro_ops(command: Compute) -> Iterator[tuple[int, int, int]]:
                 src + o * outer.src + i * inner.src,
                 wgt + o * outer.wgt + i * inner.wgt,
             )
+
+
+def parameters(command: Compute) -> Iterator[int]:
+    """The element of PAR of every executed micro-op of a command with a mode."""
+    assert command.mode is not None
+    for o, i in product(range(command.outer.extent), range(command.inner.extent)):
+        at = command.mode.par + o * command.outer.par + i * command.inner.par
+        yield from [at] * len(command.kernel)
 
 
 def _elements(copy: Copy) -> Iterator[tuple[int, int | None]]:
@@ -61,20 +71,26 @@ def accessed(command: Command, config: HardwareConfig) -> tuple[set[Location], s
             if dram is not None:
                 there = {("dram", dram * size + byte) for byte in range(size)}
                 (writes if stores else reads).update(there)
-    else:
+    elif isinstance(command, Compute):
+        if command.mode is not None:
+            reads |= {("par", at) for at in parameters(command)}
         for dst, src, wgt in micro_ops(command):
             writes.add(("acc", dst))
-            if not (command.reset or command.overwrite):
+            if not (command.reset or command.overwrite or command.op is AluOp.MOVE):
                 reads.add(("acc", dst))
             if command.reads_src:
-                reads.add(("inp" if command.op is None else "acc", src))
+                reads.add(("inp" if command.op is None or command.from_inp else "acc", src))
             if command.reads_wgt:
                 reads.add(("wgt", wgt))
     return reads, writes
 
 
 class CommandMachine:
-    """Executes commands on a copy of DRAM, and on on-chip memories with random initial values."""
+    """Executes commands on a copy of DRAM, and on on-chip memories with random initial values.
+
+    OUT has what STOREs write: at first the low bytes of ACC. Commands bring their modes with them,
+    with numbers as immediates.
+    """
 
     def __init__(self, config: HardwareConfig, dram: npt.NDArray[np.uint8], seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
@@ -89,35 +105,64 @@ class CommandMachine:
         self.acc = rng.integers(
             -(1 << 31), 1 << 31, (depth(MemoryId.ACC), config.batch, config.block_out), np.int64
         )
+        self.out = self.acc.astype(np.int8)
+        words = depth(MemoryId.PAR), config.block_out
+        self.par = rng.integers(-(1 << 31), 1 << 31, words, np.int64) % (1 << 32)
+        self.par |= rng.integers(0, 1 << 21, words, np.int64) << 32
 
     def run(self, commands: Iterable[Command]) -> None:
         """Execute commands in order. Raises `IndexError` for an element outside of a memory."""
         for command in commands:
             if isinstance(command, Copy):
                 self._copy(command)
-            else:
-                for indices in micro_ops(command):
+            elif isinstance(command, Compute):
+                elements = [0] * len([*micro_ops(command)])
+                if command.mode is not None:
+                    elements = [*parameters(command)]
+                for indices, par in zip(micro_ops(command), elements, strict=True):
                     self._execute(command, *indices)
+                    self._write_out(command, indices, par)
+            else:
+                raise TypeError(f"{command}: commands bring their modes with them")
 
     def _copy(self, copy: Copy) -> None:
         size = self.config.element_bytes(copy.memory)
         if copy.memory is MemoryId.UOP:
             return
         memory: npt.NDArray[np.int64] = getattr(self, _CHIP[copy.memory])
-        kind = np.dtype("<i4" if copy.memory is MemoryId.ACC else "<i1")
+        kind = np.dtype({MemoryId.ACC: "<i4", MemoryId.PAR: "<i8"}.get(copy.memory, "<i1"))
         for chip, dram in _elements(copy):
             if not 0 <= chip < len(memory):
                 raise IndexError(f"{copy}: index {chip} is outside of {len(memory)} elements")
             if dram is None:
                 memory[chip] = 0
+                self._loaded(copy, chip)
                 continue
             place = self.dram[dram * size : (dram + 1) * size]
             if dram < 0 or len(place) != size:
                 raise IndexError(f"{copy}: element {dram} lies outside of DRAM")
             if copy.memory is MemoryId.OUT:
-                place[:] = memory[chip].astype(np.uint8).ravel()
+                place[:] = self.out[chip].astype(np.uint8).ravel()
             else:
                 memory[chip] = place.view(kind).reshape(memory[chip].shape)
+                self._loaded(copy, chip)
+
+    def _loaded(self, copy: Copy, chip: int) -> None:
+        if _CHIP[copy.memory] == "acc":
+            self.out[chip] = self.acc[chip].astype(np.int8)
+
+    def _write_out(self, command: Compute, indices: tuple[int, int, int], par: int) -> None:
+        """Write what the command made of the accumulator to OUT."""
+        dst, src, _ = indices
+        if (mode := command.mode) is None:
+            self.out[dst] = self.acc[dst].astype(np.int8)
+            return
+        word = self.par[par]
+        total = self.acc[dst] * (word >> 32 & 0xFFFF) + word.astype(np.int32)
+        if command.op is AluOp.RESIDUAL:
+            total = total + self.inp[src] * mode.immediates["scale"]
+        value = total >> (word >> 48 & 31)
+        self.out[dst] = np.clip(value, int(mode.low), int(mode.high)).astype(np.int8)
 
     def _execute(self, command: Compute, dst: int, src: int, wgt: int) -> None:
         if min(dst, src, wgt) < 0:
@@ -130,7 +175,8 @@ class CommandMachine:
                 self.acc[dst] = _wrapped(before + self.inp[src] @ self.wgt[wgt].T)
             return
         a = self.acc[dst].astype(np.int32)
-        b = self.acc[src].astype(np.int32) if command.imm is None else np.full_like(a, command.imm)
+        b = (self.inp if command.from_inp else self.acc)[src].astype(np.int32)
+        b = b if command.imm is None else np.full_like(a, command.imm)
         self.acc[dst] = command.op.apply(a, b)
 
 

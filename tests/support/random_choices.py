@@ -19,13 +19,14 @@ from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import AluPass, alu_passes
+from compiler.templates.accelerator.epilogue import Pass, epilogue_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
+from hw.features import Feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def _between(rng: np.random.Generator, low: int, high: int) -> int:
 
 def _passes(
     rng: np.random.Generator, channels: int, config: HardwareConfig, *, residual: bool = True
-) -> tuple[tuple[AluPass, ...], Mapping[str, int]]:
+) -> tuple[tuple[Pass, ...], Mapping[str, int]]:
     scales = rng.uniform(2**-11, 2**-9, channels).tolist()
     bias = rng.integers(-(2**8), 2**8, channels).tolist()
     match _between(rng, 0, 2 if residual else 1):
@@ -98,8 +99,12 @@ def _passes(
         case _:
             numbers = (3,) * channels, (5,) * channels
             spec = RequantSpec(*numbers, 9, -128, 127, 2**12, (Residual(7),))
-    passes, arguments = alu_passes(spec, channels, config)
+    passes, arguments = epilogue_passes(spec, channels, config)
     return passes, arguments.immediates
+
+
+def _reads_inp(config: HardwareConfig) -> bool:
+    return Feature.INPUT_OPERANDS in config.features
 
 
 def _conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
@@ -149,20 +154,22 @@ def _max_pool(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     padding = tuple(_between(rng, 0, kernel[axis % 2] - 1) for axis in range(4))
     strides = (_between(rng, 1, 3), _between(rng, 1, 3))
     pool = MaxPool(kernel, strides, padding, ceil_mode=bool(rng.integers(2)))
-    return MaxPoolWorkload(_image(rng, config, least=3), pool), {}
+    from_inp = _reads_inp(config)
+    return MaxPoolWorkload(_image(rng, config, least=3), pool, from_inp=from_inp), {}
 
 
 def _global_pool(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     data = _image(rng, config)
     passes, immediates = _passes(rng, data[1] * config.block_out, config, residual=False)
-    return GlobalPoolWorkload(data, passes), immediates
+    return GlobalPoolWorkload(data, passes, _reads_inp(config)), immediates
 
 
 def _elementwise(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     data = _image(rng, config)
     passes, immediates = _passes(rng, data[1] * config.block_out, config)
     dtype = INT8 if rng.random() < 0.7 else INT32
-    return ElementwiseWorkload(data, passes, dtype), immediates
+    from_inp = dtype == INT8 and _reads_inp(config)
+    return ElementwiseWorkload(data, passes, dtype, from_inp), immediates
 
 
 DRAWS: Mapping[type, _Draw] = {

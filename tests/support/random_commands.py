@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, Mode
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 from hw.topology import MemoryId
@@ -26,7 +27,8 @@ def random_commands(
     for _ in range(count):
         kind = rng.randrange(3)
         if kind == 0:
-            found.append(random_copy(rng, config, rng.choice(LOADS), loads))
+            memories = (*LOADS, *([MemoryId.PAR] if MemoryId.PAR in config.memories else []))
+            found.append(random_copy(rng, config, rng.choice(memories), loads))
         elif kind == 1:
             found.append(random_copy(rng, config, MemoryId.OUT, stores))
         else:
@@ -65,9 +67,17 @@ def _compute(rng: random.Random, config: HardwareConfig) -> Compute:
     op = None if reset or rng.random() < 0.5 else rng.choice((AluOp.MAX, AluOp.ADD, AluOp.MUL))
     imm = rng.randint(-5, 5) if op is not None and rng.random() < 0.5 else None
     loops = [Loop(rng.randint(1, 3), *(rng.randint(0, 2) for _ in range(3))) for _ in range(2)]
+    from_inp, mode = False, None
+    if AluOp.RESIDUAL in config.operations:
+        from_inp = op is not None and imm is None and rng.random() < 0.5
+        op = rng.choice((AluOp.MOVE, AluOp.RESIDUAL)) if from_inp and rng.random() < 0.5 else op
+    if MemoryId.PAR in config.memories and (op is AluOp.RESIDUAL or rng.random() < 0.4):
+        limits = -rng.randint(0, 128), rng.randint(0, 127)
+        mode = Mode(rng.randrange(config.depth(MemoryId.PAR) - 8), *limits, rng.randrange(1 << 24))
+        loops = [replace(each, par=rng.randint(0, 2)) for each in loops]
     reach = 2 * 2 * 2
     size = rng.randint(1, 3)
-    sources = config.depth(MemoryId.INP) if op is None else acc
+    sources = config.depth(MemoryId.INP) if op is None or from_inp else acc
     weights = config.depth(MemoryId.WGT)
     kernel = Kernel(
         tuple(rng.randrange(acc - reach) for _ in range(size)),
@@ -81,4 +91,6 @@ def _compute(rng: random.Random, config: HardwareConfig) -> Compute:
         op=op,
         imm=imm,
         reset=reset,
+        from_inp=from_inp,
+        mode=mode,
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hw.config import HardwareConfig
 from tests.support.accelerator_operators import (
     CONFIGS,
+    EXTENDED,
     MORE_RTL_SEEDS,
     ON_RTL,
     RTL_SEEDS,
@@ -29,7 +30,7 @@ class Check(Protocol):
 
 
 def random_tests(
-    check: Check, *, few: int, many: int = 100, configs: Sequence[str] = CONFIGS
+    check: Check, *, few: int, many: int = 100, configs: Sequence[str] = (*CONFIGS, *EXTENDED)
 ) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None], Callable[..., None]]:
     """Four random tests, which the calling test module assigns to names.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from compiler.graph.operators.reductions import MaxPool
 from compiler.ir.dtypes import INT8, INT32
 from compiler.lower.accelerator.stream import Stream
-from compiler.requantisation import RequantSpec
+from compiler.requantisation import RequantSpec, Residual
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice, Setting
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
@@ -19,7 +19,7 @@ from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import alu_passes
+from compiler.templates.accelerator.epilogue import epilogue_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.packing import block_groups, pack_data, pack_weight
@@ -27,6 +27,7 @@ from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
+from hw.features import Feature
 from tests.support.accelerator_operators import drawn_size
 from tests.support.alu_passes import Passes, Wide, draw_passes, draw_values, low_bytes
 from tests.support.random_operators import Check
@@ -183,8 +184,7 @@ def draw_conv2d(
     sums = convolve(data, weight, strides, padding, dilation, groups)
     packed_sums = pack_sums(sums, config)
     if rng.random() < 0.5:
-        spec = _requantisation(rng, groups * outputs)
-        after = Passes.of(alu_passes(spec, groups * outputs, config))
+        after = _requantised(rng, groups * outputs, packed_sums, config)
     else:
         after = draw_passes(rng, packed_sums.shape, 3)
     merged, of_blocks = block_groups(weight, groups, config)
@@ -254,13 +254,49 @@ def _requantisation(rng: np.random.Generator, channels: int) -> RequantSpec:
     return RequantSpec.from_scales(scales, bias, low, high)
 
 
+def _requantised(
+    rng: np.random.Generator,
+    channels: int,
+    sums: Wide,
+    config: HardwareConfig,
+    *,
+    residual: bool = True,
+) -> Passes:
+    """A requantisation, as the machine does it; maybe with a residual, where that is one pass."""
+    spec, skip = _requantisation(rng, channels), dict[str, Array]()
+    if residual and _ONE_PASS <= config.features and rng.random() < 0.5:
+        spec = replace(spec, residuals=(Residual(int(rng.integers(1 << 22))),))
+        skip = {"skip": draw_values(rng, sums.shape, INT8)}
+    after = Passes.of(epilogue_passes(spec, channels, config))
+    return replace(after, values={**after.values, **skip})
+
+
+_ONE_PASS = frozenset({Feature.REQUANTISE, Feature.INPUT_OPERANDS})
+"""Features with which a residual is added and requantised in one pass."""
+
+
+def _passes_after(
+    rng: np.random.Generator,
+    sums: Wide,
+    most: int,
+    config: HardwareConfig,
+    *,
+    residual: bool = True,
+) -> Passes:
+    """Random passes, or on machines that have it a requantisation."""
+    if Feature.REQUANTISE in config.features and rng.random() < 0.7:
+        channels = sums.shape[1] * config.block_out
+        return _requantised(rng, channels, sums, config, residual=residual)
+    return draw_passes(rng, sums.shape, most)
+
+
 # Dense layers -------------------------------------------------------------------------------------
 
 
 def draw_dense(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
     """A random dense layer, followed by random passes."""
     products, values, sums = _products(rng, config)
-    after = draw_passes(rng, sums.shape, 2)
+    after = _passes_after(rng, sums, 2, config)
     return RandomWorkload(
         DenseOnArray(),
         DenseWorkload(products, after.passes),
@@ -303,10 +339,11 @@ def draw_elementwise(rng: np.random.Generator, config: HardwareConfig) -> Random
     """Random passes over int8 or int32."""
     dtype = INT8 if rng.random() < 0.5 else INT32
     data = draw_values(rng, _image(rng, config, (2, 5, 7, 6)), dtype)
-    after = draw_passes(rng, data.shape, 3)
+    after = _passes_after(rng, data.astype(np.int64), 3, config)
+    from_inp = dtype == INT8 and Feature.INPUT_OPERANDS in config.features
     return RandomWorkload(
         ElementwiseOnAlu(),
-        ElementwiseWorkload(data.shape, after.passes, dtype),
+        ElementwiseWorkload(data.shape, after.passes, dtype, from_inp),
         {"data": data, **after.values},
         after.immediates,
         low_bytes(after.applied(data.astype(np.int64))),
@@ -317,10 +354,10 @@ def draw_global_pool(rng: np.random.Generator, config: HardwareConfig) -> Random
     """Random sums of images, followed by random passes."""
     data = draw_values(rng, _image(rng, config, (2, 6, 7, 7)), INT8)
     sums: Wide = data.astype(np.int64).sum(axis=(2, 3), keepdims=True)
-    after = draw_passes(rng, sums.shape, 2)
+    after = _passes_after(rng, sums, 2, config, residual=False)
     return RandomWorkload(
         GlobalPoolOnAlu(),
-        GlobalPoolWorkload(data.shape, after.passes),
+        GlobalPoolWorkload(data.shape, after.passes, Feature.INPUT_OPERANDS in config.features),
         {"data": data, **after.values},
         after.immediates,
         low_bytes(after.applied(sums)),
@@ -343,7 +380,8 @@ def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWor
         dilation,
         bool(rng.random() < 0.5),
     )
-    workload = MaxPoolWorkload(data.shape, pool)
+    from_inp = Feature.INPUT_OPERANDS in config.features
+    workload = MaxPoolWorkload(data.shape, pool, from_inp=from_inp)
     return RandomWorkload(MaxPoolOnAlu(), workload, {"data": data}, {}, pooled(data, workload))
 
 

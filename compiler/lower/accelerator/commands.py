@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -61,17 +61,19 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of an instruction: its extent, and its strides in the three indices."""
+    """A loop of an instruction: its extent, and its strides in the indices. `par` is the stride in
+    PAR of an instruction with a `Mode`."""
 
     extent: int
     dst: int = 0
     src: int = 0
     wgt: int = 0
+    par: int = 0
 
     def follows(self, inner: Loop) -> bool:
         """Whether this loop and `inner`, directly inside it, can be fused."""
-        n = inner.extent
-        return (self.dst, self.src, self.wgt) == (inner.dst * n, inner.src * n, inner.wgt * n)
+        n, mine = inner.extent, (self.dst, self.src, self.wgt, self.par)
+        return mine == (inner.dst * n, inner.src * n, inner.wgt * n, inner.par * n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,36 @@ class Kernel:
         return len(self.dst)
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How the results of an instruction are requantised on their way to OUT; the sums stay in ACC.
+
+    Attributes
+    ----------
+    par
+        The element of PAR in the first iteration of both loops; no micro-op changes it.
+    low, high, scale
+        Immediates of the instruction REQUANTISE: numbers, or as `Compute.imm` names of buffers.
+    """
+
+    par: int
+    low: int | str
+    high: int | str
+    scale: int | str = 0
+
+    @property
+    def immediates(self) -> dict[str, int | str]:
+        """The immediates, by the names of their fields."""
+        return {"low": self.low, "high": self.high, "scale": self.scale}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
     """A GEMM (`op` None) that adds, resets or overwrites, or an ALU instruction.
 
-    `imm` is None where the second operand comes from ACC; a string is the program's buffer in IMM,
-    whose value each operator sets. `outer` and `inner` are the loops around the kernel.
+    `imm` is None where the second operand comes from ACC, or with `from_inp` from INP; a string is
+    the program's buffer in IMM, whose value each operator sets. `outer` and `inner` are the loops
+    around the kernel. Without a `mode` OUT gets the low bytes of the results.
     """
 
     kernel: Kernel
@@ -109,11 +135,23 @@ class Compute:
     imm: int | str | None = None
     reset: bool = False
     overwrite: bool = False
+    from_inp: bool = False
+    mode: Mode | None = None
 
     @property
     def reads_src(self) -> bool:
-        """Whether the source index is used: of INP in a GEMM, of ACC in an ALU instruction."""
+        """Whether the source index is used; `source` is its memory."""
         return not self.reset if self.op is None else self.imm is None
+
+    @property
+    def source(self) -> MemoryId:
+        """The memory of the source index."""
+        return MemoryId.INP if self.op is None or self.from_inp else MemoryId.ACC
+
+    @property
+    def keeps(self) -> bool:
+        """Whether new values of accumulators depend on their old ones."""
+        return not (self.reset or self.overwrite or self.op is AluOp.MOVE)
 
     @property
     def reads_wgt(self) -> bool:
@@ -121,12 +159,20 @@ class Compute:
         return self.op is None and not self.reset
 
     def indices(self, which: str) -> Ints:
-        """All values of the index `which` ("dst", "src" or "wgt")."""
-        kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
+        """All values of the index `which` ("dst", "src" or "wgt"; or "par", with a mode)."""
+        return self.table(which).ravel()
+
+    def table(self, which: str) -> Ints:
+        """`indices` as [iterations of `outer`, of `inner`, micro-ops]."""
+        kernel = np.zeros(len(self.kernel), dtype=np.int64)
+        if which != "par":
+            kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
+        elif self.mode is not None:
+            kernel += self.mode.par
         outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
         inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
         total: Ints = outer[:, None, None] + inner[:, None] + kernel
-        return total.ravel()
+        return total
 
     def __str__(self) -> str:
         if self.op is None:
@@ -136,13 +182,46 @@ class Compute:
         loops = f"{self.outer.extent} x {self.inner.extent}"
         first = f"acc[{self.kernel.dst[0]}]"
         if self.reads_src:
-            first += f", {'acc' if self.op is not None else 'inp'}[{self.kernel.src[0]}]"
+            first += f", {self.source.name.lower()}[{self.kernel.src[0]}]"
         if self.reads_wgt:
             first += f", wgt[{self.kernel.wgt[0]}]"
+        if (mode := self.mode) is not None:
+            first += f", requantised by par[{mode.par}] to {mode.low}..{mode.high}"
+            first += f", + {mode.scale} * inp" if self.op is AluOp.RESIDUAL else ""
         return f"{name} {loops} x {len(self.kernel)} micro-ops from {first}"
 
 
-Command: TypeAlias = Copy | Compute
+@dataclass(frozen=True, slots=True)
+class SetMode:
+    """The instruction REQUANTISE: the mode of the instructions behind it, or None.
+
+    `outer` and `inner` are the strides in PAR of their loops. All immediates are numbers.
+    """
+
+    mode: Mode | None = None
+    outer: int = 0
+    inner: int = 0
+
+    @staticmethod
+    def of(command: Compute, values: Mapping[str, int]) -> SetMode:
+        """The mode of a command, with `values` of its immediates by name."""
+        mode = command.mode
+        if mode is None:
+            return SetMode()
+        numbers = {
+            field: values[value] if isinstance(value, str) else value
+            for field, value in mode.immediates.items()
+        }
+        return SetMode(Mode(mode.par, **numbers), command.outer.par, command.inner.par)
+
+    def __str__(self) -> str:
+        if self.mode is None:
+            return "requantise off"
+        par = f"par[{self.mode.par} + {self.outer} outer + {self.inner} inner]"
+        return f"requantise {par} to {self.mode.low}..{self.mode.high} scale {self.mode.scale}"
+
+
+Command: TypeAlias = Copy | Compute | SetMode
 
 
 EMPTY = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=0, columns=0, stride=0)
@@ -179,7 +258,7 @@ class Commands:
     def __getitem__(self, position: int) -> Command:
         """The command at a position."""
         command = self.prototypes[int(self.which[position])]
-        if isinstance(command, Compute):
+        if not isinstance(command, Copy):
             return command
         return replace(command, dram=command.dram + int(self.dram[position]))
 
@@ -189,9 +268,19 @@ class Commands:
         return replace(self, which=self.which[positions], dram=self.dram[positions], sites=sites)
 
 
+def with_prototypes(
+    commands: Commands, which: Sequence[int], prototypes: tuple[Command, ...]
+) -> Commands:
+    """`commands` with these prototypes, without those that are not used."""
+    used, numbers = np.unique(np.array(which, np.int64), return_inverse=True)
+    return replace(
+        commands, prototypes=tuple(prototypes[at] for at in used.tolist()), which=numbers
+    )
+
+
 def unit_of_command(command: Command) -> Unit:
     """The unit that executes a command."""
-    if isinstance(command, Compute):
+    if not isinstance(command, Copy):
         return Unit.COMPUTE
     opcode = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD
     return executing_unit(opcode, command.memory)

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
+from typing import TypeAlias
 
-from compiler.lower.accelerator.commands import Compute, Kernel, Loop
+from compiler.lower.accelerator.commands import Compute, Kernel, Loop, Mode
 from hw.config import HardwareConfig
-from hw.encoding import WordLayout, alu_layout, gemm_layout
+from hw.encoding import (
+    Opcode,
+    WordLayout,
+    alu_layout,
+    gemm_layout,
+    opcodes_of,
+    requantise_layout,
+)
 from hw.operations import AluOp
 from hw.topology import MemoryId
+
+_Indices: TypeAlias = tuple[int, int, int, int]
+"""The indices dst, src, wgt and par."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +32,26 @@ class Operation:
     op: AluOp | None = None
     imm: int | str | None = None
     reset: bool = False
+    from_inp: bool = False
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionLimits:
-    """The field widths of a configuration's instructions, and its micro-op memory's depth."""
+    """The field widths of a configuration's instructions, and its micro-op memory's depth; `mode`
+    is None on a machine without REQUANTISE."""
 
     gemm: WordLayout
     alu: WordLayout
     micro_ops: int
+    mode: WordLayout | None = None
 
     @staticmethod
     def of(config: HardwareConfig) -> InstructionLimits:
         """The limits of a configuration."""
-        return InstructionLimits(
-            gemm_layout(config), alu_layout(config), config.depth(MemoryId.UOP)
-        )
+        micro_ops, has_mode = config.depth(MemoryId.UOP), Opcode.REQUANTISE in opcodes_of(config)
+        mode = requantise_layout(config) if has_mode else None
+        return InstructionLimits(gemm_layout(config), alu_layout(config), micro_ops, mode)
 
     def fits(self, axis: Loop, which: str, operation: Operation) -> bool:
         """Whether an axis fits the fields of an instruction's loop `which`, "out" or "in"."""
@@ -44,10 +59,20 @@ class InstructionLimits:
         factors = {"dst": axis.dst, "src": axis.src}
         if operation.op is None:
             factors["wgt"] = axis.wgt
-        return axis.extent <= layout[f"iter_{which}"].limits[1] and all(
-            0 <= value <= layout[f"{name}_factor_{which}"].limits[1]
-            for name, value in factors.items()
+        return (
+            axis.extent <= layout[f"iter_{which}"].limits[1]
+            and all(
+                0 <= value <= layout[f"{name}_factor_{which}"].limits[1]
+                for name, value in factors.items()
+            )
+            and self.steps_through_par(axis.par, which)
         )
+
+    def steps_through_par(self, step: int, which: str) -> bool:
+        """Whether the loop `which`, "out" or "in", can have the stride `step` in PAR."""
+        if self.mode is None:
+            return step == 0
+        return 0 <= step <= self.mode[f"par_factor_{which}"].limits[1]
 
 
 def commands_of(
@@ -56,7 +81,8 @@ def commands_of(
     """The commands that apply `operation` in all iterations of `axes`, which are outermost first.
 
     The axes that save most micro-ops become the instruction's two loops; all other axes are
-    unrolled in the kernel and, if that does not fit, into several commands.
+    unrolled in the kernel and, if that does not fit, into several commands; and so are axes with a
+    stride in PAR, as micro-ops have no index of it.
 
     Parameters
     ----------
@@ -70,21 +96,26 @@ def commands_of(
     )
     loops = [fused[at] for at in hardware]
     unrolled = [axis for at, axis in enumerate(fused) if at not in hardware]
-    repeated: list[Loop] = []
+    repeated = [axis for axis in unrolled if axis.par]
+    unrolled = [axis for axis in unrolled if not axis.par]
     size = prod(axis.extent for axis in unrolled)
     while size > limits.micro_ops:
         size //= unrolled[0].extent
         repeated.append(unrolled.pop(0))
     outer, inner = [*(Loop(1) for _ in range(2 - len(loops))), *loops]
-    starts = _kernel(repeated, start["dst"], start["src"], start["wgt"])
-    for first in zip(starts.dst, starts.src, starts.wgt, strict=True):
+    mode = operation.mode
+    begin = start["dst"], start["src"], start["wgt"], 0 if mode is None else mode.par
+    for first in _iterated(repeated, begin):
+        dst, src, wgt, _ = zip(*_iterated(unrolled, first), strict=True)
         yield Compute(
-            kernel=_kernel(unrolled, *first),
+            kernel=Kernel(dst, src, wgt),
             outer=outer,
             inner=inner,
             op=operation.op,
             imm=operation.imm,
             reset=operation.reset,
+            from_inp=operation.from_inp,
+            mode=None if mode is None else replace(mode, par=first[3]),
         )
 
 
@@ -108,13 +139,13 @@ def _iterations(
     return prod(axes[at].extent for at in pair) if all(fitting) else 0
 
 
-def _kernel(axes: Sequence[Loop], dst: int, src: int, wgt: int) -> Kernel:
-    """A micro-op for each iteration of `axes`; the first has the given indices."""
-    kernel = [(dst, src, wgt)]
+def _iterated(axes: Sequence[Loop], start: _Indices) -> list[_Indices]:
+    """The indices in each iteration of `axes`; `start` are those of the first."""
+    found = [start]
     for axis in axes:
-        kernel = [
-            (d + i * axis.dst, s + i * axis.src, w + i * axis.wgt)
-            for d, s, w in kernel
+        found = [
+            (d + i * axis.dst, s + i * axis.src, w + i * axis.wgt, p + i * axis.par)
+            for d, s, w, p in found
             for i in range(axis.extent)
         ]
-    return Kernel(*zip(*kernel, strict=True))
+    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from compiler.errors import LoweringError
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import INT8, INT32, DType
+from compiler.ir.dtypes import INT8, INT32, INT64, DType
 from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
 from compiler.ir.stmt import Store
 from compiler.lower.accelerator.index_sums import Env, IndexSum
@@ -24,8 +24,11 @@ _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
     (OnChip.WGT, INT8): MemoryId.WGT,
     (OnChip.ACC, INT32): MemoryId.ACC,
     (OnChip.ACC, INT8): MemoryId.ACC_8BIT,
+    (OnChip.PAR, INT64): MemoryId.PAR,
 }
 """The memory that a LOAD names, by the buffer's scope on chip and the element type in DRAM."""
+_ON_CHIP: Mapping[Scope, DType] = {OnChip.ACC: INT32, OnChip.PAR: INT64}
+"""The types of values on chip, other than int8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,7 @@ def _memory(store: Store, dtype: DType, load: Load, *, padded: bool) -> MemoryId
     source, result = load.buffer, store.buffer
     if source.scope == Scope.GLOBAL and result.scope != Scope.GLOBAL:
         memory = _MEMORIES.get((result.scope, source.dtype))
-        fits = dtype == result.dtype == (INT32 if result.scope == OnChip.ACC else INT8)
+        fits = dtype == result.dtype == _ON_CHIP.get(result.scope, INT8)
     elif source.scope == OnChip.ACC and result.scope == Scope.GLOBAL:
         memory = MemoryId.OUT
         fits = result.dtype == INT8 and source.dtype == INT32 and not padded

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from compiler.lower.accelerator.commands import EMPTY, Command, Commands, Copy, Ints
+from compiler.lower.accelerator.commands import EMPTY, Command, Commands, Copy, Ints, SetMode
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.tokens import TokenedCommands
 from hw.config import HardwareConfig
@@ -73,6 +73,12 @@ def _fields(command: Command) -> Sequence[int]:
             "x_stride": command.stride,
             **dict(zip(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), command.pads, strict=True)),
         }
+    elif isinstance(command, SetMode):
+        values = {"opcode": Opcode.REQUANTISE, "active": int(command.mode is not None)}
+        if (mode := command.mode) is not None:
+            values |= {name: int(value) for name, value in mode.immediates.items()}
+            values["par_base"] = mode.par
+            values |= {"par_factor_out": command.outer, "par_factor_in": command.inner}
     else:
         values = {"uop_end": len(command.kernel)}
         for side, loop in (("out", command.outer), ("in", command.inner)):
@@ -87,4 +93,5 @@ def _fields(command: Command) -> Sequence[int]:
             imm = command.imm if isinstance(command.imm, int) else 0
             values |= {"opcode": Opcode.ALU, "alu_opcode": command.op, "imm": imm}
             values["use_imm"] = int(command.imm is not None)
+            values["from_inp"] = int(command.from_inp)
     return [values.get(name, 0) for name in _NAMES]

@@ -8,25 +8,25 @@ from itertools import accumulate
 
 import numpy as np
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Ints
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Ints, SetMode
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
-_CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
+_CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.PAR)
 
 
 def first_element(memory: MemoryId, config: HardwareConfig) -> int:
-    """The number of a memory's first element, if INP, WGT and ACC are numbered consecutively.
+    """The number of a memory's first element, if INP, WGT, ACC and PAR are numbered consecutively.
 
-    OUT and ACC_8BIT count as ACC.
+    OUT and ACC_8BIT count as ACC: an element of OUT is written with that of ACC.
     """
     at = _CHIP.index(memory) if memory in _CHIP else _CHIP.index(MemoryId.ACC)
     return sum(config.depth(each) for each in _CHIP[:at])
 
 
 def chip_elements(config: HardwareConfig) -> int:
-    """The total number of elements of INP, WGT and ACC."""
-    return sum(config.depth(each) for each in _CHIP)
+    """The total number of elements of INP, WGT, ACC and, if the machine has it, PAR."""
+    return sum(config.depth(each) for each in _CHIP if each in config.memories)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,14 +59,16 @@ class Footprints:
             if isinstance(command, Copy):
                 runs.append(_of_copy(command, begins[command.memory]))
                 continue
-            loops = command.kernel, command.outer, command.inner
-            key = (*loops, command.op is None, command.reads_src, command.reads_wgt)
+            if isinstance(command, SetMode):
+                runs.append([])
+                continue
+            par = None if command.mode is None else command.mode.par
+            loops = command.kernel, command.outer, command.inner, par
+            key = (*loops, command.source, command.reads_src, command.reads_wgt)
             if key not in known:
                 known[key] = _of_compute(command, begins, used)
             runs.append(known[key])
-        keeps = [
-            isinstance(each, Compute) and not (each.reset or each.overwrite) for each in commands
-        ]
+        keeps = [isinstance(each, Compute) and each.keeps for each in commands]
         flat = [run for each in runs for run in each]
         return Footprints(
             np.array([0, *accumulate(map(len, runs))], np.int64),
@@ -96,10 +98,10 @@ def _of_copy(copy: Copy, begin: int) -> list[tuple[int, int, int]]:
 def _of_compute(
     command: Compute, begins: dict[MemoryId, int], used: np.ndarray
 ) -> list[tuple[int, int, int]]:
-    source = MemoryId.INP if command.op is None else MemoryId.ACC
     operands = [("dst", MemoryId.ACC, 1)]
-    operands += [("src", source, 0)] if command.reads_src else []
+    operands += [("src", command.source, 0)] if command.reads_src else []
     operands += [("wgt", MemoryId.WGT, 0)] if command.reads_wgt else []
+    operands += [("par", MemoryId.PAR, 0)] if command.mode is not None else []
     found = []
     for which, memory, written in operands:
         indices = command.indices(which) + begins[memory]

@@ -52,7 +52,8 @@ def leaf(stmt: Stmt) -> Store | Invoke:
 def is_load(stmt: Stmt) -> bool:
     """Whether the load unit executes an instruction."""
     inner = leaf(stmt)
-    return isinstance(inner, Store) and inner.buffer.scope in (OnChip.INP, OnChip.WGT)
+    on_chip = OnChip.INP, OnChip.WGT, OnChip.PAR
+    return isinstance(inner, Store) and inner.buffer.scope in on_chip
 
 
 def flat(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:

@@ -9,11 +9,18 @@ from typing import TypeGuard
 import numpy as np
 
 from compiler.errors import LoweringError
-from compiler.intrinsics.accelerator import AluStep, GemmStep, ResetStep, Step, TensorInstruction
+from compiler.intrinsics.accelerator import (
+    AluStep,
+    GemmStep,
+    RequantiseStep,
+    ResetStep,
+    Step,
+    TensorInstruction,
+)
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke, Region, parameters
-from compiler.lower.accelerator.commands import Compute, Ints, Loop
+from compiler.lower.accelerator.commands import Compute, Ints, Loop, Mode
 from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
 from compiler.lower.accelerator.index_sums import Env, IndexSum
 from compiler.lower.accelerator.instruction_nests import Box, Nest
@@ -42,6 +49,8 @@ class InvocationPlan:
         Variables of the nest's loops in which an operand's offset is not linear.
     around
         Variables of outer loops that the commands depend on.
+    moves
+        Whether the machine has MOVE.
     """
 
     nest: Nest
@@ -51,6 +60,7 @@ class InvocationPlan:
     unrolled: frozenset[str]
     around: tuple[str, ...]
     limits: InstructionLimits
+    moves: bool
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
@@ -86,8 +96,9 @@ class InvocationPlan:
         unrolled = frozenset[str]().union(*(each.nonlinear_in(nest.names) for each in sums))
         around = nest.around.union(*(each.names for each in sums)) - nest.names
         limits = InstructionLimits.of(target.config)
+        moves = AluOp.MOVE in target.config.operations
         return InvocationPlan(
-            nest, instruction, operands, immediates, unrolled, tuple(around), limits
+            nest, instruction, operands, immediates, unrolled, tuple(around), limits, moves
         )
 
     @property
@@ -149,7 +160,8 @@ class InvocationPlan:
         """The instruction's steps, after a copy of the start value unless the output holds it."""
         start, steps = self.instruction.start, self.instruction.steps
         in_place = start is None or addresses[start] == addresses[result]
-        others = [name for name in addresses if name not in (start, result)]
+        accumulators = [name for name in addresses if self.operands[name][0].scope == OnChip.ACC]
+        others = [name for name in accumulators if name not in (start, result)]
         overwritten = [name for name in others if addresses[name] == addresses[result]]
         # A later step would read an operand that the copy or the first step has overwritten.
         if (len(steps) > 1 or not in_place) and overwritten:
@@ -158,11 +170,13 @@ class InvocationPlan:
             )
         if start is None or in_place:
             return steps
+        if self.moves:
+            return (AluStep(AluOp.MOVE, result, start), *steps)
         return (ResetStep(result), AluStep(AluOp.ADD, result, start), *steps)
 
     def _step(self, step: Step, placed: _PlacedBox) -> Iterator[Compute]:
         unused: _Address = (0, {})
-        src = wgt = unused
+        src = wgt = par = unused
         at = placed.addresses
         match step:
             case ResetStep():
@@ -172,20 +186,34 @@ class InvocationPlan:
             case AluStep(op=op, src=str(name)) if name in self.immediates:
                 operation = Operation(op, self.immediates[name])
             case AluStep(op=op, src=str(name)):
-                operation, src = Operation(op), at[name]
+                operation, src = Operation(op, from_inp=self._in_inp(name)), at[name]
             case AluStep(op=op, src=int(value)):
                 operation = Operation(op, value)
+            case RequantiseStep(added=str(name), parameters=words):
+                src, par = at[name], at[words]
+                mode = self._mode(step, par[0])
+                operation = Operation(AluOp.RESIDUAL, from_inp=True, mode=mode)
+            case RequantiseStep(parameters=words):
+                par = at[words]
+                operation = Operation(AluOp.ADD, 0, mode=self._mode(step, par[0]))
             case _:
                 raise AssertionError(step)
         dst = at[step.dst]
         axes = [
-            Loop(high - low, *(strides.get(name, 0) for _, strides in (dst, src, wgt)))
+            Loop(high - low, *(strides.get(name, 0) for _, strides in (dst, src, wgt, par)))
             for name, (low, high) in placed.box.items()
         ]
         start = {"dst": dst[0], "src": src[0], "wgt": wgt[0]}
         if operation.reset:
             axes = [each for each in axes if each.dst]
         return commands_of(axes, start, operation, self.limits)
+
+    def _in_inp(self, name: str) -> bool:
+        return self.operands[name][0].scope == OnChip.INP
+
+    def _mode(self, step: RequantiseStep, par: int) -> Mode:
+        low, high, *scale = (self.immediates[name] for name in step.immediates)
+        return Mode(par, low, high, *scale)
 
     def _reads_output(self, step: Step, placed: _PlacedBox) -> TypeGuard[AluStep]:
         """Whether a step's source operand is in the buffer that the step writes."""

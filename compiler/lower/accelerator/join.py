@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.accelerator import check_immediate
 from compiler.intrinsics.scopes import OnChip
-from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy, Ints, Kernel
+from compiler.lower.accelerator.commands import (
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    Ints,
+    Kernel,
+    Mode,
+    SetMode,
+)
 from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.programs import ElaboratedProgram
 from compiler.lower.accelerator.residency import KernelStore, load_kernels
 from hw.config import HardwareConfig
+from hw.encoding import requantise_layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedCommands:
-    """The commands of a stream, and loads of their micro-ops, in order.
+    """The commands of a stream, loads of their micro-ops, and changes of the mode, in order.
 
     Attributes
     ----------
@@ -31,7 +41,8 @@ class JoinedCommands:
     operator
         For each command the number of its operator.
     source
-        For each command its position in its operator's program; -1 for loads of micro-ops.
+        For each command its position in its operator's program, for a change of the mode that of
+        the next command; -1 for loads of micro-ops.
     imm, uop
         For each command its immediate, and the address of its kernel in the micro-op memory.
     """
@@ -43,6 +54,38 @@ class JoinedCommands:
     imm: Ints
     uop: Ints
 
+    def inserted(
+        self,
+        at: Ints,
+        prototypes: Sequence[Command],
+        which: Ints,
+        source: Ints,
+        config: HardwareConfig,
+    ) -> JoinedCommands:
+        """With further commands before those at the positions `at`, of the same operators.
+
+        Parameters
+        ----------
+        prototypes
+            Commands to add to the prototypes.
+        which, source
+            The new commands' entries of `commands.which` and `source`.
+        """
+        commands = self.commands
+        return JoinedCommands(
+            Commands(
+                (*commands.prototypes, *prototypes),
+                np.insert(commands.which, at, which),
+                np.insert(commands.dram, at, 0),
+                (),
+            ),
+            Footprints.joined([self.footprints, Footprints.of(prototypes, config)]),
+            np.insert(self.operator, at, self.operator[at]),
+            np.insert(self.source, at, source),
+            np.insert(self.imm, at, 0),
+            np.insert(self.uop, at, 0),
+        )
+
 
 def join(
     operators: Sequence[tuple[Operator, ElaboratedProgram]],
@@ -51,7 +94,7 @@ def join(
     dram: int,
     config: HardwareConfig,
 ) -> JoinedCommands:
-    """The operators' commands as one sequence, with loads of their micro-ops.
+    """The operators' commands as one sequence, with loads of their micro-ops and modes.
 
     Parameters
     ----------
@@ -69,7 +112,8 @@ def join(
     """
     parts: dict[int, tuple[int, ElaboratedProgram]] = {}
     prototypes: list[Command] = []
-    which, dram_bases, imm = [], [], []
+    which, dram_bases, imm, modes = [], [], [], []
+    numbers = dict[SetMode, int]()
     for (operator, program), tensors in zip(operators, addresses, strict=True):
         commands = program.commands
         if id(program) not in parts:
@@ -82,6 +126,7 @@ def join(
         which.append(commands.which + parts[id(program)][0])
         dram_bases.append(commands.dram + np.array(bases, np.int64)[commands.which])
         imm.append(np.array(values, np.int64)[commands.which])
+        modes.append(_modes(commands.prototypes, immediates, numbers)[commands.which])
     lengths = [len(each) for each in which]
     joined = JoinedCommands(
         Commands(tuple(prototypes), _concatenated(which), _concatenated(dram_bases), ()),
@@ -91,6 +136,7 @@ def join(
         _concatenated(imm),
         np.zeros(sum(lengths), np.int64),
     )
+    joined = _with_modes(joined, _concatenated(modes), tuple(numbers), config)
     return _with_micro_ops(joined, store, dram, config)
 
 
@@ -139,11 +185,57 @@ def _immediates_of(
                 check_immediate(config, op, given[name])
             except LoweringError as error:
                 raise LoweringError(f"{operator.title}: {name}: {error}") from None
+    modes = {each.mode for each in commands if isinstance(each, Compute)}
+    for mode in modes - {None}:
+        assert mode is not None
+        _check_mode(operator.title, mode, given, config)
     return given
+
+
+def _check_mode(title: str, mode: Mode, given: Mapping[str, int], config: HardwareConfig) -> None:
+    """Raises `LoweringError` for a number that the instruction REQUANTISE cannot carry."""
+    layout = requantise_layout(config)
+    for field, name in mode.immediates.items():
+        value = given[name] if isinstance(name, str) else name
+        low, high = layout[field].limits
+        if not low <= value <= high:
+            raise LoweringError(f"{title}: {name}: {field} {value}: {low} to {high} is allowed")
+
+
+def _modes(
+    prototypes: Sequence[Command], immediates: Mapping[str, int], numbers: dict[SetMode, int]
+) -> Ints:
+    """For each command the number of its mode among `numbers`, to which new modes are added; -1 for
+    commands that have none, as they write no accumulators."""
+    found = [
+        numbers.setdefault(SetMode.of(command, immediates), len(numbers))
+        if isinstance(command, Compute)
+        else -1
+        for command in prototypes
+    ]
+    return np.array(found, np.int64)
 
 
 def _concatenated(parts: Sequence[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _with_modes(
+    joined: JoinedCommands, modes: Ints, changes: Sequence[SetMode], config: HardwareConfig
+) -> JoinedCommands:
+    """The commands with the mode set before each whose mode is not in force; off at the start.
+
+    Parameters
+    ----------
+    modes
+        For each command the number of its mode among `changes`; -1 for any mode.
+    """
+    computing = np.flatnonzero(modes >= 0)
+    wanted = modes[computing]
+    off = changes.index(SetMode()) if SetMode() in changes else -1
+    at = computing[np.concatenate([[off], wanted[:-1]]) != wanted] if len(wanted) else computing
+    first = len(joined.commands.prototypes)
+    return joined.inserted(at, changes, first + modes[at], joined.source[at], config)
 
 
 def _with_micro_ops(
@@ -160,22 +252,6 @@ def _with_micro_ops(
     resident = load_kernels(kernel_of, joined.operator, tuple(numbers), store, config, dram)
     at = np.array([position for position, _ in resident.loads], np.int64)
     loads = tuple(load for _, load in resident.loads)
-    first = len(commands.prototypes)
-
-    def inserted(column: Ints, values: Ints | int) -> Ints:
-        """The column with the entries of the loads inserted."""
-        return np.insert(column, at, values)
-
-    return JoinedCommands(
-        Commands(
-            (*commands.prototypes, *loads),
-            inserted(commands.which, np.arange(first, first + len(loads))),
-            inserted(commands.dram, 0),
-            (),
-        ),
-        Footprints.joined([joined.footprints, Footprints.of(loads, config)]),
-        inserted(joined.operator, joined.operator[at]),
-        inserted(joined.source, -1),
-        inserted(joined.imm, 0),
-        inserted(resident.uop, 0),
-    )
+    which = np.arange(len(loads)) + len(commands.prototypes)
+    placed = replace(joined, uop=resident.uop)
+    return placed.inserted(at, loads, which, np.full(len(at), -1), config)

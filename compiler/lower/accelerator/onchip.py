@@ -15,7 +15,13 @@ from hw.topology import MemoryId
 
 def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
     """The number of values in one element of a memory."""
-    return config.acc_lanes if memory is MemoryId.ACC else config.element_bytes(memory)
+    match memory:
+        case MemoryId.ACC:
+            return config.acc_lanes
+        case MemoryId.PAR:
+            return config.block_out
+        case _:
+            return config.element_bytes(memory)
 
 
 @dataclass(slots=True)

@@ -9,11 +9,14 @@ from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Commands
 from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
 from compiler.lower.accelerator.dram_layout import dram_alignment
+from compiler.lower.accelerator.early_passes import early_passes
 from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.lower.accelerator.output_modes import requantise_last_writes
 from compiler.lower.accelerator.overwrites import overwrite_first
+from compiler.lower.accelerator.requantised_reads import check_requantised_reads
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
@@ -84,7 +87,12 @@ class ProgramCache:
         footprints = Footprints.of(commands.prototypes, config)
         used = drop_unused_loads(commands, footprints, config)
         ordered = late_resets(used, footprints)
-        if Feature.OVERWRITE in config.features:
-            ordered = overwrite_first(ordered)
+        if config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS}:
+            ordered = overwrite_first(ordered, config.features)
+        if Feature.REQUANTISE in config.features:
+            check_requantised_reads(ordered, config)
+            ordered = requantise_last_writes(ordered, config)
+        if config.features:
             footprints = Footprints.of(ordered.prototypes, config)
+            ordered = early_passes(ordered, footprints)
         return ElaboratedProgram(lowered, ordered, footprints)

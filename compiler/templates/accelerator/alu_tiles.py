@@ -1,4 +1,4 @@
-"""Base class of ALU operators with all on-chip tensors in ACC, computed tile by tile."""
+"""Base class of ALU operators, computed tile by tile, with all on-chip tensors in ACC or INP."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 from compiler.ir.dtypes import INT8, DType
 from compiler.target import AcceleratorTarget
 from compiler.te.schedule import Sketch
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue
+from compiler.templates.accelerator.epilogue import Epilogue, Pass
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import (
     operand_accumulators,
+    parameter_usage,
     resident_operands,
     sharing_rank,
     tile_output,
@@ -44,12 +45,16 @@ class TiledWorkload(Hashable, Protocol):
     ----------
     data, dtype
         Shape and type of the input in DRAM, in the same layout.
+    from_inp
+        Whether the input is loaded into INP, by the load unit; else into ACC.
     """
 
     @property
     def data(self) -> tuple[int, ...]: ...
     @property
     def dtype(self) -> DType: ...
+    @property
+    def from_inp(self) -> bool: ...
 
     @property
     def epilogue(self) -> Epilogue:
@@ -80,7 +85,7 @@ class ImageWorkload:
     """
 
     data: tuple[int, ...]
-    passes: tuple[AluPass, ...]
+    passes: tuple[Pass, ...]
 
     @property
     def epilogue(self) -> Epilogue:
@@ -99,7 +104,7 @@ class TiledOnAlu(AcceleratorTemplate[W]):
     Attributes
     ----------
     result_accumulators
-        Accumulators for each element of a tile, not counting loaded data and pass operands.
+        Accumulators for each element of a tile, not counting data in ACC and pass operands.
     """
 
     result_accumulators: ClassVar[int] = 0
@@ -124,11 +129,19 @@ class TiledOnAlu(AcceleratorTemplate[W]):
     def usage(self, workload: W, choices: Choices) -> dict[MemoryId, Ints]:
         choices = choices.at_most(workload.extents)
         oc, y, x = (choices[axis] for axis in ("oc", "y", "x"))
-        epilogue = workload.epilogue
-        own = self.result_accumulators + epilogue.element_operands
-        block = prod(workload.input_tile(y, x)) + own * y * x
-        operands = operand_accumulators(choices, epilogue, workload.extents["oc"])
-        return {MemoryId.ACC: choices["threads"] * oc * block + operands}
+        epilogue, channels = workload.epilogue, workload.extents["oc"]
+        image, size = prod(workload.input_tile(y, x)), y * x
+        own, inputs = self.result_accumulators, epilogue.input_operands * size
+        if workload.from_inp:
+            own, inputs, image = max(1, own), inputs + image, np.zeros_like(size)
+        own += epilogue.element_operands
+        blocks = choices["threads"] * oc
+        operands = operand_accumulators(choices, epilogue, channels)
+        return {
+            MemoryId.ACC: blocks * (image + own * size) + operands,
+            **({MemoryId.INP: blocks * inputs} if np.any(inputs) else {}),
+            **parameter_usage(epilogue, channels, blocks),
+        }
 
     def work_counts(self, workload: W, choices: Choices) -> WorkCounts:
         whole, work = workload.data[:4], self.reduction_work(workload)
@@ -143,6 +156,7 @@ class TiledOnAlu(AcceleratorTemplate[W]):
             for count, (n, oc, y, x) in tile_shapes(extents, (one, *sizes))
         )
         memory = MemoryId.ACC_8BIT if workload.dtype == INT8 else MemoryId.ACC
+        memory = MemoryId.INP if workload.from_inp else memory
         loads = transfers_of(memory, boxes, whole, None if work.steps else (one, *sizes))
         elements = prod(extents[:2]) * workload.loaded_elements(*sizes[1:]).astype(np.float64)
         return WorkCounts.of(

@@ -31,7 +31,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
 from compiler.templates.accelerator.template import AcceleratorTemplate, HostPacking, Shapes
-from compiler.templates.accelerator.tiling import resident_operands, tile_output
+from compiler.templates.accelerator.tiling import parameter_usage, resident_operands, tile_output
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.accelerator.work_counts import (
     Output,
@@ -48,6 +48,9 @@ from hw.topology import MemoryId
 
 _SHORTLIST = 96
 """Number of choices with the most threads that are simulated."""
+_SHORTLIST_REQUANTISED = 4096
+"""The same, where results leave requantised: without passes, the quick estimates of thousands of
+choices are equal within one percent."""
 _SHORTLIST_FEWER_THREADS = 16
 """Number of choices that are simulated for any lower number of threads."""
 
@@ -170,8 +173,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
         steps = tile_output(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
         steps = (
-            epilogue.place(steps)
-            .compute_at(sums, out, "thread")
+            epilogue.load_inputs(epilogue.place(steps).compute_at(sums, out, "thread"))
             .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
             .reorder(sums, "ic_o", "n", "oc", "y", "x", "ic_i", "ky", "kx", "b", "bo", "bi")
             .decompose_reduction(sums, "ic_o")
@@ -224,11 +226,13 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             MemoryId.INP: own_image
             * np.minimum(rows, workload.padded[0])
             * np.minimum(columns, workload.padded[1])
-            * np.where(image, inputs, blocks),
+            * np.where(image, inputs, blocks)
+            + threads * oc * y * x * epilogue.input_operands,
             MemoryId.WGT: own_weights
             * np.minimum(of_oc * oc, outputs)
             * np.where(weights, channels, tile["ic"])
             * workload.taps,
+            **parameter_usage(epilogue, outputs, threads * oc),
         }
 
     # Costs ----------------------------------------------------------------------------------------
@@ -238,11 +242,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         estimates = Conv2dCycles(workload, choices, cost).quick_estimate()
         sizes = choices["oc"] * choices["y"] * choices["x"]
         rows = np.lexsort((-sizes, estimates))
-        most = choices["threads"].max()
-        kept = []
+        most, kept = choices["threads"].max(), []
+        longest = _SHORTLIST if workload.epilogue.requantise is None else _SHORTLIST_REQUANTISED
         for threads in np.unique(choices["threads"])[::-1]:
             same = rows[choices["threads"][rows] == threads]
-            kept.append(same[: _SHORTLIST if threads == most else _SHORTLIST_FEWER_THREADS])
+            kept.append(same[: longest if threads == most else _SHORTLIST_FEWER_THREADS])
         return choices.where(np.concatenate(kept))
 
     def work_counts(self, workload: Conv2dWorkload, choices: Choices) -> WorkCounts:

@@ -12,7 +12,7 @@ import numpy as np
 from compiler.ir.dtypes import INT8
 from compiler.operators.window import Window, windows
 from compiler.te import placeholder
-from compiler.templates.accelerator.epilogue import AluPass, Epilogue
+from compiler.templates.accelerator.epilogue import Epilogue, Pass
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
 from compiler.templates.accelerator.work_counts import kernel_length
@@ -51,7 +51,7 @@ class Conv2dWorkload:
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
-    passes: tuple[AluPass, ...]
+    passes: tuple[Pass, ...]
 
     @property
     def epilogue(self) -> Epilogue:
@@ -140,8 +140,12 @@ class Conv2dCycles:
         images = parts * image * np.where(stays["image"], 1, oc_tiles)
         loads = images + weights * oc_tiles * np.where(stays["weights"], 1, parts)
         tiles, size = oc_tiles * parts, oc * y * x
-        passes = (1 + epilogue.tensor_passes + epilogue.immediate_passes) * size
+        passes = (
+            epilogue.tensor_passes + epilogue.immediate_passes + epilogue.input_operands
+        ) * size
+        passes = passes + size * (not self.cost.overwrites)
         passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
+        loads = loads + tiles * self._operands(oc, size)
         work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
         stalls = tiles * np.maximum(0, passes - loads / (tiles * steps))
         # Loads before the first product.
@@ -183,11 +187,14 @@ class Conv2dCycles:
         loads = loads + np.where(weights, 0, self._weights(oc, depth))
         size = oc * y * x
         passes = epilogue.tensor_passes * self.cost.alu(size, tensor_operand=True)
-        passes = passes + epilogue.immediate_passes * size
+        passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
         passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
         begin = self.cost.load(MemoryId.UOP, 128 * self.choices["threads"])
         operands = np.full(len(self.choices), extents["oc"])
         begin = begin + len(epilogue.channel_operands) * self.cost.load(MemoryId.ACC, operands)
+        parameters = np.zeros_like(begin)
+        if epilogue.requantise is not None and epilogue.requantise.resident:
+            parameters = self.cost.load(MemoryId.PAR, operands)
         return TilePipeline(
             batches=self.workload.data[0],
             extents=np.broadcast_to(whole, sizes.shape),
@@ -201,10 +208,22 @@ class Conv2dCycles:
             loads=loads,
             products=size * depth * self.workload.taps,
             passes=passes[..., 0],
+            operands=self._operands(oc, size)[..., 0],
             stores=(oc * (self.cost.store_gap + self.cost.beats(MemoryId.OUT, y * x)))[..., 0],
-            begin=(begin, begin // 4),
+            begin=(begin, begin // 4 + parameters),
             overhead=self.cost.overhead,
+            resets=not self.cost.overwrites,
+            early=epilogue.requantise is not None,
         )
+
+    def _operands(self, oc: Ints, size: Ints) -> Ints:
+        """Cycles in which the load unit loads the operands of a tile's requantisation: a residual,
+        and parameters that do not stay."""
+        epilogue = self.workload.epilogue
+        found = epilogue.input_operands * self.cost.load(MemoryId.INP, size)
+        if epilogue.requantise is not None and not epilogue.requantise.resident:
+            found = found + self.cost.load(MemoryId.PAR, oc)
+        return found
 
     def _weights(self, oc: Ints, ic: Ints | int) -> Ints:
         """Cycles to load the weights of `oc` by `ic` blocks, in one LOAD."""

@@ -9,8 +9,8 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import OpenTrace
 from compiler.templates.accelerator.epilogue import (
-    AluPass,
     Epilogue,
+    Pass,
     requantise_passes,
     requantise_pattern,
 )
@@ -19,6 +19,7 @@ from compiler.templates.accelerator.products import PRODUCT, Products, largest_s
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import (
     operand_accumulators,
+    parameter_usage,
     sharing_rank,
     unusual_residency,
 )
@@ -33,7 +34,7 @@ class DenseWorkload:
     """A product of packed int8 tensors, and the passes that requantise the sums to int8."""
 
     products: Products
-    passes: tuple[AluPass, ...]
+    passes: tuple[Pass, ...]
 
     @property
     def epilogue(self) -> Epilogue:
@@ -82,6 +83,7 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         products, epilogue = workload.products, workload.epilogue
         steps = epilogue.place(products.tile_output(), "resident")
         steps = steps.set_scope("out_sum", OnChip.ACC).compute_at("out_sum", "out", "thread")
+        steps = epilogue.load_inputs(steps)
         steps = products.split_sum(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
         steps = epilogue.tensorize(steps, machine.config)
         return products.tensorize(steps, machine.config).trace
@@ -92,7 +94,10 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         tile = choices["threads"] * choices["n"] * choices["oc"]
         operands = operand_accumulators(choices, epilogue, products.outputs)
         accumulators = tile * (1 + epilogue.element_operands) + operands
-        return {MemoryId.ACC: accumulators, **products.usage(choices)}
+        found = {MemoryId.ACC: accumulators, **products.usage(choices)}
+        found[MemoryId.INP] = found[MemoryId.INP] + tile * epilogue.input_operands
+        blocks = choices["threads"] * choices["oc"]
+        return {**found, **parameter_usage(epilogue, products.outputs, blocks)}
 
     def work_counts(self, workload: DenseWorkload, choices: Choices) -> WorkCounts:
         return workload.products.work_counts(choices, workload.epilogue)

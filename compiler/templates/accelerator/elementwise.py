@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from compiler.graph.operators.elementwise import Cast
+from compiler.intrinsics.extensions import move_input
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.operators.blocks import DATA_AXES
@@ -19,9 +21,11 @@ from compiler.templates.accelerator.epilogue import (
     requantise_passes,
     requantise_pattern,
 )
+from compiler.templates.accelerator.work_counts import ReductionWork
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
+from hw.features import Feature
 
 IMAGE_AS_INT32 = Apply(
     "cast",
@@ -38,6 +42,7 @@ class ElementwiseWorkload(ImageWorkload):
     """Passes over every element of images of int8 or int32."""
 
     dtype: DType = INT8
+    from_inp: bool = False
 
     def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """The extents of the input tile: those of the output tile."""
@@ -49,7 +54,8 @@ class ElementwiseWorkload(ImageWorkload):
 
 
 class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
-    """Elementwise passes on the ALU; for each tile: load, passes, store."""
+    """Elementwise passes on the ALU; for each tile: load, passes, store. An image in INP is moved
+    to ACC, by the pass that requantises it if there is no residual."""
 
     name = "elementwise"
     patterns = (requantise_pattern(IMAGE_AS_INT32), requantise_pattern(IMAGE_AS_INT32, skip_rank=4))
@@ -58,7 +64,12 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[ElementwiseWorkload, Arguments]:
         passes, numbers = requantise_passes(found, -INT8.low, machine.config)
-        return ElementwiseWorkload(found.shape("data"), passes), numbers
+        from_inp = Feature.INPUT_OPERANDS in machine.config.features
+        return ElementwiseWorkload(found.shape("data"), passes, from_inp=from_inp), numbers
+
+    def reduction_work(self, workload: ElementwiseWorkload) -> ReductionWork:
+        """Moves of an image in INP."""
+        return ReductionWork(inputs=prod(workload.data[:4]) * workload.from_inp)
 
     def start(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> Schedule:
         """The unscheduled stages: `out_data`, the passes, `out`."""
@@ -68,6 +79,13 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
         return Schedule.of(output, inputs=(data, *operands))
 
     def sketch(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> OpenTrace:
-        steps = workload.epilogue.place(self.tile_output(), "resident")
+        epilogue, config = workload.epilogue, machine.config
+        steps = epilogue.place(self.tile_output(), "resident")
         steps = steps.set_scope("out_data", OnChip.ACC).compute_at("out_data", "out", "thread")
-        return workload.epilogue.tensorize(steps, machine.config).trace
+        if workload.from_inp:
+            steps = steps.cache_read("data", ("out_data",), OnChip.INP, "out_image")
+            steps = steps.compute_at("out_image", "out", "thread")
+        steps = epilogue.tensorize(epilogue.load_inputs(steps), config)
+        if workload.from_inp:
+            steps = steps.tensorize("out_data", "b", move_input(config).function)
+        return steps.trace

@@ -1,7 +1,7 @@
-"""ALU passes over the accelerator's sums, with their operands and their schedule.
+"""Passes over the accelerator's sums, with their operands and their schedule.
 
 The sequence of passes is part of a workload. The numbers are arguments of the program: immediates,
-per-channel values in ACC, and residual tensors.
+per-channel values in ACC or PAR, and residual tensors.
 """
 
 from __future__ import annotations
@@ -9,25 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from compiler import te
-from compiler.errors import QuantisationError, Unsupported
+from compiler.errors import QuantisationError, ScheduleError, Unsupported
 from compiler.graph.operators.quantised import Requantise
 from compiler.intrinsics.accelerator import alu_binary, alu_value, immediate_argument
+from compiler.intrinsics.extensions import requantise, requantise_add, requantised
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8, INT32, DType
+from compiler.ir.dtypes import INT8, INT32, INT64, DType
 from compiler.ir.expr import Expr
 from compiler.requantisation import RequantSpec, Residual
 from compiler.te import Tensor, compute, placeholder
 from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
 from compiler.templates.accelerator.packing import pack_channels
+from compiler.templates.accelerator.parameter_passes import (
+    HIGH,
+    LOW,
+    PARAMETERS,
+    SCALE,
+    RequantisePass,
+    parameter_pass,
+)
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
+from compiler.templates.space import Ints
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 
@@ -63,44 +74,74 @@ class AluPass:
     dtype: DType = INT32
     before: tuple[AluPass, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The name of the pass in the names of its stages."""
+        return self.op.name.lower()
+
+
+Pass: TypeAlias = AluPass | RequantisePass
+P = TypeVar("P", bound=Pass)
+
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
     """A sequence of passes after the stage `source`, up to the program's output, `out`.
 
     Stages: one for each pass, `out_0_add` and so on; before a pass with an operand for each
-    element, `out_0_add_operand` and the passes over it, `out_0_add_operand_0_mul` and so on.
+    element, `out_0_add_operand` and the passes over it, `out_0_add_operand_0_mul` and so on. A
+    `RequantisePass` comes last.
     """
 
-    passes: tuple[AluPass, ...] = ()
+    passes: tuple[Pass, ...] = ()
 
     @property
     def channel_operands(self) -> tuple[str, ...]:
         """Names of the operands with a value for each channel."""
-        found = (step.operand for _, step in self._named_passes if step.kind is OperandKind.CHANNEL)
+        found = (step.operand for _, step in self._alu_passes if step.kind is OperandKind.CHANNEL)
         return tuple(dict.fromkeys(found))
 
     @property
     def element_types(self) -> tuple[DType, ...]:
-        """Types in DRAM of the operands with a value for each element."""
-        return tuple(
-            step.dtype for _, step in self._named_passes if step.kind is OperandKind.ELEMENT
-        )
+        """Types in DRAM of the operands in ACC with a value for each element."""
+        return tuple(step.dtype for _, step in self._alu_passes if step.kind is OperandKind.ELEMENT)
 
     @property
     def element_operands(self) -> int:
-        """Number of operands with a value for each element."""
+        """Number of operands in ACC with a value for each element."""
         return len(self.element_types)
 
     @property
     def immediate_passes(self) -> int:
         """Number of passes with an operand in the instruction."""
-        return sum(step.kind is OperandKind.IMMEDIATE for _, step in self._named_passes)
+        return sum(step.kind is OperandKind.IMMEDIATE for _, step in self._alu_passes)
 
     @property
     def tensor_passes(self) -> int:
         """Number of passes with an operand in ACC."""
-        return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._named_passes)
+        return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._alu_passes)
+
+    @property
+    def requantise(self) -> RequantisePass | None:
+        """The pass with parameters in PAR, if there is one."""
+        return next((each for each in self.passes if isinstance(each, RequantisePass)), None)
+
+    @property
+    def input_operands(self) -> int:
+        """Number of operands in INP with a value for each element, each with a pass of its own."""
+        return int(self.requantise is not None and self.requantise.residual is not None)
+
+    def parameter_elements(self, blocks: int, tiles: Ints) -> Ints:
+        """Elements of PAR that parameters take, of an output of `blocks` blocks of channels.
+
+        Parameters
+        ----------
+        tiles
+            Blocks of channels in the tiles of all threads.
+        """
+        if self.requantise is None:
+            return np.zeros_like(tiles)
+        return np.full_like(tiles, blocks) if self.requantise.resident else tiles
 
     def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The output (int8: the low 8 bits after all passes), and the operands of the passes.
@@ -111,20 +152,28 @@ class Epilogue:
             int32, packed: [N, O / L, ..., B, L].
         """
         operands: dict[str, Tensor] = {}
+        if any(isinstance(each, RequantisePass) for each in self.passes[:-1]):
+            raise ScheduleError("epilogue", "a requantisation has to be the last pass")
         last = _passed(source, self.passes, "out", operands)
         output = compute(source.shape, lambda *at: te.cast(last[at], INT8), "out", _axes(source))
         return output, tuple(operands.values())
 
     def place(self, sketch: Sketch, resident: str | None = None) -> Sketch:
-        """Computes passes and loads their operands at the output's loop `thread`.
+        """Computes passes and loads their operands at the output's loop `thread`; operands in INP
+        only by `load_inputs`.
 
         Operands for each channel are loaded once, before all loops; or with each tile where the
-        knob `resident` is 0.
+        knob `resident` is 0, and for PAR where the pass says so.
         """
         for stage, _ in reversed(list(_stages(self.passes, "out"))):
             sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
+        for stage, only in self._requantise_passes:
+            copy = f"out_{PARAMETERS}"
+            sketch = sketch.cache_read(PARAMETERS, (stage,), OnChip.PAR, copy)
+            if not only.resident:
+                sketch = sketch.compute_at(copy, "out", "thread")
         readers: dict[str, list[str]] = {}
-        for stage, step in self._named_passes:
+        for stage, step in self._alu_passes:
             if step.kind is OperandKind.CHANNEL:
                 readers.setdefault(step.operand, []).append(stage)
         for name, stages in readers.items():
@@ -135,42 +184,85 @@ class Epilogue:
                 sketch = sketch.when(resident, (0,), moved)
         return sketch
 
+    def load_inputs(self, sketch: Sketch) -> Sketch:
+        """Loads operands in INP at the output's loop `thread`: after the sums, if those are there
+        already, so that the next tile's loads need not wait for this tile's passes."""
+        for stage, step in self._requantise_passes:
+            if step.residual is not None:
+                copy = f"{stage}_operand"
+                sketch = sketch.cache_read(step.residual, (stage,), OnChip.INP, copy)
+                sketch = sketch.compute_at(copy, "out", "thread")
+        return sketch
+
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
-        """Tensorizes each pass with its ALU instruction; call last, as loops are then fixed."""
-        for stage, step in self._named_passes:
+        """Tensorizes each pass with its instruction; call last, as loops are then fixed."""
+        for stage, only in self._requantise_passes:
+            requantised_by = requantise if only.residual is None else requantise_add
+            sketch = sketch.tensorize(stage, "b", requantised_by(config).function)
+        for stage, step in self._alu_passes:
             make = immediate_argument if step.kind is OperandKind.IMMEDIATE else alu_binary
             sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
         return sketch
 
     @property
-    def _named_passes(self) -> list[tuple[str, AluPass]]:
-        """Pairs of stage name and pass, in order, including passes over operands."""
+    def _alu_passes(self) -> list[tuple[str, AluPass]]:
+        """Pairs of stage name and ALU pass, in order, including passes over operands."""
         stages = _stages(self.passes, "out")
-        return [(name, step) for name, step in stages if step is not None]
+        return [(name, step) for name, step in stages if isinstance(step, AluPass)]
+
+    @property
+    def _requantise_passes(self) -> list[tuple[str, RequantisePass]]:
+        """The pair of stage name and requantisation, if there is one."""
+        stages = _stages(self.passes, "out")
+        return [(name, step) for name, step in stages if isinstance(step, RequantisePass)]
 
 
-def _named(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPass]]:
+def _named(passes: Sequence[P], prefix: str) -> Iterator[tuple[str, P]]:
     for number, step in enumerate(passes):
-        yield f"{prefix}_{number}_{step.op.name.lower()}", step
+        yield f"{prefix}_{number}_{step.name}", step
 
 
-def _stages(passes: Sequence[AluPass], prefix: str) -> Iterator[tuple[str, AluPass | None]]:
+def _stages(passes: Sequence[Pass], prefix: str) -> Iterator[tuple[str, Pass | None]]:
     """The stages in ACC in topological order: names with passes, or with None for LOADs of
     element-wise operands."""
     for name, step in _named(passes, prefix):
-        if step.kind is OperandKind.ELEMENT:
+        if isinstance(step, AluPass) and step.kind is OperandKind.ELEMENT:
             yield f"{name}_operand", None
             yield from _stages(step.before, f"{name}_operand")
         yield name, step
 
 
 def _passed(
-    value: Tensor, passes: Sequence[AluPass], prefix: str, operands: dict[str, Tensor]
+    value: Tensor, passes: Sequence[Pass], prefix: str, operands: dict[str, Tensor]
 ) -> Tensor:
     """The value after all passes; adds the tensors that the passes read to `operands`."""
     for name, step in _named(passes, prefix):
-        value = _pass_over(value, name, step, operands)
+        if isinstance(step, RequantisePass):
+            value = _requantised(value, name, step, operands)
+        else:
+            value = _pass_over(value, name, step, operands)
     return value
+
+
+def _requantised(
+    value: Tensor, name: str, step: RequantisePass, operands: dict[str, Tensor]
+) -> Tensor:
+    shape = value.shape[1], value.shape[-1]
+    words = operands.setdefault(PARAMETERS, placeholder(shape, INT64, PARAMETERS))
+    skip = None if step.residual is None else placeholder(value.shape, INT8, step.residual)
+    if skip is not None:
+        operands.setdefault(skip.name, skip)
+    names = (LOW, HIGH) if skip is None else (LOW, HIGH, SCALE)
+    low, high, *scale = (
+        operands.setdefault(called, placeholder((), INT32, called, scope=OnChip.IMM))[()]
+        for called in names
+    )
+
+    def element(*at: Expr) -> Expr:
+        added = None if skip is None else (skip[at], scale[0])
+        return requantised(value[at], words[at[1], at[-1]], low, high, added)
+
+    return compute(value.shape, element, name, _axes(value))
 
 
 def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
@@ -229,10 +321,10 @@ def requantise_pattern(sums: Apply, skip_rank: int | None = None) -> Apply:
 
 def requantise_passes(
     found: KernelMatch, largest: int, config: HardwareConfig
-) -> tuple[tuple[AluPass, ...], Arguments]:
+) -> tuple[tuple[Pass, ...], Arguments]:
     """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
-    the parameters, and `alu_passes`; both may raise `Unsupported`."""
-    return alu_passes(requantisation(found.match, largest), found.result_shape[1], config)
+    the parameters, and `epilogue_passes`; both may raise `Unsupported`."""
+    return epilogue_passes(requantisation(found.match, largest), found.result_shape[1], config)
 
 
 def requantisation(match: Match, largest: int) -> RequantSpec:
@@ -259,6 +351,17 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
         return RequantSpec(multiplier, addend, given.shift, *limits, residuals)
     except QuantisationError as error:
         raise Unsupported(str(error)) from error
+
+
+def epilogue_passes(
+    spec: RequantSpec, channels: int, config: HardwareConfig
+) -> tuple[tuple[Pass, ...], Arguments]:
+    """The passes that compute `spec`, and their arguments: a `RequantisePass` where the machine has
+    it and the numbers fit, else `alu_passes`, which may raise `Unsupported`."""
+    found = parameter_pass(spec, channels, config)
+    if found is None:
+        return alu_passes(spec, channels, config)
+    return (found[0],), found[1]
 
 
 def alu_passes(

@@ -25,6 +25,7 @@ W = TypeVar("W", bound=Hashable)
 
 _INP, _WGT, _UOP, _OUT = (MemoryId.INP,), (MemoryId.WGT,), (MemoryId.UOP,), (MemoryId.OUT,)
 _LOADED = {"inp": _INP, "wgt": _WGT, "acc": (MemoryId.ACC, MemoryId.ACC_8BIT)}
+_ON_BUS = (*(memory for each in _LOADED.values() for memory in each), MemoryId.PAR)
 _SIZES = {
     "threads": "virtual threads",
     "n": "rows of a tile of a matrix",
@@ -82,18 +83,22 @@ class _Counts:
         return self.work.products / np.maximum(1, self.moved(*memories))
 
     def alu(self) -> Floats:
-        return self.work.immediate + self.work.tensor
+        return self.work.immediate + self.work.tensor + self.work.inputs
+
+    def resets(self) -> Floats:
+        return self.work.resets * (not self.cost.overwrites)
 
     def array_cycles(self) -> Floats:
-        return self.work.products + self.work.resets
+        return self.work.products + self.resets()
 
     def alu_cycles(self) -> Floats:
-        return self.work.immediate + self.cost.alu(self.work.tensor, tensor_operand=True)
+        tensor = self.cost.alu(self.work.tensor, tensor_operand=True)
+        return self.work.immediate + self.work.inputs + tensor
 
     def bus_cycles(self) -> Floats:
         """Cycles of the bus; reads and writes run in parallel."""
         width, interval = self.cost.config.bus_bytes, self.cost.memory.interval
-        loaded = self.moved(*(memory for each in _LOADED.values() for memory in each))
+        loaded = self.moved(*_ON_BUS)
         return np.maximum(loaded, self.moved(*_OUT)) / width * interval
 
     def lower_bound(self) -> Floats:
@@ -161,7 +166,7 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
     "alus": ("ALU instructions", lambda counts: counts.work.alus),
     "kernel": ("micro-ops of the longest instruction", lambda counts: counts.work.kernel),
     "products": ("iterations of micro-ops that multiply", lambda counts: counts.work.products),
-    "resets": ("iterations of micro-ops that reset", lambda counts: counts.work.resets),
+    "resets": ("iterations of micro-ops that reset", _of(_Counts.resets)),
     "alu operations": ("iterations of the ALU's micro-ops", _of(_Counts.alu)),
     "array cycles": ("bound: the array is busy so long", _of(_Counts.array_cycles)),
     "alu cycles": ("bound: the ALU is busy so long", _of(_Counts.alu_cycles)),

@@ -11,8 +11,9 @@ from compiler import te
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.reductions import Reduction
 from compiler.intrinsics.accelerator import alu_binary, fill
+from compiler.intrinsics.extensions import alu_input
 from compiler.intrinsics.scopes import OnChip
-from compiler.ir.dtypes import INT8
+from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
 from compiler.target import AcceleratorTarget
@@ -30,6 +31,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import (
     operand_accumulators,
+    parameter_usage,
     resident_operands,
     sharing_rank,
     tile_output,
@@ -49,6 +51,7 @@ from compiler.templates.accelerator.work_counts import (
 from compiler.templates.pattern import Apply
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints, Space, rank_by
+from hw.features import Feature
 from hw.operations import AluOp
 from hw.topology import MemoryId
 
@@ -66,7 +69,10 @@ _SUMS = Apply(
 
 @dataclass(frozen=True, slots=True)
 class GlobalPoolWorkload(ImageWorkload):
-    """Sums over whole images, and passes over the sums."""
+    """Sums over whole images, and passes over the sums; `from_inp`: the image is loaded into INP,
+    not into ACC."""
+
+    from_inp: bool = False
 
 
 class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
@@ -89,17 +95,20 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
     ) -> tuple[GlobalPoolWorkload, Arguments]:
         pixels = prod(found.shape("data")[2:4])
         passes, numbers = requantise_passes(found, -INT8.low * pixels, machine.config)
-        return GlobalPoolWorkload(found.shape("data"), passes), numbers
+        from_inp = Feature.INPUT_OPERANDS in machine.config.features
+        return GlobalPoolWorkload(found.shape("data"), passes, from_inp), numbers
 
     def start(self, workload: GlobalPoolWorkload, machine: AcceleratorTarget) -> Schedule:
-        """The unscheduled stages: `out_data`, the int32 image; `out_sum`; the passes; `out`."""
+        """The unscheduled stages: `out_data`, the int32 image, unless it is read from INP;
+        `out_sum`; the passes; `out`."""
         n, channels, height, width, batch, lanes = workload.data
         data = placeholder(workload.data, INT8, "data")
-        loaded = in_accumulators(data, "out_data", DATA_AXES)
+        loaded = data if workload.from_inp else in_accumulators(data, "out_data", DATA_AXES)
         ky, kx = reduce_axis(height, "ky"), reduce_axis(width, "kx")
 
         def element(n: Expr, oc: Expr, y: Expr, x: Expr, b: Expr, bo: Expr) -> Sum:
-            return te.sum(loaded[n, oc, y + ky, x + kx, b, bo], (ky, kx))
+            pixel = te.cast(loaded[n, oc, y + ky, x + kx, b, bo], INT32)
+            return te.sum(pixel, (ky, kx))
 
         sums = compute((n, channels, 1, 1, batch, lanes), element, "out_sum", DATA_AXES)
         output, operands = workload.epilogue.compute(sums)
@@ -115,31 +124,40 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         steps = steps.set_scope(sums, OnChip.ACC).compute_at(sums, out, "thread")
         for axis in ("y", "x"):
             steps = steps.split(sums, f"k{axis}", knob(axis), (f"k{axis}_o", f"k{axis}_i"))
-        steps = (
-            steps.reorder(sums, "ky_o", "kx_o", "n", "oc", "y", "x", "ky_i", "kx_i", "b", "bo")
-            .decompose_reduction(sums, "ky_o")
-            .set_scope("out_data", OnChip.ACC)
-            .compute_at("out_data", sums, "kx_o")
-        )
-        config = machine.config
+        steps = steps.reorder(
+            sums, "ky_o", "kx_o", "n", "oc", "y", "x", "ky_i", "kx_i", "b", "bo"
+        ).decompose_reduction(sums, "ky_o")
+        config, add = machine.config, alu_binary(machine.config, AluOp.ADD)
+        if workload.from_inp:
+            add = alu_input(config, AluOp.ADD)
+            steps = steps.cache_read("data", (sums,), OnChip.INP, "out_data")
+        else:
+            steps = steps.set_scope("out_data", OnChip.ACC)
         return (
-            epilogue.tensorize(steps, config)
-            .tensorize(sums, "b", alu_binary(config, AluOp.ADD).function)
+            epilogue.tensorize(steps.compute_at("out_data", sums, "kx_o"), config)
+            .tensorize(sums, "b", add.function)
             .tensorize(f"{sums}_init", "b", fill(config, 0).function)
             .trace
         )
 
     def usage(self, workload: GlobalPoolWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         choices, epilogue = choices.at_most(workload.extents), workload.epilogue
-        block = choices["y"] * choices["x"] + 1 + epilogue.element_operands
+        blocks, image = choices["threads"] * choices["oc"], choices["y"] * choices["x"]
         operands = operand_accumulators(choices, epilogue, workload.data[1])
-        return {MemoryId.ACC: choices["threads"] * choices["oc"] * block + operands}
+        in_acc = 0 if workload.from_inp else image
+        accumulators = blocks * (in_acc + 1 + epilogue.element_operands) + operands
+        return {
+            MemoryId.ACC: accumulators,
+            **({MemoryId.INP: blocks * image} if workload.from_inp else {}),
+            **parameter_usage(epilogue, workload.data[1], blocks),
+        }
 
     def work_counts(self, workload: GlobalPoolWorkload, choices: Choices) -> WorkCounts:
         images, blocks, *pixels = whole = workload.data[:4]
         sizes = [choices[axis] for axis in ("oc", "y", "x")]
         one, redundancy = np.ones_like(sizes[0]), thread_redundancy(choices, {"oc": blocks})
-        loads = transfers_of(MemoryId.ACC_8BIT, tile_shapes(whole, (one, *sizes)), whole)
+        memory = MemoryId.INP if workload.from_inp else MemoryId.ACC_8BIT
+        loads = transfers_of(memory, tile_shapes(whole, (one, *sizes)), whole)
         steps = prod(-(-extent // size) for extent, size in zip(pixels, sizes[1:], strict=True))
         return WorkCounts.of(
             Output((images, blocks), (one, sizes[0])),
@@ -148,7 +166,9 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
             (loads.times(redundancy),),
             redundancy,
             kernel_length(*sizes),
-            ReductionWork(steps, resets=images * blocks, tensor=prod(whole)),
+            ReductionWork(steps, inputs=prod(whole))
+            if workload.from_inp
+            else ReductionWork(steps, resets=images * blocks, tensor=prod(whole)),
         )
 
     def estimate(self, workload: GlobalPoolWorkload, choices: Choices, cost: MachineCost) -> Floats:

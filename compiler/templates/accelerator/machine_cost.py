@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.templates.space import Floats, Ints
 from hw.config import HardwareConfig
+from hw.features import Feature
 from hw.timing import TRANSFER_OVERHEAD, issue_cycles
 from hw.topology import MemoryId
 
@@ -52,6 +53,11 @@ class MachineCost:
     def store_gap(self) -> int:
         """Cycles from the start of a STORE to its first beat; no acknowledgement is awaited."""
         return _HANDSHAKES
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether first products overwrite accumulators, so that no time goes into resets."""
+        return Feature.OVERWRITE in self.config.features
 
     def beats(self, memory: MemoryId, elements: Count) -> Count:
         """Bus cycles to transfer adjacent elements."""

@@ -12,8 +12,9 @@ import numpy as np
 from compiler import te
 from compiler.graph.operators.reductions import MaxPool
 from compiler.intrinsics.accelerator import alu_binary, fill
+from compiler.intrinsics.extensions import alu_input
 from compiler.intrinsics.scopes import OnChip
-from compiler.ir.dtypes import INT8, DType
+from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.window import Window, sees_data, windows
@@ -28,6 +29,7 @@ from compiler.templates.accelerator.work_counts import ReductionWork
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints
+from hw.features import Feature
 from hw.operations import AluOp
 
 LOWEST = INT8.low
@@ -47,6 +49,7 @@ class MaxPoolWorkload:
     data: tuple[int, ...]
     pool: MaxPool
     dtype: DType = INT8
+    from_inp: bool = False
 
     @property
     def epilogue(self) -> Epilogue:
@@ -106,33 +109,35 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
         self, found: KernelMatch, machine: AcceleratorTarget
     ) -> tuple[MaxPoolWorkload, Arguments]:
         pool = found.match.attributes("max_pool", MaxPool)
-        return MaxPoolWorkload(found.shape("data"), pool), Arguments()
+        from_inp = Feature.INPUT_OPERANDS in machine.config.features
+        return MaxPoolWorkload(found.shape("data"), pool, from_inp=from_inp), Arguments()
 
     def reduction_work(self, workload: MaxPoolWorkload) -> ReductionWork:
         images, size = workload.data[0], prod(workload.extents.values())
         inside = prod(int(taps_on_data(window)[1].sum()) for window in workload.windows)
-        return ReductionWork(
-            steps=1,
-            resets=images * size,
-            fills=images * size,
-            tensor=images * workload.data[1] * inside,
-            loops=tuple(each.kernel for each in workload.windows),
-        )
+        taps, loops = images * workload.data[1] * inside, tuple(w.kernel for w in workload.windows)
+        if workload.from_inp:
+            # A tap that all outputs of a tile have is moved, so that nothing has to be filled.
+            return ReductionWork(steps=1, inputs=taps, loops=loops)
+        filled = images * size
+        return ReductionWork(steps=1, resets=filled, fills=filled, tensor=taps, loops=loops)
 
     def minimum_traffic(self, workload: MaxPoolWorkload) -> Mapping[str, Fraction]:
         image, _ = needed_parts(workload.windows)
         return {"data": image}
 
     def start(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> Schedule:
-        """The unscheduled stages: `out_data`, the image in int32; `out_max`; `out`."""
+        """The unscheduled stages: `out_data`, the image in int32, unless it is read from INP;
+        `out_max`; `out`."""
         rows, columns = workload.windows
         data = placeholder(workload.data, INT8, "data")
-        loaded = in_accumulators(data, "out_data", DATA_AXES)
+        loaded = data if workload.from_inp else in_accumulators(data, "out_data", DATA_AXES)
         ky, kx = reduce_axis(rows.kernel, "ky"), reduce_axis(columns.kernel, "kx")
 
         def element(n: Expr, oc: Expr, y: Expr, x: Expr, b: Expr, bo: Expr) -> Reduction:
             row, column = rows.place(y, ky), columns.place(x, kx)
             pixel = loaded[n, oc, row - rows.before, column - columns.before, b, bo]
+            pixel = te.cast(pixel, INT32)
             valid = [*_within(rows, row), *_within(columns, column)]
             if valid:
                 pixel = te.select(te.all_of(*valid), pixel, LOWEST)
@@ -143,17 +148,21 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
         return Schedule.of(output, inputs=(data,))
 
     def sketch(self, workload: MaxPoolWorkload, machine: AcceleratorTarget) -> OpenTrace:
-        steps = self.tile_output()
-        for stage in ("out_max", "out_data"):
-            steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
+        steps, maximum = self.tile_output(), alu_binary(machine.config, AluOp.MAX)
+        steps = steps.set_scope("out_max", OnChip.ACC).compute_at("out_max", "out", "thread")
+        if workload.from_inp:
+            maximum = alu_input(machine.config, AluOp.MAX)
+            steps = steps.cache_read("data", ("out_max",), OnChip.INP, "out_data")
+        else:
+            steps = steps.set_scope("out_data", OnChip.ACC)
+        steps = steps.compute_at("out_data", "out", "thread")
         steps = steps.reorder("out_max", "ky", "kx", "n", "oc", "y", "x", "b", "bo")
         steps = steps.decompose_reduction("out_max", "ky")
         if any(each.before or _exceeds(each) for each in workload.windows):
             steps = steps.skip_terms("out_max")
-        config = machine.config
         return (
-            steps.tensorize("out_max", "b", alu_binary(config, AluOp.MAX).function)
-            .tensorize("out_max_init", "b", fill(config, LOWEST).function)
+            steps.tensorize("out_max", "b", maximum.function)
+            .tensorize("out_max_init", "b", fill(machine.config, LOWEST).function)
             .trace
         )
 

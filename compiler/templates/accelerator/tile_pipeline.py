@@ -43,10 +43,14 @@ class TilePipeline:
         whole tile along an axis, 0 the remainder at the end of the axis.
     loads, products
         [n, 2, 2, 2, 2]: durations of a step; the last index is 0 for the last step, else 1.
-    passes, stores
-        [n, 2, 2, 2]: durations of a tile.
+    passes, operands, stores
+        [n, 2, 2, 2]: durations of a tile. `operands` are loaded by the load unit, for the passes.
     begin
         Start cycles of compute and of load.
+    resets
+        Whether a tile's sums are reset before its products.
+    early
+        Whether a thread's passes follow its last products, before those of the next thread.
     """
 
     batches: int
@@ -61,9 +65,12 @@ class TilePipeline:
     loads: Ints
     products: Ints
     passes: Ints
+    operands: Ints
     stores: Ints
     begin: tuple[Ints, Ints]
     overhead: int
+    resets: bool = True
+    early: bool = False
 
     def cycles(self) -> Floats:
         """Estimated cycles from launch to done."""
@@ -74,10 +81,12 @@ class TilePipeline:
             found,
             np.stack(numbers, axis=1),
             np.stack([self.extents, self.sizes, self.loops], axis=1),
-            _stacked(tiles, self.kept, self.passes, self.stores),
+            _stacked(tiles, self.kept, self.passes, self.stores, self.operands),
             _stacked(steps, self.loads, self.products),
             self.batches,
             self.overhead,
+            int(self.resets),
+            int(self.early),
         )
         return found
 
@@ -103,7 +112,7 @@ def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
 
 
 @cache
-def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
+def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int, int, int], None]:
     """The simulator: a compiled loop over choices, groups of tiles, steps and threads."""
     # Lazy import: Numba takes half a second to import.
     from hw.jit import cached
@@ -119,6 +128,8 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
         parts: Ints,
         batches: int,
         overhead: int,
+        resets: int,
+        early: int,
     ) -> None:
         at = np.zeros(3, np.int64)
         for row in range(len(found)):
@@ -133,6 +144,8 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
             inputs = np.zeros(threads, np.int64)  # Cycle of a thread's last product.
             results = np.zeros(threads, np.int64)  # Cycle of a thread's last store.
             ready = np.zeros(threads, np.int64)  # Cycle of a thread's last operand load.
+            wanted = np.zeros(threads, np.int64)  # Cycle of a thread's last load for passes.
+            passed = np.zeros(threads, np.int64)  # Cycle of a thread's last pass.
             whole = np.zeros((threads, 3), np.int64)
             volume = np.zeros(threads, np.int64)
             store = simulated = half_simulated = half_compute = 0
@@ -172,15 +185,27 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, int, int], None]:
                         load = max(load, inputs[thread]) + parts[row, 0, a, b, c, last]
                         ready[thread] = load
                     for thread in range(working):
+                        # What is loaded for a tile's passes follows the loads of its last step.
+                        a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                        wanted[thread] = 0
+                        if last == 0 and tiles[row, 3, a, b, c] > 0:
+                            load = max(load, passed[thread]) + tiles[row, 3, a, b, c]
+                            wanted[thread] = load
+                    for thread in range(working):
                         a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
                         if step == 0:
-                            compute = max(compute, results[thread]) + volume[thread]
+                            compute = max(compute, results[thread]) + volume[thread] * resets
                         compute = max(compute, ready[thread]) + parts[row, 1, a, b, c, last]
                         inputs[thread] = compute
+                        if early and last == 0:
+                            compute = max(compute, wanted[thread]) + tiles[row, 1, a, b, c]
+                            passed[thread] = compute
                 for thread in range(working):
                     a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
-                    compute += tiles[row, 1, a, b, c]
-                    store = max(store, compute) + tiles[row, 2, a, b, c]
+                    if not early:
+                        compute = max(compute, wanted[thread]) + tiles[row, 1, a, b, c]
+                        passed[thread] = compute
+                    store = max(store, passed[thread]) + tiles[row, 2, a, b, c]
                     results[thread] = store + overhead
                     simulated += volume[thread]
                 if group == most // 2 - 1:

@@ -85,6 +85,21 @@ def resident_operands(choices: Choices) -> Bools:
     return np.ones(len(choices), np.bool_)
 
 
+def parameter_usage(epilogue: Epilogue, channels: int, tiles: Ints) -> dict[MemoryId, Ints]:
+    """Elements of PAR that the epilogue's parameters take, if it has any.
+
+    Parameters
+    ----------
+    channels
+        Blocks of channels of the output.
+    tiles
+        Blocks of channels in the tiles of all threads.
+    """
+    if epilogue.requantise is None:
+        return {}
+    return {MemoryId.PAR: epilogue.parameter_elements(channels, tiles)}
+
+
 def operand_accumulators(choices: Choices, epilogue: Epilogue, channels: int) -> Ints:
     """Accumulators that per-channel operands take: for all channels if the operands stay on chip,
     else for the threads' tiles."""

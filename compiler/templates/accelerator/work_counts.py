@@ -59,7 +59,7 @@ class ReductionWork:
     ----------
     steps
         Instructions for each tile.
-    products, resets, fills, tensor
+    products, resets, fills, tensor, inputs
         Iterations of micro-ops, as in `WorkCounts`; `fills` write the initial value of maxima.
     loops
         Extents of an instruction's loops, other than the loops over a tile.
@@ -70,6 +70,7 @@ class ReductionWork:
     resets: int = 0
     fills: int = 0
     tensor: int = 0
+    inputs: int = 0
     loops: tuple[int, ...] = ()
 
 
@@ -81,9 +82,10 @@ class WorkCounts:
     ----------
     tiles
         Number of tiles of the output.
-    products, resets, immediate, tensor
-        Iterations of micro-ops: multiplications, resets, ALU operations with an immediate and with
-        a second operand in ACC; exact.
+    products, resets, immediate, tensor, inputs
+        Iterations of micro-ops: multiplications, resets, ALU operations with an immediate, with a
+        second operand in ACC, and with one in INP; exact, but on machines that overwrite there are
+        fewer resets.
     gemms, alus
         Number of instructions: exact if kernels fit into the micro-op memory, no tap of a maximum
         lies on padding, and convolutions have one group; else a lower bound.
@@ -98,6 +100,7 @@ class WorkCounts:
     resets: Floats
     immediate: Floats
     tensor: Floats
+    inputs: Floats
     gemms: Floats
     alus: Floats
     kernel: Ints
@@ -129,8 +132,9 @@ class WorkCounts:
         tiles, size = output.tiles, prod(output.extents)
         immediates, tensors = epilogue.immediate_passes, epilogue.tensor_passes
         moved = size if planes else 0
-        passes = immediates + tensors + (2 if planes else 0)
+        passes = immediates + tensors + epilogue.input_operands + (2 if planes else 0)
         gemm, alu = (work.steps, 0) if work.products else (0, work.steps)
+        alu = alu + bool(work.fills) + bool(work.inputs and np.all(alu == 0))
         return WorkCounts(
             copies=(*loads, *output.copies(epilogue, resident)),
             tiles=tiles,
@@ -138,8 +142,9 @@ class WorkCounts:
             resets=work.resets * redundancy + moved,
             immediate=work.fills * redundancy + immediates * size,
             tensor=work.tensor * redundancy + tensors * size + 2 * moved,
+            inputs=work.inputs * redundancy + epilogue.input_operands * size,
             gemms=tiles * (redundancy * (gemm + bool(work.resets)) + bool(planes)),
-            alus=tiles * (redundancy * (alu + bool(work.fills)) + passes),
+            alus=tiles * (redundancy * alu + passes),
             kernel=kernel,
         )
 
@@ -169,11 +174,26 @@ class Output:
         of_tiles = [(np.where(resident, 0, count), (box[axis],)) for count, box in boxes]
         once = np.where(resident, 1, 0), (self.extents[axis],)
         operand = transfers_of(MemoryId.ACC, [*of_tiles, once], self.extents[axis : axis + 1])
+        memories += [MemoryId.INP] * epilogue.input_operands
         return (
             stored,
             *(replace(stored, memory=memory) for memory in memories),
             *(operand for _ in epilogue.channel_operands),
+            *self._parameters(epilogue, boxes),
         )
+
+    def _parameters(
+        self, epilogue: Epilogue, boxes: Sequence[tuple[Ints, tuple[Ints, ...]]]
+    ) -> tuple[TransferCounts, ...]:
+        """The LOADs of parameters into PAR."""
+        if epilogue.requantise is None:
+            return ()
+        whole = self.extents[self.channels : self.channels + 1]
+        once = np.ones_like(self.tiles)
+        parts = [(count, (box[self.channels],)) for count, box in boxes]
+        if epilogue.requantise.resident:
+            parts = [(once, (whole[0] * once,))]
+        return (transfers_of(MemoryId.PAR, parts, whole),)
 
 
 def tile_count(choices: Choices, extents: Mapping[str, int]) -> Ints:

@@ -10,6 +10,8 @@ from compiler.lower.accelerator.commands import (
     Copy,
     Kernel,
     Loop,
+    Mode,
+    SetMode,
     unit_of_command,
 )
 from hw.operations import AluOp
@@ -73,8 +75,10 @@ def test_who_executes_what() -> None:
         MemoryId.ACC: Unit.COMPUTE,
         MemoryId.OUT: Unit.STORE,
         MemoryId.ACC_8BIT: Unit.COMPUTE,
+        MemoryId.PAR: Unit.LOAD,
     }
     assert unit_of_command(compute()) is Unit.COMPUTE
+    assert unit_of_command(SetMode()) is Unit.COMPUTE
 
 
 def test_which_operands_are_read() -> None:
@@ -89,6 +93,36 @@ def test_which_operands_are_read() -> None:
         )
     ]
     assert found == [(True, True), (False, False), (True, False), (False, False)]
+    assert compute(AluOp.ADD).source is MemoryId.ACC
+    assert compute().source is replace(compute(AluOp.ADD), from_inp=True).source is MemoryId.INP
+
+
+def test_which_accumulators_are_kept() -> None:
+    kinds = (compute(), compute(AluOp.ADD), compute(reset=True), compute(AluOp.MOVE, 3))
+    assert [each.keeps for each in kinds] == [True, True, False, False]
+    assert not replace(compute(), overwrite=True).keeps
+
+
+def test_indices_of_parameters() -> None:
+    """Loops have strides in PAR, micro-ops no index of it."""
+    command = replace(
+        compute(),
+        outer=Loop(2, par=10),
+        inner=Loop(3, par=1),
+        mode=Mode(5, "low", 7),
+    )
+    assert command.table("par").tolist() == [
+        [[5, 5], [6, 6], [7, 7]],
+        [[15, 15], [16, 16], [17, 17]],
+    ]
+    assert SetMode.of(command, {"low": -3}) == SetMode(Mode(5, -3, 7, 0), 10, 1)
+    assert SetMode.of(compute(), {}) == SetMode()
+
+
+def test_loops_that_step_through_parameters_differently_stay_apart() -> None:
+    inner = Loop(3, 1, 0, 0, 1)
+    assert Loop(2, 3, 0, 0, 3).follows(inner)
+    assert not Loop(2, 3, 0, 0, 1).follows(inner)
 
 
 def test_indices_in_the_machines_order() -> None:
@@ -106,6 +140,15 @@ def test_as_text() -> None:
     assert str(compute(reset=True)) == "reset 2 x 3 x 2 micro-ops from acc[1]"
     assert str(compute(AluOp.MAX)) == "max 2 x 3 x 2 micro-ops from acc[1], acc[2]"
     assert str(compute(AluOp.SHR, 4)) == "shr 4 2 x 3 x 2 micro-ops from acc[1]"
+    residual = replace(compute(AluOp.RESIDUAL), from_inp=True, mode=Mode(6, "low", 9, 12))
+    assert str(residual) == (
+        "residual 2 x 3 x 2 micro-ops from acc[1], inp[2], requantised by par[6] to low..9, "
+        "+ 12 * inp"
+    )
+    assert str(SetMode()) == "requantise off"
+    assert str(SetMode(Mode(6, -1, 9, 12), 3, 4)) == (
+        "requantise par[6 + 3 outer + 4 inner] to -1..9 scale 12"
+    )
 
 
 def test_equal_kernels_are_one_key() -> None:

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Compute, Kernel, Loop
+from compiler.lower.accelerator.commands import Compute, Kernel, Loop, Mode
 from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation, commands_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.command_machine import micro_ops
+from tests.support.accelerator_operators import machine
+from tests.support.command_machine import micro_ops, parameters
 
 CONFIGS = tuple(load_config(name) for name in ("tiny", "small8", "pynq"))
 
@@ -147,3 +148,53 @@ def test_more_turns_than_a_loop_counts_to() -> None:
     most = shape.gemm["iter_in"].limits[1]
     assert shape.fits(Loop(most, 0, 0, 0), "in", Operation())
     assert not shape.fits(Loop(most + 1, 0, 0, 0), "in", Operation())
+
+
+# Parameters ---------------------------------------------------------------------------------------
+
+
+def requantised(axes: list[Loop], config: HardwareConfig) -> list[Compute]:
+    work = Operation(AluOp.ADD, 0, mode=Mode(3, "low", "high"))
+    start = {"dst": 10, "src": 0, "wgt": 0}
+    return list(commands_of(axes, start, work, InstructionLimits.of(config)))
+
+
+def test_an_axis_with_a_stride_in_par_is_a_loop() -> None:
+    (found,) = requantised([Loop(4, 98, par=1), Loop(14, 7), Loop(7, 1)], machine("extended"))
+    assert (found.outer, found.inner, len(found.kernel)) == (Loop(4, 98, par=1), Loop(98, 1), 1)
+    assert found.mode == Mode(3, "low", "high")
+
+
+def test_an_axis_of_parameters_that_is_no_loop_is_several_commands() -> None:
+    found = requantised([Loop(2, 98, par=1), Loop(7, 14), Loop(7, 1)], machine("extended"))
+    assert [each.kernel.dst for each in found] == [(10,), (108,)]
+    assert [each.mode for each in found] == [Mode(par, "low", "high") for par in (3, 4)]
+    assert {each.outer for each in found} == {Loop(7, 14)}
+
+
+@settings(max_examples=60)
+@given(st.randoms(use_true_random=False))
+def test_parameters_are_those_of_the_loops(rng: random.Random) -> None:
+    axes = [
+        Loop(
+            rng.choice((1, 2, 3, 5)), rng.choice((0, 1, 4, 70)), 0, 0, rng.choice((0, 0, 1, 2, 90))
+        )
+        for _ in range(rng.randint(0, 4))
+    ]
+    wanted = [
+        (10 + sum(i * axis.dst for i, axis in zip(at, axes, strict=True)),
+         3 + sum(i * axis.par for i, axis in zip(at, axes, strict=True)))
+        for at in product(*(range(axis.extent) for axis in axes))
+    ]  # fmt: skip
+    found = [
+        (dst, par)
+        for command in requantised(axes, machine("extended"))
+        for (dst, _, _), par in zip(micro_ops(command), parameters(command), strict=True)
+    ]
+    assert sorted(found) == sorted(wanted)
+
+
+def test_a_machine_without_parameters_has_no_strides_in_them() -> None:
+    limits = InstructionLimits.of(CONFIGS[0])
+    assert limits.steps_through_par(0, "out")
+    assert not limits.steps_through_par(1, "out")

@@ -194,7 +194,7 @@ func f(S: int32[{rows}, {columns}, 1, 4] @ acc) -> (D: int8[{h + 1}, {step * w},
     plan = turn_plan(program, value)
     assert plan.memory is MemoryId.OUT
     machine = CommandMachine(TINY, np.full(wanted.size, 55, np.uint8))
-    machine.acc[: rows * columns] = values.reshape(-1, 1, 4)
+    machine.out[: rows * columns] = values.reshape(-1, 1, 4).astype(np.int8)
     for t in range(2):
         carried_out(plan, pieces_at(plan, t), machine)
     got = machine.dram[: wanted.size].view(np.int8).reshape(wanted.shape)

@@ -6,20 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, Mode, SetMode
 from compiler.lower.accelerator.encode import encode_kernels, encode_stream
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.tokens import NO_COMMAND, TokenedCommands
+from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import UOP_BYTES
 from hw.errors import EncodingError
-from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Store, Tokens
+from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
 from hw.isa.codec import decode_uop
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
+from tests.support.accelerator_operators import machine
 from tests.support.command_columns import columns_of
 
 TINY = load_config("tiny")
+EXTENDED = machine("extended")
 KERNEL = Kernel((1, 7, 8), (2, 9, 10), (3, 11, 12))
 LOADER, COMPUTER, STORER = Unit.LOAD, Unit.COMPUTE, Unit.STORE
 
@@ -37,18 +40,24 @@ def slots(
 
 
 def encoded(
-    commands: Sequence[Command], where: TokenedCommands, uop: int = 0, imm: int = 0
+    commands: Sequence[Command],
+    where: TokenedCommands,
+    uop: int = 0,
+    imm: int = 0,
+    config: HardwareConfig = TINY,
 ) -> list[Instruction]:
     """All but FINISH, which is the last."""
     count = len(commands)
     columns = np.full(count, imm, np.int64), np.full(count, uop, np.int64)
-    *found, last = encode_stream(columns_of(commands), *columns, where, TINY)
+    *found, last = encode_stream(columns_of(commands), *columns, where, config)
     assert last == Finish()
     return found
 
 
-def one(command: Command, unit: Unit, uop: int = 0, imm: int = 0) -> Instruction:
-    (found,) = encoded([command], slots([0], unit), uop, imm)
+def one(
+    command: Command, unit: Unit, uop: int = 0, imm: int = 0, config: HardwareConfig = TINY
+) -> Instruction:
+    (found,) = encoded([command], slots([0], unit), uop, imm, config)
     return found
 
 
@@ -57,7 +66,11 @@ def copy(memory: MemoryId, pads: tuple[int, int, int, int] = (0, 0, 0, 0), dram:
 
 
 def compute(
-    op: AluOp | None = None, imm: int | str | None = None, *, reset: bool = False
+    op: AluOp | None = None,
+    imm: int | str | None = None,
+    *,
+    reset: bool = False,
+    from_inp: bool = False,
 ) -> Compute:
     return Compute(
         kernel=KERNEL,
@@ -66,10 +79,11 @@ def compute(
         op=op,
         imm=imm,
         reset=reset,
+        from_inp=from_inp,
     )
 
 
-@pytest.mark.parametrize("memory", [each for each in MemoryId if each is not MemoryId.OUT])
+@pytest.mark.parametrize("memory", [each for each in TINY.memories if each is not MemoryId.OUT])
 def test_loads(memory: MemoryId) -> None:
     """Padding is above, below, left and right; the fields are before and after, of y and of x."""
     assert one(copy(memory, (1, 2, 3, 4)), LOADER) == Load(
@@ -109,7 +123,7 @@ def test_products(reset: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("op", AluOp)
+@pytest.mark.parametrize("op", TINY.operations)
 @pytest.mark.parametrize("imm", [None, 0, -3, 17])
 def test_the_alu(op: AluOp, imm: int | None) -> None:
     """An immediate of 0 is one, too."""
@@ -211,3 +225,38 @@ def test_an_index_that_a_micro_op_has_no_room_for_is_refused() -> None:
         EncodingError, match=r"^micro-op 0: micro-op dst is 32: it must lie in 0..31$"
     ):
         encode_kernels(store, TINY)
+
+
+# Features -----------------------------------------------------------------------------------------
+
+
+def test_an_operand_in_inp_is_a_bit_of_the_alu() -> None:
+    found = one(compute(AluOp.MOVE, from_inp=True), COMPUTER, config=EXTENDED)
+    assert isinstance(found, Alu)
+    assert (found.op, found.use_imm, found.from_inp) == (AluOp.MOVE, False, True)
+
+
+def test_modes() -> None:
+    mode = SetMode(Mode(5, -7, 9, 1 << 20), outer=2, inner=3)
+    assert one(mode, COMPUTER, config=EXTENDED) == Requantise(
+        active=True,
+        low=-7,
+        high=9,
+        scale=1 << 20,
+        par_base=5,
+        par_factor_out=2,
+        par_factor_in=3,
+    )
+    off = one(SetMode(), COMPUTER, config=EXTENDED)
+    assert off == Requantise(active=False, low=0, high=0)
+
+
+def test_loads_of_parameters() -> None:
+    found = one(copy(MemoryId.PAR), LOADER, config=EXTENDED)
+    assert isinstance(found, Load)
+    assert (found.memory, found.sram_base, found.dram_base) == (MemoryId.PAR, 5, 77)
+
+
+def test_modes_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(EncodingError, match=r"instruction 0: .*low"):
+        one(SetMode(Mode(0, -129, 0)), COMPUTER, config=EXTENDED)

@@ -5,29 +5,33 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.accelerator.commands import Compute, Copy, Kernel, Loop
+from compiler.lower.accelerator.commands import Compute, Copy, Kernel, Loop, SetMode
 from compiler.lower.accelerator.footprints import Footprints, chip_elements, first_element
+from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.operations import AluOp
 from hw.topology import MemoryId
+from tests.support.accelerator_operators import machine
 from tests.support.command_machine import Location, accessed
 from tests.support.random_commands import random_commands
 
 TINY = load_config("tiny")
 
 
-def places(footprints: Footprints, at: int, *, written: bool) -> set[Location]:
+def places(
+    footprints: Footprints, at: int, *, written: bool, config: HardwareConfig = TINY
+) -> set[Location]:
     found = set[Location]()
     for begin, end, writes in footprints.runs[footprints.first[at] : footprints.first[at + 1]]:
         assert begin < end
         if writes == written:
             (memory,) = (
                 memory
-                for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
-                if 0 <= begin - first_element(memory, TINY) < TINY.depth(memory)
+                for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.PAR)
+                if 0 <= begin - first_element(memory, config) < config.depth(memory)
             )
-            offset = first_element(memory, TINY)
-            assert end - offset <= TINY.depth(memory)
+            offset = first_element(memory, config)
+            assert end - offset <= config.depth(memory)
             elements = {(memory.name.lower(), int(each) - offset) for each in range(begin, end)}
             assert not elements & found
             found |= elements
@@ -35,20 +39,20 @@ def places(footprints: Footprints, at: int, *, written: bool) -> set[Location]:
 
 
 @settings(max_examples=60)
-@given(st.randoms(use_true_random=False))
-def test_footprints_are_what_is_touched(rng: random.Random) -> None:
-    commands = random_commands(rng, TINY, 8, range(512), range(512, 1024))
-    halves = (Footprints.of(part, TINY) for part in (commands[:3], commands[3:]))
-    for found in (Footprints.of(commands, TINY), Footprints.joined(list(halves))):
+@given(st.randoms(use_true_random=False), st.sampled_from([TINY, machine("extended")]))
+def test_footprints_are_what_is_touched(rng: random.Random, config: HardwareConfig) -> None:
+    commands = random_commands(rng, config, 8, range(512), range(512, 1024))
+    halves = (Footprints.of(part, config) for part in (commands[:3], commands[3:]))
+    for found in (Footprints.of(commands, config), Footprints.joined(list(halves))):
         assert len(found.first) == len(commands) + 1
         for at, command in enumerate(commands):
             reads, writes = (
-                {each for each in part if each[0] != "dram"} for part in accessed(command, TINY)
+                {each for each in part if each[0] != "dram"} for part in accessed(command, config)
             )
-            assert places(found, at, written=True) == writes
+            assert places(found, at, written=True, config=config) == writes
             # Accumulators that are changed are read too: `keeps` says so.
             kept = writes if found.keeps[at] else set()
-            assert places(found, at, written=False) | kept == reads
+            assert places(found, at, written=False, config=config) | kept == reads
 
 
 def test_commands_that_differ_in_operands_have_footprints_of_their_own() -> None:
@@ -83,3 +87,12 @@ def test_memories_lie_one_behind_the_other() -> None:
     wanted = {MemoryId.INP: 0, MemoryId.WGT: 32, MemoryId.ACC: 48, MemoryId.OUT: 48}
     assert {each: first_element(each, TINY) for each in wanted} == wanted
     assert chip_elements(TINY) == 80
+    extended = machine("extended")
+    without = extended.replace(features=frozenset())
+    assert first_element(MemoryId.PAR, extended) == chip_elements(without)
+    assert chip_elements(extended) == chip_elements(without) + extended.depth(MemoryId.PAR)
+
+
+def test_modes_touch_nothing() -> None:
+    found = Footprints.of([SetMode()], TINY)
+    assert (found.first.tolist(), found.keeps.tolist()) == ([0, 0], [0])

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import LoweringError
-from compiler.intrinsics.accelerator import alu_value, immediate, immediate_argument
+from compiler.intrinsics.accelerator import BINARY, alu_value, immediate, immediate_argument
+from compiler.intrinsics.extensions import requantised
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir import interpreter
-from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.dtypes import INT8, INT32, INT64
 from compiler.ir.ops import cast, const
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
@@ -22,9 +23,10 @@ from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.join import join
 from compiler.lower.accelerator.programs import ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
-from compiler.lower.accelerator.stream import compile_stream
+from compiler.lower.accelerator.stream import Stream, compile_stream
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
+from hw.isa import Requantise
 from hw.operations import AluOp
 from tests.support.accelerator_operators import machine
 from tests.support.clip_operators import clip
@@ -67,7 +69,7 @@ def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") ->
 
 
 PASSES = st.lists(
-    st.sampled_from(AluOp).flatmap(
+    st.sampled_from(BINARY).flatmap(
         lambda op: st.tuples(
             st.just(op),
             st.integers(*((0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1))),
@@ -175,3 +177,82 @@ def test_tensors_where_no_element_begins_are_refused() -> None:
     message = "^S lies at 0x42, no multiple of the 4 bytes of an element of ACC_8BIT$"
     with pytest.raises(LoweringError, match=message):
         join([(clip(), program)], [{"S": 66, "D": 256}], KernelStore(), 0, TINY)
+
+
+# Modes --------------------------------------------------------------------------------------------
+
+EXTENDED = machine("extended")
+
+
+def requantisation(name: str = "layer") -> Function:
+    """A tensor in INP, moved to ACC and requantised."""
+    target = AcceleratorTarget.of(EXTENDED)
+    data = placeholder(SHAPE, INT8, "data")
+    words = placeholder((3, 4), INT64, "words")
+    low, high = (placeholder((), INT32, each, OnChip.IMM) for each in ("low", "high"))
+    axes = ["x", "b", "o"]
+    start = compute(SHAPE, lambda x, b, o: cast(data[x, b, o], INT32), "start", axes)
+    value = compute(
+        SHAPE,
+        lambda x, b, o: requantised(start[x, b, o], words[x, o], low[()], high[()]),
+        "value",
+        axes,
+    )
+    output = compute(SHAPE, lambda *at: cast(value[at], INT8), "out", axes)
+    schedule = Schedule.of(output, inputs=[data, words, low, high], name=name)
+    schedule = schedule.set_scope("start", OnChip.ACC).set_scope("value", OnChip.ACC)
+    schedule = schedule.cache_read("data", ("start",), OnChip.INP, "data_inp")
+    schedule = schedule.cache_read("words", ("value",), OnChip.PAR, "words_par")
+    for stage, intrinsic in (("start", "alu_move_inp"), ("value", "requantise")):
+        schedule = schedule.tensorize(stage, "b", target.instruction(intrinsic).function)
+    return schedule.program
+
+
+def modes_of(stream: Stream) -> list[Requantise]:
+    return [each for each in stream.program if isinstance(each, Requantise)]
+
+
+def test_a_mode_is_set_where_it_changes() -> None:
+    """Off for the move, as parameters are loaded only behind it, and on for the pass."""
+    program = requantisation()
+    limits = ((-9, 50), (-20, 7))
+    operators = [
+        Operator(program, {"out": f"out{number}"}, str(number), {"low": low, "high": high})
+        for number, (low, high) in enumerate(limits)
+    ]
+    stream = compile_stream(operators, AcceleratorTarget.of(EXTENDED))
+    first, off, second = modes_of(stream)
+    assert [each.active for each in (first, off, second)] == [True, False, True]
+    assert [(each.low, each.high) for each in (first, second)] == [*limits]
+    assert len(stream.sites) == len(stream.program)
+    stages = [stage for stage, _ in stream.sites]
+    modes = [at for at, each in enumerate(stream.program) if isinstance(each, Requantise)]
+    assert [stages[at] for at in modes] == ["start"] * 3, "the stage of what they are for"
+    assert stream.operator_of[modes].tolist() == [0, 1, 1]
+    lines = stream.dump()["commands"].splitlines()
+    assert sum("requantise par" in line for line in lines) == 2
+
+
+def test_a_mode_has_the_operators_numbers() -> None:
+    words = np.array([[3 + (5 << 32) + (2 << 48)] * 4] * 3, np.int64)
+    values = np.arange(-60, 60, 10, dtype=np.int8).reshape(SHAPE)
+    operator = Operator(requantisation(), {}, "layer", {"low": -50, "high": 60})
+    stream = compile_stream([operator], AcceleratorTarget.of(EXTENDED))
+    ran, _ = run_stream(stream, {"data": values, "words": words})
+    wanted = np.clip((values.astype(np.int64) * 5 + 3) >> 2, -50, 60)
+    np.testing.assert_array_equal(ran["out"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("immediates", "message"),
+    [
+        ({"low": -129, "high": 5}, "^layer: low: low -129: -128 to 127 is allowed$"),
+        ({"low": 0, "high": 128}, "^layer: high: high 128: -128 to 127 is allowed$"),
+        ({"low": 0}, "^layer has no value for high$"),
+    ],
+)
+def test_limits_that_do_not_fit_are_refused(immediates: Mapping[str, int], message: str) -> None:
+    with pytest.raises(LoweringError, match=message):
+        compile_stream(
+            [Operator(requantisation(), {}, "layer", immediates)], AcceleratorTarget.of(EXTENDED)
+        )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop
 from compiler.lower.accelerator.overwrites import overwrite_first
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.operations import AluOp
 from hw.topology import MemoryId
 from tests.support.command_columns import columns_of
@@ -17,11 +19,12 @@ from tests.support.command_machine import CommandMachine, micro_ops
 
 TINY = load_config("tiny")
 ONCE = Loop(1)
+OVERWRITE = frozenset({Feature.OVERWRITE})
 
 
-def fused(*commands: Command) -> list[Command]:
+def fused(*commands: Command, features: frozenset[Feature] = OVERWRITE) -> list[Command]:
     """The commands after the pass; they do what they did before."""
-    found = list(overwrite_first(columns_of(commands)))
+    found = list(overwrite_first(columns_of(commands), features))
     left = []
     for program in (commands, found):
         machine = CommandMachine(TINY, np.arange(256, dtype=np.uint8), seed=3)
@@ -124,3 +127,54 @@ def test_random_products(rng: random.Random) -> None:
         commands += [reset(int(low), int(high - low) + 1)] if rng.random() < 0.8 else []
         commands += [command, *([ADD] if rng.random() < 0.3 else [])]
     fused(*commands)
+
+
+# Operands in INP ----------------------------------------------------------------------------------
+
+MOVES = frozenset({Feature.INPUT_OPERANDS})
+LOWEST = Compute(
+    kernel=Kernel((0,), (0,), (0,)), outer=ONCE, inner=Loop(12, dst=1), op=AluOp.MOVE, imm=-128
+)
+
+
+def tap(op: AluOp, *kernel: tuple[int, int], inner: Loop = ONCE) -> Compute:
+    dst, src = zip(*kernel, strict=True)
+    return Compute(
+        kernel=Kernel(dst, src, (0,) * len(dst)), outer=ONCE, inner=inner, op=op, from_inp=True
+    )
+
+
+WHOLE = tap(AluOp.MAX, (0, 3), inner=Loop(12, 1, 1))
+PART = tap(AluOp.MAX, (2, 4), inner=Loop(5, 1, 2))
+
+
+def test_a_maximum_of_all_accumulators_is_a_move_and_comes_first() -> None:
+    """As in a max pool, whose first taps may lie on padding."""
+    found = fused(LOWEST, PART, WHOLE, PART, features=MOVES)
+    assert kinds(found) == ["move", "max", "max"]
+    assert found[1:] == [PART, PART]
+
+
+def test_the_first_of_several_operands_is_moved() -> None:
+    sums = tap(AluOp.ADD, (0, 0), (0, 7), inner=Loop(12, 1, 1))
+    move, add = fused(reset(0, 12), sums, features=MOVES)
+    assert isinstance(move, Compute)
+    assert isinstance(add, Compute)
+    assert (move.op, move.kernel.src, move.from_inp) == (AluOp.MOVE, (0,), True)
+    assert (add.op, add.kernel.src) == (AluOp.ADD, (7,))
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        (LOWEST, tap(AluOp.ADD, (0, 0), inner=Loop(12, 1, 1))),
+        (reset(0, 12), WHOLE),
+        (LOWEST, PART),
+        (LOWEST, PART, STORE, WHOLE),
+        (LOWEST, replace(WHOLE, from_inp=False)),
+        (reset(0, 12), TAPS),
+    ],
+)
+def test_initial_values_that_matter_stay(commands: tuple[Command, ...]) -> None:
+    """And those of products, on a machine that does not overwrite."""
+    assert fused(*commands, features=MOVES) == list(commands)

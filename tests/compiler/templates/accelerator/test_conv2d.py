@@ -18,7 +18,7 @@ from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from hw.config import HardwareConfig
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
+from tests.support.accelerator_operators import EXTENDED, machine
 from tests.support.random_operators import random_tests
 from tests.support.random_workloads import check_of, draw_conv2d
 
@@ -35,7 +35,7 @@ WORKLOAD = Conv2dWorkload(
 )
 CHOICE: Choice = {"threads": 2, "ic": 1, "oc": 1, "x": 5, "y": 2, "order": "outputs", "along": "oc"}
 
-CONFIGS = ("tiny", "small8", "block4", "batch2", "pynq", "tall")
+CONFIGS = ("tiny", "small8", "block4", "batch2", "pynq", "tall", *EXTENDED)
 test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
     check_of(draw_conv2d), few=30, many=170, configs=CONFIGS
 )

@@ -75,7 +75,7 @@ def _residual(rng: np.random.Generator, shape: tuple[int, ...]) -> Passes:
     first, last = (draw_passes(rng, shape, 1, name=name) for name in ("first", "last"))
     own = draw_passes(rng, shape, 2, least=1, name="own")
     shift = Passes((AluPass(AluOp.SHR, "shift"),), {}, {"shift": int(rng.integers(0, 12))})
-    added = AluPass(AluOp.ADD, "residual", OperandKind.ELEMENT, INT8, own.passes)
+    added = AluPass(AluOp.ADD, "residual", OperandKind.ELEMENT, INT8, own.of_alu)
     values = {"residual": draw_values(rng, shape, INT8), **own.values}
     return first + shift + Passes((added,), values, own.immediates) + last
 

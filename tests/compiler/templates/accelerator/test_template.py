@@ -16,7 +16,7 @@ from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
-from tests.support.accelerator_operators import drawn_machine, machine
+from tests.support.accelerator_operators import drawn_machine, machine, with_drawn_features
 from tests.support.live_elements import live_elements
 from tests.support.random_workloads import DRAWERS, RandomWorkload, draw_choice
 
@@ -29,7 +29,12 @@ BEYOND = 3
 def check_fits(name: str, seed: int) -> bool:
     """Whether what was drawn fits, which the template knows."""
     rng = np.random.default_rng(seed)
-    config = _edge(rng, drawn_machine(rng))
+    config = drawn_machine(rng)
+    while seed % 2 and config.block_in != config.block_out and rng.random() < 0.9:
+        config = drawn_machine(rng)
+    config = _edge(rng, config)
+    if seed % 2:
+        config = with_drawn_features(rng, config)
     drawn = DRAWERS[name](rng, config)
     choice = _choice(rng, drawn, config)
     try:
@@ -44,7 +49,7 @@ def check_fits(name: str, seed: int) -> bool:
 def check_usage(name: str, seed: int) -> None:
     """Every element that the template counts, and no other."""
     rng = np.random.default_rng(seed)
-    config = machine("tiny")
+    config = machine(str(rng.choice(["tiny", "extended", "requantising"])))
     drawn = DRAWERS[name](rng, config)
     choice = _choice(rng, drawn, config)
     target = AcceleratorTarget.of(config)
