@@ -11,16 +11,19 @@ from dataclasses import replace
 
 import pytest
 
+from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Finish, Program, TokenQueue, unit_of
 from hw.vta_rules import VtaRule, vta_warnings
+from tests.support.accelerator_operators import machine
 from tests.support.random_workloads import RandomConvolution
 
 FEW = (4, 23)
+EXTENDED = (3, 16)
 MANY = (3, 6, 7, 11, 13, 15, 17, 19, 20, 21, 22)
-"""Seeds of short streams: each token is some fifty milliseconds."""
+"""Seeds of short streams: each token is some fifty milliseconds. `EXTENDED`: on another machine."""
 
 
 def flag(queue: TokenQueue, *, push: bool) -> str:
@@ -67,9 +70,9 @@ def mutants(program: Program) -> Iterator[tuple[str, Program]]:
                     yield f"{queue} {name} of {at} at {line[place]}", moved
 
 
-def check(seed: int) -> None:
-    drawn = RandomConvolution.of(seed, load_config("tiny" if seed % 2 else "small8"), largest=3)
-    stream = drawn.stream()
+def check(seed: int, config: HardwareConfig | None = None) -> None:
+    config = config or load_config("tiny" if seed % 2 else "small8")
+    stream = RandomConvolution.of(seed, config, largest=3).stream()
     image = stream.image({})
     missed, count = [], 0
     for what, mutant in mutants(stream.program):
@@ -87,6 +90,12 @@ def check(seed: int) -> None:
 @pytest.mark.parametrize("seed", FEW)
 def test_every_token_is_needed(seed: int) -> None:
     check(seed)
+
+
+@pytest.mark.parametrize("seed", EXTENDED)
+def test_every_token_is_needed_where_results_are_requantised(seed: int) -> None:
+    """By the products, and in a pass with a residual."""
+    check(seed, machine("extended"))
 
 
 @pytest.mark.exhaustive

@@ -20,8 +20,12 @@ from tests.support.quantised_graphs import Net, residual_net
         ("small8", "functional", 2),
         ("batch2", "functional", 1),
         ("tall", "functional", 2),
+        ("extended", "functional", 2),
+        ("extended_batch", "functional", 1),
+        ("requantising", "functional", 2),
         # Where some layers fit only once.
         ("tiny", "rtl", 2),
+        ("extended", "rtl", 2),
     ],
 )
 def test_a_residual_network(config: str, engine: str, threads: int) -> None:
