@@ -80,7 +80,7 @@ class Lane(Block):
     Members
     -------
     control, enable
-        Common to all lanes; `enable` as in `Mac`.
+        Common to all lanes, but for `imm` where it may be from INP; `enable` as in `Mac`.
     hold
         Common to all lanes; only with one read port.
     inp, wgt

@@ -164,7 +164,10 @@ class Pipeline(Block):
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
         later = Signal(write)
-        valid = Cat(self._issues_micro_op(), later)
+        micro_op = self._accepts()
+        if self._requantises:
+            micro_op &= ~self._is_requantise()
+        valid = Cat(micro_op, later)
         refused = Signal(write)
         m.d.comb += [
             refused[2].eq(self._out_of_bounds(flows[2])),
@@ -174,22 +177,20 @@ class Pipeline(Block):
             self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
             self.empty.eq(later == 0),
         ]
-        passes = valid[:write] & ~refused
-        m.d.sync += later[STALL_STAGE:].eq(passes[STALL_STAGE:])
+        self._advance(m, later, valid[:write] & ~refused)
         m.d.sync += self.stall.eq(self._needs_stall(flows, valid))
-        with m.If(self.stall):
-            m.d.sync += later[STALL_STAGE].eq(0)
-        with m.Else():
-            m.d.sync += later[:STALL_STAGE].eq(passes[:STALL_STAGE])
+        with m.If(~self.stall):
             self._first_stages(m, flows)
             m.d.sync += flows[STALL_STAGE].eq(flows[STALL_STAGE - 1])
         for stage in range(STALL_STAGE + 1, write + 1):
             m.d.sync += flows[stage].eq(flows[stage - 1])
         ends = valid[write] & flows[write].last
         if self._requantises:
-            settings = self._settings(m, write)
-            m.d.comb += self.empty.eq((later | settings) == 0)
-            ends |= settings[-1]
+            # Stages with a REQUANTISE.
+            modes = Signal(write)
+            self._advance(m, modes, Cat(self._accepts() & self._is_requantise(), modes[:-1]))
+            m.d.comb += self.empty.eq((later | modes) == 0)
+            ends |= modes[-1]
 
         reads_inp = valid[2] & self._reads_inp(flows[2])
         if self._from_inp:
@@ -229,24 +230,19 @@ class Pipeline(Block):
         if self._requantises:
             self._requantise(m, flows, valid)
 
-    def _issues_micro_op(self) -> Value:
-        """Whether a micro-op is issued, and accepted."""
-        issues = self.valid & ~self.halt
-        return issues & ~self._is_requantise() if self._requantises else issues
+    def _accepts(self) -> Value:
+        return self.valid & ~self.halt
 
     def _is_requantise(self) -> Value:
         return self.current[:OPCODE_BITS] == Opcode.REQUANTISE
 
-    def _settings(self, m: Module, write: int) -> Signal:
-        """Whether a REQUANTISE is in each stage from 1 on; it moves as micro-ops do."""
-        settings = Signal(write)
-        m.d.sync += settings[STALL_STAGE:].eq(settings[STALL_STAGE - 1 : -1])
+    def _advance(self, m: Module, stages: Signal, passes: Value) -> None:
+        """Register what passes from each stage to the next; `stages` begins with stage 1."""
+        m.d.sync += stages[STALL_STAGE:].eq(passes[STALL_STAGE:])
         with m.If(self.stall):
-            m.d.sync += settings[STALL_STAGE].eq(0)
+            m.d.sync += stages[STALL_STAGE].eq(0)
         with m.Else():
-            issues = self.valid & ~self.halt & self._is_requantise()
-            m.d.sync += settings[:STALL_STAGE].eq(Cat(issues, settings[: STALL_STAGE - 1]))
-        return settings
+            m.d.sync += stages[:STALL_STAGE].eq(passes[:STALL_STAGE])
 
     def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
