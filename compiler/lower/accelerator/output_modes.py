@@ -8,7 +8,7 @@ as well, in vain, and the last write is the right one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,10 +20,11 @@ from compiler.lower.accelerator.commands import (
     Copy,
     Ints,
     Kernel,
+    Loop,
     Mode,
     with_prototypes,
 )
-from compiler.lower.accelerator.compute_commands import InstructionLimits
+from compiler.lower.accelerator.compute_commands import InstructionLimits, Operation
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 from hw.topology import MemoryId
@@ -219,33 +220,57 @@ def _with_modes(
     """The command with modes, in a part for each element of PAR in the first iteration of its
     loops; none if loops or modes do not allow it."""
     limits = {(each.mode.low, each.mode.high) for each in wanted}
-    found = _steps(command, wanted, config) if len(limits) == 1 else None
-    if found is None:
+    of_dst = np.full(config.depth(MemoryId.ACC), _FREE, np.int64)
+    for part in wanted:
+        of_dst[part.dst] = part.par
+    for nested in (command, *_as_two_loops(command, of_dst, config)):
+        found = _steps(nested, of_dst, config)
+        if len(limits) == 1 and found is not None:
+            ((low, high),), (bases, outer, inner) = limits, found
+            break
+    else:
         return ()
-    ((low, high),), (bases, outer, inner) = limits, found
     groups = [np.flatnonzero(bases == base) for base in dict.fromkeys(bases.tolist())]
     if len(groups) > 1 and not _commutes(command):
         return ()
     return tuple(
         replace(
-            command,
-            kernel=_taken(command.kernel, group),
-            outer=replace(command.outer, par=outer),
-            inner=replace(command.inner, par=inner),
+            nested,
+            kernel=_taken(nested.kernel, group),
+            outer=replace(nested.outer, par=outer),
+            inner=replace(nested.inner, par=inner),
             mode=Mode(int(bases[group[0]]), low, high),
         )
         for group in groups
     )
 
 
-def _steps(
-    command: Compute, wanted: Sequence[_Wanted], config: HardwareConfig
-) -> tuple[Ints, int, int] | None:
+def _as_two_loops(command: Compute, of_dst: Ints, config: HardwareConfig) -> Iterator[Compute]:
+    """The command with its only loop as two, where the element of PAR in `of_dst` changes first:
+    loops over adjacent blocks are one for an instruction without parameters."""
+    loops = [loop for loop in (command.outer, command.inner) if loop.extent > 1]
+    if len(loops) != 1:
+        return
+    (loop,) = loops
+    values = of_dst[command.table("dst")].reshape(loop.extent, -1)[:, 0]
+    changes = np.flatnonzero(values != values[0])
+    if not len(changes) or loop.extent % (count := int(changes[0])):
+        return
+    outer = Loop(loop.extent // count, loop.dst * count, loop.src * count, loop.wgt * count)
+    inner, limits = replace(loop, extent=count), InstructionLimits.of(config)
+    if limits.fits(outer, "out", Operation(command.op)):
+        yield replace(command, outer=outer, inner=inner)
+
+
+def _steps(command: Compute, of_dst: Ints, config: HardwareConfig) -> tuple[Ints, int, int] | None:
     """The element of PAR of each micro-op in the first iteration, and the strides of both loops;
-    None if there are none that lead to all parameters."""
-    of_dst = np.full(config.depth(MemoryId.ACC), _FREE, np.int64)
-    for part in wanted:
-        of_dst[part.dst] = part.par
+    None if there are none that lead to all parameters.
+
+    Parameters
+    ----------
+    of_dst
+        For each accumulator the element of PAR, or `_FREE`.
+    """
     table = of_dst[command.table("dst")]
     outer, inner = _stride(table, 0), _stride(table, 1)
     limits = InstructionLimits.of(config)

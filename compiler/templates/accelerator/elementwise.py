@@ -68,8 +68,13 @@ class ElementwiseOnAlu(TiledOnAlu[ElementwiseWorkload]):
         return ElementwiseWorkload(found.shape("data"), passes, from_inp=from_inp), numbers
 
     def reduction_work(self, workload: ElementwiseWorkload) -> ReductionWork:
-        """Moves of an image in INP."""
-        return ReductionWork(inputs=prod(workload.data[:4]) * workload.from_inp)
+        """Moves of an image in INP; or a pass over one in ACC, where a move would requantise."""
+        size, requantise = prod(workload.data[:4]), workload.epilogue.requantise
+        if workload.from_inp:
+            return ReductionWork(inputs=size)
+        plain = requantise is not None and requantise.residual is None
+        # Behind other passes the last of these requantises.
+        return ReductionWork(loaded=size * (plain and len(workload.passes) == 1))
 
     def start(self, workload: ElementwiseWorkload, machine: AcceleratorTarget) -> Schedule:
         """The unscheduled stages: `out_data`, the passes, `out`."""

@@ -61,6 +61,8 @@ class ReductionWork:
         Instructions for each tile.
     products, resets, fills, tensor, inputs
         Iterations of micro-ops, as in `WorkCounts`; `fills` write the initial value of maxima.
+    loaded
+        Accumulators that are loaded, not computed, so that requantising them takes a pass.
     loops
         Extents of an instruction's loops, other than the loops over a tile.
     """
@@ -71,6 +73,7 @@ class ReductionWork:
     fills: int = 0
     tensor: int = 0
     inputs: int = 0
+    loaded: int = 0
     loops: tuple[int, ...] = ()
 
 
@@ -134,13 +137,14 @@ class WorkCounts:
         moved = size if planes else 0
         passes = immediates + tensors + epilogue.input_operands + (2 if planes else 0)
         gemm, alu = (work.steps, 0) if work.products else (0, work.steps)
-        alu = alu + bool(work.fills) + bool(work.inputs and np.all(alu == 0))
+        alu = alu + bool(work.fills) + bool(work.loaded)
+        alu = alu + bool(work.inputs and np.all(alu == 0))
         return WorkCounts(
             copies=(*loads, *output.copies(epilogue, resident)),
             tiles=tiles,
             products=work.products * redundancy,
             resets=work.resets * redundancy + moved,
-            immediate=work.fills * redundancy + immediates * size,
+            immediate=work.fills * redundancy + work.loaded + immediates * size,
             tensor=work.tensor * redundancy + tensors * size + 2 * moved,
             inputs=work.inputs * redundancy + epilogue.input_operands * size,
             gemms=tiles * (redundancy * (gemm + bool(work.resets)) + bool(planes)),

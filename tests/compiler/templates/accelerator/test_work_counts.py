@@ -27,7 +27,7 @@ from hw.encoding import Opcode
 from hw.isa import Program
 from hw.isa.work import work_of
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import CONFIGS, machine
+from tests.support.accelerator_operators import CONFIGS, EXTENDED, machine
 from tests.support.random_choices import Drawn, drawn
 
 MOVED = {
@@ -36,6 +36,7 @@ MOVED = {
     MemoryId.ACC: Opcode.LOAD,
     MemoryId.ACC_8BIT: Opcode.LOAD,
     MemoryId.OUT: Opcode.STORE,
+    MemoryId.PAR: Opcode.LOAD,
 }
 
 
@@ -50,9 +51,7 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
     work = work_of(stream.program)
     for memory, code in MOVED.items():
         elements, instructions = copied(stream, memory, code)
-        parts = [each for each in predicted.copies if each.memory is memory]
-        counted = float(sum(np.sum(each.instructions) for each in parts))
-        moved = float(sum(np.sum(each.elements) for each in parts))
+        moved, counted = moved_of(predicted, memory)
         if memory is MemoryId.INP and found.loads_next_group(choice):
             # What nobody reads is left out where it is a LOAD of its own.
             assert moved / 2 <= elements <= moved, choice
@@ -71,6 +70,39 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
     assert work.reset_uops == predicted.resets
     assert work.alu_uops == predicted.immediate + predicted.tensor
     check_instructions(found, choice, predicted, stream.program)
+
+
+def moved_of(work: WorkCounts, memory: MemoryId) -> tuple[float, float]:
+    """Elements and instructions that are counted of a memory."""
+    parts = [each for each in work.copies if each.memory is memory]
+    elements, instructions = (
+        float(sum(np.sum(getattr(each, name)) for each in parts))
+        for name in ("elements", "instructions")
+    )
+    return elements, instructions
+
+
+def check_features(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
+    """What machines with features do: exactly as many products, operations of the ALU and copied
+    elements as are counted, and no more resets."""
+    found = drawn(template, seed, machine(config), 1)
+    choice = found.choices.choice(0)
+    predicted, stream = template.work_counts(found.workload, found.choices), found.stream(choice)
+    work = work_of(stream.program)
+    for memory, code in MOVED.items():
+        elements, _ = copied(stream, memory, code)
+        moved, _ = moved_of(predicted, memory)
+        if memory is MemoryId.INP and found.loads_next_group(choice):
+            continue
+        assert elements == moved, (memory, choice)
+    assert work.gemm_uops == predicted.products
+    assert work.reset_uops <= predicted.resets
+    counted = predicted.immediate + predicted.tensor + predicted.inputs
+    # Where no tap of a maximum has all outputs of a tile, the tile is filled first.
+    fills = 0
+    if isinstance(found.workload, MaxPoolWorkload) and padded(found):
+        fills = prod(found.workload.extents.values()) * found.workload.data[0]
+    assert counted <= work.alu_uops <= counted + fills, choice
 
 
 def check_instructions(found: Drawn, choice: Choice, work: WorkCounts, program: Program) -> None:
@@ -129,6 +161,15 @@ def test_programs_do_what_was_counted(
     template: AcceleratorTemplate[Any], seed: int, config: str
 ) -> None:
     check(template, seed, config)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@settings(max_examples=6)
+@given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(EXTENDED))
+def test_programs_of_machines_with_features_do_what_was_counted(
+    template: AcceleratorTemplate[Any], seed: int, config: str
+) -> None:
+    check_features(template, seed, config)
 
 
 def test_a_last_step_that_goes_on_into_the_next_group() -> None:
