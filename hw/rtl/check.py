@@ -130,7 +130,7 @@ class Check(Block):
 
     def _beyond_features(self, alu: data.View) -> Value:
         """Whether an ALU instruction's operation, or its operand, is one that there is not."""
-        unknown = alu.alu_opcode > max(self._config.operations)
+        unknown = ~alu.alu_opcode.matches(*self._config.operations)
         if Feature.INPUT_OPERANDS not in self._config.features:
             return unknown
         two_operands = alu.from_inp & alu.use_imm
@@ -146,12 +146,12 @@ class Check(Block):
         is_store = move.opcode == Opcode.STORE
         is_alu = move.opcode == Opcode.ALU
         is_loop = (move.opcode == Opcode.GEMM) | is_alu
-        unknown_memory = move.memory_type > max(self._config.memories)
+        unknown_memory = ~move.memory_type.matches(*self._config.memories)
         pads = word[112:128] != 0
         shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
         shift_out_of_range = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
         rules = {
-            Fault.OPCODE: move.opcode > max(opcodes_of(self._config)),
+            Fault.OPCODE: ~move.opcode.matches(*opcodes_of(self._config)),
             Fault.MEMORY_ID: (is_load | is_store) & unknown_memory,
             Fault.LOAD_OUT: is_load & (move.memory_type == MemoryId.OUT),
             Fault.STORE_MEMORY: is_store & (move.memory_type != MemoryId.OUT),

@@ -59,7 +59,7 @@ def operand_port(residual: bool) -> dict[str, Member]:
 
 
 class Requantiser(Block):
-    """The datapath that turns one value of an element of ACC into a byte of OUT.
+    """The datapath that makes a byte of OUT of one value of an element of ACC.
 
     The byte is clip((result * multiplier + addend + operand * scale) >> shift, low, high); nothing
     overflows on the way.

@@ -65,7 +65,7 @@ def test_the_program_has_stalls_of_the_pipeline(run: Run) -> None:
     assert any(delay % 2 for delay in delays)
 
 
-@pytest.mark.parametrize("missing", AluOp)
+@pytest.mark.parametrize("missing", load_config("tiny").operations)
 def test_a_rule_without_stalls_is_found(
     run: Run, missing: AluOp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
