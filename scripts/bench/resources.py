@@ -17,8 +17,9 @@ UNITS = ("lut", "ff", "dsp", "bram")
 
 
 def configurations() -> Iterator[tuple[str, HardwareConfig]]:
-    """The presets by name, smallest first, and the default with one read port of ACC."""
-    presets = [load_config(name) for name in preset_names()]
+    """The presets without extensions by name, smallest first, and the default with one read port of
+    ACC; what extensions cost is in the table of `scripts.bench.extensions`."""
+    presets = [config for config in map(load_config, preset_names()) if not config.features]
     for config in sorted(presets, key=lambda config: (config.macs, config.name)):
         yield config.name, config
         if config.name == DEFAULT_CONFIG:
