@@ -113,6 +113,12 @@ def test_which_memory_a_scope_is() -> None:
     }
 
 
+def test_parameters_lie_in_par_where_there_is_one() -> None:
+    assert AcceleratorTarget.of(machine("extended")).memory(OnChip.PAR) is MemoryId.PAR
+    with pytest.raises(LoweringError, match=r"^a buffer cannot lie in par of the accelerator: inp"):
+        TARGET.memory(OnChip.PAR)
+
+
 @pytest.mark.parametrize("scope", [Scope.LOCAL, Scope("uop"), Scope("moon")])
 def test_scopes_that_buffers_cannot_have_are_refused(scope: Scope) -> None:
     with pytest.raises(

@@ -153,7 +153,7 @@ class Epilogue:
         """
         operands: dict[str, Tensor] = {}
         if any(isinstance(each, RequantisePass) for each in self.passes[:-1]):
-            raise ScheduleError("epilogue", "a requantisation has to be the last pass")
+            raise ScheduleError("epilogue", "a requantisation has to be last")
         last = _passed(source, self.passes, "out", operands)
         output = compute(source.shape, lambda *at: te.cast(last[at], INT8), "out", _axes(source))
         return output, tuple(operands.values())

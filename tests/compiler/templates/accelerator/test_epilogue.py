@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import Unsupported
+from compiler.errors import ScheduleError, Unsupported
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.quantised import Requantise
-from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.dtypes import INT8, INT32, INT64
 from compiler.operators.blocks import DATA_AXES
 from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.te import Tensor, placeholder
@@ -29,6 +29,7 @@ from compiler.templates.accelerator.epilogue import (
     requantisation,
 )
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
+from compiler.templates.accelerator.parameter_passes import RequantisePass
 from compiler.templates.pattern import Match
 from hw.config import HardwareConfig
 from hw.operations import AluOp
@@ -68,6 +69,44 @@ def test_stages_are_named_by_their_passes() -> None:
     assert epilogue.channel_operands == ("scale",)
     assert (epilogue.element_operands, epilogue.immediate_passes) == (1, 1)
     assert epilogue.tensor_passes == 3
+
+
+def test_a_requantisation_is_one_stage() -> None:
+    """Behind other passes, too; the residual is no stage in ACC."""
+    shift = AluPass(AluOp.SHR, "shift")
+    epilogue = Epilogue((shift, RequantisePass("skip")))
+    output, operands = epilogue.compute(_sums())
+    names = [each.name for each in stages([output]) if each.source is not None]
+    assert names == ["sums", "out_0_shr", "out_1_requantise_add", "out"]
+    assert {each.name: (each.dtype, each.shape) for each in operands} == {
+        "shift": (INT32, ()),
+        "parameters": (INT64, (2, 4)),
+        "skip": (INT8, SHAPE),
+        **dict.fromkeys(("low", "high", "scale"), (INT32, ())),
+    }
+    assert (epilogue.input_operands, epilogue.element_operands) == (1, 0)
+    assert (epilogue.immediate_passes, epilogue.tensor_passes) == (1, 0)
+    assert epilogue.requantise == RequantisePass("skip")
+    assert Epilogue((shift,)).requantise is None
+
+
+def test_nothing_follows_a_requantisation() -> None:
+    with pytest.raises(ScheduleError, match=r"^epilogue: a requantisation has to be last"):
+        Epilogue((RequantisePass(), AluPass(AluOp.SHR, "shift"))).compute(_sums())
+
+
+@pytest.mark.parametrize(
+    ("passes", "elements"),
+    [
+        ((), [0, 0]),
+        ((RequantisePass(),), [9, 9]),
+        ((RequantisePass(resident=False),), [2, 4]),
+    ],
+)
+def test_elements_of_parameters(passes: tuple[RequantisePass, ...], elements: list[int]) -> None:
+    """Of nine blocks, in tiles of two and of four."""
+    found = Epilogue(passes).parameter_elements(9, np.array([2, 4]))
+    assert found.tolist() == elements
 
 
 def _residual(rng: np.random.Generator, shape: tuple[int, ...]) -> Passes:
