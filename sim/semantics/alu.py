@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
-from sim.semantics.detail import INDEX, NONE, POSITION, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields, Mode
+from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
+from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
 from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
-from sim.semantics.requantise import write_out
 from sim.semantics.view import view
 
 SHR = int(AluOp.SHR)
@@ -162,14 +161,12 @@ _SWEEP_INPUT_SHIFT = with_loops("alu_input_shift", _input_shift)
 
 
 @compiled
-def alu(
-    chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int, detail: Detail
-) -> int:
+def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
     """Execute micro-ops [start, stop) of an ALU instruction that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = micro_ops_in_bounds(chip, mode, row, detail)
+    limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     fault = NONE
     if row[USE_IMM]:
@@ -180,8 +177,6 @@ def alu(
         fault = _SWEEP_TENSOR_SHIFT(chip, row, start, end, detail)
     else:
         fault = _SWEEP_TENSOR(chip, row, start, end, detail)
-    if chip.requantises:
-        write_out(chip, mode, row, start, end if fault == NONE else detail[POSITION])
     if fault == NONE and stop > limit:
         return SRAM_INDEX
     return fault
