@@ -48,7 +48,7 @@ def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
         beat_shift=config.bus_bytes.bit_length() - 1,
         page_beats=PAGE_BYTES // config.bus_bytes,
         longest=config.longest_burst,
-        address_mask=(1 << config.address_bits) - 1,
+        address_mask=(1 << min(config.address_bits, 62)) - 1,
         fetch_longest=min(ahead, config.longest_burst),
         fetch_depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),
         load_depth=config.load_buffer,
