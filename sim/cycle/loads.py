@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import compiled
+from hw.jit import inlined
 from sim.cycle.machine import Machine
-from sim.cycle.reads import Reads, use
+from sim.cycle.reads import USED, Reads
 from sim.semantics.fields import (
     X_PAD_0,
     X_PAD_1,
@@ -44,7 +44,7 @@ WRITES = 9
 FIELDS = 10
 
 
-@compiled
+@inlined
 def begin(
     machine: Machine, dma: Ints, row: InstructionFields, size: int, address: int, now: int
 ) -> None:
@@ -60,7 +60,7 @@ def begin(
     dma[FIRST] = address & beat
 
 
-@compiled
+@inlined
 def take_burst(
     machine: Machine,
     reads: Reads,
@@ -73,6 +73,7 @@ def take_burst(
 ) -> None:
     """Write the elements of a burst whose first beat arrives in cycle `first`."""
     size, bytes_of_beat = dma[ELEMENT], 1 << machine.beat_shift
+    number, ring = reads.clients[which, USED], reads.used.shape[1] - 1
     now, columns, writes = dma[WRITTEN], dma[COLUMNS], dma[WRITES]
     available = first + 1
     if columns == row[X_SIZE]:
@@ -86,30 +87,42 @@ def take_burst(
         dma[PLACE] = (dma[FIRST] + dma[ROW] * stride) & (bytes_of_beat - 1)
         dma[ROW] += 1
     if size >= bytes_of_beat:
-        banks, written = size // bytes_of_beat, dma[BANKS]
-        for _ in range(beats):
-            now = max(now + 1, available)
-            available += machine.interval
-            use(reads, which, now)
-            written += 1
-            if written == banks:
-                written = 0
-                columns += 1
+        # Beat n is written in max(now + 1 + n, available + n * interval).
+        begun = number & ring
+        straight = min(beats, ring + 1 - begun)
+        _write(reads.used, which, begun, straight, now + 1, available, machine.interval)
+        late = available + straight * machine.interval
+        _write(reads.used, which, 0, beats - straight, now + 1 + straight, late, machine.interval)
+        number += beats
+        now = max(now + beats, available + (beats - 1) * machine.interval)
+        elements, written = divmod(dma[BANKS] + beats, size // bytes_of_beat)
         dma[BANKS] = written
+        columns += elements
         writes += beats
     else:
         for _ in range(beats):
             here = min((bytes_of_beat - dma[PLACE]) // size, row[X_SIZE] - columns)
             now = max(now + 1, available) + here - 1
             available += machine.interval
-            use(reads, which, now)
+            reads.used[which, number & ring] = now
+            number += 1
             columns += here
             writes += here
             dma[PLACE] = 0
+    reads.clients[which, USED] = number
     dma[WRITTEN], dma[COLUMNS], dma[WRITES] = now, columns, writes
 
 
-@compiled
+@inlined
+def _write(
+    used: Ints, which: int, at: int, count: int, earliest: int, available: int, interval: int
+) -> None:
+    """Use `count` beats, each a cycle after the one before it and when it is available."""
+    for beat in range(count):
+        used[which, at + beat] = max(earliest + beat, available + beat * interval)
+
+
+@inlined
 def end(dma: Ints, row: InstructionFields) -> int:
     """The cycle in which the LOAD ends, after its last burst."""
     width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import compiled, inlined
+from hw.jit import inlined
 from sim.cycle.machine import Machine
 
 Ints = npt.NDArray[np.int64]
@@ -85,12 +85,17 @@ def make_reads(machine: Machine) -> Reads:
     return Reads(
         clients,
         master,
-        np.zeros(machine.reads_in_flight, np.int64),
-        np.zeros((CLIENTS, max(depths)), np.int64),
+        np.zeros(ring(machine.reads_in_flight), np.int64),
+        np.zeros((CLIENTS, ring(max(depths))), np.int64),
     )
 
 
-@compiled
+def ring(entries: int) -> int:
+    """The length of a ring for so many entries: a power of two, so that no index is divided."""
+    return 1 << (entries - 1).bit_length()
+
+
+@inlined
 def request(
     machine: Machine, client: Ints, now: int, address: int, size: int, stride: int, rows: int
 ) -> None:
@@ -121,22 +126,22 @@ def cut_burst(machine: Machine, client: Ints) -> None:
     client[BEATS] = min(client[REST], client[LONGEST], machine.page_beats - in_page)
 
 
-@compiled
+@inlined
 def offer(reads: Reads, which: int) -> int:
     """The first cycle in which a client offers its next burst; NEVER while that is not known."""
-    client = reads.clients[which]
-    if not client[ACTIVE]:
+    client = reads.clients
+    if not client[which, ACTIVE]:
         return NEVER
-    needed = client[GRANTED] + client[BEATS] - client[DEPTH]
+    needed = client[which, GRANTED] + client[which, BEATS] - client[which, DEPTH]
     if needed <= 0:
-        return int(client[NEXT])
-    if needed > client[USED]:
+        return int(client[which, NEXT])
+    if needed > client[which, USED]:
         return NEVER
-    ring = reads.used.shape[1]
-    return int(max(client[NEXT], reads.used[which, (needed - 1) % ring] + 1))
+    ring = reads.used.shape[1] - 1
+    return int(max(client[which, NEXT], reads.used[which, (needed - 1) & ring] + 1))
 
 
-@compiled
+@inlined
 def choose(machine: Machine, reads: Reads) -> tuple[int, int]:
     """The client whose burst is granted next, and the cycle; NEVER if no burst is offered."""
     earliest = NEVER
@@ -148,7 +153,7 @@ def choose(machine: Machine, reads: Reads) -> tuple[int, int]:
     free = reads.master[FREE]
     bursts = reads.master[BURSTS]
     if bursts >= machine.reads_in_flight:
-        free = max(free, reads.ends[bursts % machine.reads_in_flight] + 1)
+        free = max(free, reads.ends[(bursts - machine.reads_in_flight) & (len(reads.ends) - 1)] + 1)
     now = max(earliest, free)
     for which in range(CLIENTS):
         if offers[which] <= now:
@@ -156,7 +161,7 @@ def choose(machine: Machine, reads: Reads) -> tuple[int, int]:
     return -1, NEVER
 
 
-@compiled
+@inlined
 def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
     """Grant a client's burst in cycle `now`; returns the cycle of its first beat.
 
@@ -166,12 +171,12 @@ def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
     bursts, slots = master[BURSTS], machine.reads_in_flight
     accepted = now + 1
     if bursts >= machine.in_flight and machine.in_flight <= slots:
-        accepted = max(accepted, reads.ends[(bursts - machine.in_flight) % slots] + 1)
+        accepted = max(accepted, reads.ends[(bursts - machine.in_flight) & (len(reads.ends) - 1)] + 1)
     beats = client[BEATS]
     first = max(accepted + machine.latency, master[LAST] + machine.interval)
     master[LAST] = first + (beats - 1) * machine.interval
     master[FREE] = accepted
-    reads.ends[bursts % slots] = master[LAST]
+    reads.ends[bursts & (len(reads.ends) - 1)] = master[LAST]
     master[BURSTS] = bursts + 1
 
     client[GRANTED] += beats
@@ -194,5 +199,5 @@ def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
 def use(reads: Reads, which: int, now: int) -> None:
     """The client's next beat is used in cycle `now`."""
     client = reads.clients[which]
-    reads.used[which, client[USED] % reads.used.shape[1]] = now
+    reads.used[which, client[USED] & (reads.used.shape[1] - 1)] = now
     client[USED] += 1

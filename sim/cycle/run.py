@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.encoding import Opcode
-from hw.jit import compiled
+from hw.jit import compiled, inlined
 from hw.timing import CHECK_STAGES
 from hw.topology import MemoryId, TokenQueue, Unit
 from sim.cycle import loads
@@ -36,6 +36,7 @@ from sim.cycle.reads import (
     use,
 )
 from sim.cycle.stores import READY, Stores, store
+from sim.semantics.view import borrowed
 from sim.semantics.fields import (
     DRAM_BASE,
     MEMORY_TYPE,
@@ -64,6 +65,8 @@ U_LOAD = int(Unit.LOAD)
 U_COMPUTE = int(Unit.COMPUTE)
 U_STORE = int(Unit.STORE)
 QUEUES = len(TokenQueue)
+CONSUMERS = tuple(int(queue.consumer) for queue in TokenQueue)
+"""The unit that pops each queue's tokens."""
 STAGES = CHECK_STAGES
 INSTRUCTION_SHIFT = 4
 
@@ -86,7 +89,11 @@ PUSHED = POPPED + QUEUES + 1
 """[queue] Tokens pushed."""
 FETCHES = PUSHED + QUEUES + 1
 """Instructions that entered check."""
-FIELDS = FETCHES + 1
+WAKE = FETCHES + 1
+"""The parts whose inputs have changed, a bit each: the units, then the two below."""
+FIELDS = WAKE + 1
+WAKE_FETCH = 1 << UNITS
+WAKE_DISPATCH = 2 << UNITS
 
 # Times of each instruction.
 MOVED = 0
@@ -136,7 +143,48 @@ class Run(NamedTuple):
 @compiled
 def run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
     """Run to the end; returns the last cycle in which an instruction ends, or -1 if none can go on."""
+    return _run(
+        machine,
+        Run(
+            borrowed(run_.table),
+            borrowed(run_.units),
+            borrowed(run_.queues),
+            borrowed(run_.stream),
+            borrowed(run_.first),
+            borrowed(run_.ordinal),
+            run_.address,
+            borrowed(run_.element_bytes),
+            borrowed(run_.bases),
+            borrowed(run_.state),
+            borrowed(run_.times),
+            borrowed(run_.available),
+            borrowed(run_.pushes),
+            borrowed(run_.dma),
+            borrowed(run_.pipeline),
+            borrowed(run_.uops),
+            borrowed(run_.fields),
+            borrowed(run_.words),
+        ),
+        Reads(
+            borrowed(reads.clients),
+            borrowed(reads.master),
+            borrowed(reads.ends),
+            borrowed(reads.used),
+        ),
+        Stores(
+            borrowed(stores.state),
+            borrowed(stores.done),
+            borrowed(stores.answered),
+            borrowed(stores.taken),
+        ),
+    )
+
+
+@compiled
+def _run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
+    """`run` on arrays whose references are not counted."""
     count = len(run_.units)
+    run_.state[WAKE] = 0
     request(machine, reads.clients[FETCH], 0, run_.address, count << INSTRUCTION_SHIFT, 0, 1)
     while True:
         _advance(machine, run_, reads, stores)
@@ -153,6 +201,7 @@ def run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
             if which == FETCH:
                 for beat in range(beats):
                     run_.available[before + beat] = first + beat * machine.interval + 1
+                run_.state[WAKE] |= WAKE_FETCH
                 break
             unit = U_LOAD if which == LOAD else U_COMPUTE
             dma = run_.dma[unit]
@@ -167,10 +216,11 @@ def run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
                     run_.state[LOOPS_AT], run_.times[END, instruction] + 1
                 ) if unit == U_COMPUTE else run_.state[LOOPS_AT]
                 dma[loads.INSTRUCTION] = -1
+                run_.state[WAKE] |= 1 << unit
                 break
 
 
-@compiled
+@inlined
 def _end(run_: Run, instruction: int, now: int) -> None:
     """An instruction ends, and pushes its tokens, in cycle `now`."""
     run_.times[END, instruction] = now
@@ -180,21 +230,27 @@ def _end(run_: Run, instruction: int, now: int) -> None:
         if queue < QUEUES:
             run_.pushes[queue, run_.state[PUSHED + queue]] = now
             run_.state[PUSHED + queue] += 1
+            run_.state[WAKE] |= 1 << CONSUMERS[queue]
 
 
 @compiled
 def _advance(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> None:
     """Compute everything that is known without another grant."""
-    moving = True
-    while moving:
-        moving = _fetch(machine, run_, reads)
-        moving |= _dispatch(machine, run_)
+    state = run_.state
+    while state[WAKE]:
+        wake, state[WAKE] = state[WAKE], 0
+        if wake & WAKE_FETCH and _fetch(machine, run_, reads):
+            wake |= WAKE_DISPATCH
+        if wake & WAKE_DISPATCH:
+            _dispatch(machine, run_)
+            wake |= state[WAKE]
         for unit in range(UNITS):
-            while _start(machine, run_, reads, stores, unit):
-                moving = True
+            if wake >> unit & 1:
+                while _start(machine, run_, reads, stores, unit):
+                    state[WAKE] |= WAKE_DISPATCH
 
 
-@compiled
+@inlined
 def _fetch(machine: Machine, run_: Run, reads: Reads) -> bool:
     """Move instructions whose beats have arrived into check; returns whether there was one."""
     state, times = run_.state, run_.times
@@ -212,7 +268,7 @@ def _fetch(machine: Machine, run_: Run, reads: Reads) -> bool:
                 return moved
             free = max(free, run_.available[beat])
             if state[HALF] > 0:
-                free = max(free, reads.used[FETCH, (beat - 1) % reads.used.shape[1]] + 1)
+                free = max(free, reads.used[FETCH, (beat - 1) & (reads.used.shape[1] - 1)] + 1)
             use(reads, FETCH, free)
             state[HALF] += 1
             moved = True
@@ -221,7 +277,7 @@ def _fetch(machine: Machine, run_: Run, reads: Reads) -> bool:
             return moved
         now = max(free, run_.available[beat])
         if beats > 1:
-            now = max(now, reads.used[FETCH, (beat - 1) % reads.used.shape[1]] + 1)
+            now = max(now, reads.used[FETCH, (beat - 1) & (reads.used.shape[1] - 1)] + 1)
         if at >= STAGES:
             now = max(now, times[DISPATCH, at - STAGES])
         times[MOVED, at] = now
@@ -233,11 +289,10 @@ def _fetch(machine: Machine, run_: Run, reads: Reads) -> bool:
     return moved
 
 
-@compiled
-def _dispatch(machine: Machine, run_: Run) -> bool:
-    """Dispatch the instructions in check whose queues have space; returns whether there was one."""
+@inlined
+def _dispatch(machine: Machine, run_: Run) -> None:
+    """Dispatch the instructions in check whose queues have space."""
     state, times = run_.state, run_.times
-    moved = False
     while state[DISPATCHED] < state[FETCHES]:
         at = state[DISPATCHED]
         unit = run_.units[at]
@@ -245,7 +300,7 @@ def _dispatch(machine: Machine, run_: Run) -> bool:
         space = 0
         if behind >= 0:
             if behind >= state[NEXT + unit]:
-                return moved
+                return
             space = times[START, run_.stream[run_.first[unit] + behind]] + 1
         fetched = times[MOVED, at] + STAGES
         if at > 0:
@@ -253,11 +308,10 @@ def _dispatch(machine: Machine, run_: Run) -> bool:
         times[FETCHED, at] = fetched
         times[DISPATCH, at] = max(fetched, space)
         state[DISPATCHED] = at + 1
-        moved = True
-    return moved
+        state[WAKE] |= 1 << unit | WAKE_FETCH
 
 
-@compiled
+@inlined
 def _start(machine: Machine, run_: Run, reads: Reads, stores: Stores, unit: int) -> bool:
     """Start a unit's next instruction, if its start is known; returns whether it was."""
     state, times = run_.state, run_.times

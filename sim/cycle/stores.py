@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import compiled
+from hw.jit import compiled, inlined
 from hw.timing import OUT_QUEUE_BEATS
 from sim.cycle.machine import Machine
+from sim.cycle.reads import ring
 from sim.semantics.fields import X_SIZE, Y_SIZE, InstructionFields
 
 Ints = npt.NDArray[np.int64]
@@ -62,27 +63,27 @@ def make_stores(machine: Machine) -> Stores:
     """The state at launch."""
     state = np.zeros(FIELDS, np.int64)
     state[[ACCEPTED, DONE, ANSWERED, READ, TAKEN]] = -(1 << 60)
-    slots = machine.writes_in_flight
+    slots = ring(machine.writes_in_flight)
     taken = np.full(RECENT, -(1 << 60), np.int64)
     return Stores(state, np.zeros(slots, np.int64), np.zeros(slots, np.int64), taken)
 
 
-@compiled
+@inlined
 def order(machine: Machine, stores: Stores, earliest: int) -> int:
     """Take an order, not before cycle `earliest`; returns the cycle."""
     state, slots = stores.state, machine.writes_in_flight
     now, number = earliest, state[ORDERS]
     if number >= slots:
-        now = max(now, stores.done[number % slots] + 1)
+        now = max(now, stores.done[(number - slots) & (len(stores.done) - 1)] + 1)
     return int(now)
 
 
-@compiled
+@inlined
 def finish(machine: Machine, stores: Stores, earliest: int) -> int:
     """End the order taken last, not before cycle `earliest`; returns the cycle."""
     state = stores.state
     state[DONE] = max(state[DONE] + 1, earliest)
-    stores.done[state[ORDERS] % machine.writes_in_flight] = state[DONE]
+    stores.done[state[ORDERS] & (len(stores.done) - 1)] = state[DONE]
     state[ORDERS] += 1
     return int(state[DONE])
 
@@ -127,7 +128,7 @@ def store(
             accepted, writes = taken + 1, state[WRITES]
             slots = machine.writes_in_flight
             if writes >= machine.in_flight and machine.in_flight <= slots:
-                answered = stores.answered[(writes - machine.in_flight) % slots]
+                answered = stores.answered[(writes - machine.in_flight) & (len(stores.answered) - 1)]
                 accepted = max(accepted, answered + 1)
             state[ACCEPTED] = accepted
             # The data.
@@ -143,15 +144,13 @@ def store(
                 if number >= QUEUE:
                     read = max(read, stores.taken[(number - QUEUE) % RECENT] + 1)
                 state[READ] = read + here - 1
-                state[TAKEN] = max(
-                    state[TAKEN] + machine.interval, state[READ] + 2, first, state[TAKEN] + 1
-                )
+                state[TAKEN] = max(state[TAKEN] + machine.interval, state[READ] + 2, first)
                 stores.taken[number % RECENT] = state[TAKEN]
                 state[BEATS] = number + 1
             state[MOVING] += beats
             # The acknowledgement.
             state[ANSWERED] = max(state[TAKEN] + machine.latency, state[ANSWERED] + 1)
-            stores.answered[writes % slots] = state[ANSWERED]
+            stores.answered[writes & (len(stores.answered) - 1)] = state[ANSWERED]
             state[WRITES] = writes + 1
             ended = finish(machine, stores, max(state[ANSWERED] + 1, taken + 1))
             rest -= beats
