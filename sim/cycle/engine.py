@@ -11,9 +11,10 @@ from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.cycle.counters import unit_cycles
 from sim.cycle.events import events_of
 from sim.cycle.machine import make_machine
+from sim.cycle.micro_op_sources import check_micro_op_sources
 from sim.cycle.prepare import make_run
 from sim.cycle.reads import make_reads
-from sim.cycle.run import run
+from sim.cycle.run import make_runner
 from sim.cycle.stores import make_stores
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError
@@ -49,20 +50,22 @@ class CycleEngine:
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
         if how.stalls is not None:
-            raise EngineError("the cycle engine has no random stalls: rtl and pysim have")
+            raise EngineError("the cycle engine has no random stalls: rtl and pysim have them")
+        if how.waveform is not None:
+            raise EngineError("the cycle engine has no waveform: it has no bus signals")
         started = perf_counter()
-        before = memory.copy()
-        values = self._values.launch(program, memory, replace(how, events=False, max_cycles=None))
-        state = make_run(self.config, program.columns(), how.address, how.bases, before)
+        columns = program.columns()
+        check_micro_op_sources(self.config, columns, how.bases)
+        before, uops = memory.copy(), self._values.micro_ops()
+        values = self._values.launch(program, memory, replace(how, events=False))
+        state = make_run(self.config, columns, how.address, how.bases, before, uops)
         reads, stores = make_reads(self._machine), make_stores(self._machine)
-        last = run(self._machine, state, reads, stores)
+        last = make_runner()(self._machine, state, reads, stores)
         if last < 0:
             raise EngineError("the run has ended and its time has not: please report it")
         cycles = last + DONE_CYCLES
         if how.max_cycles is not None and cycles > how.max_cycles:
-            raise CycleLimitError(
-                how.max_cycles, f"still running after {how.max_cycles} cycles"
-            )
+            raise CycleLimitError(how.max_cycles, f"still running after {how.max_cycles} cycles")
         return Result(
             engine=self.name,
             cycles=cycles,

@@ -21,7 +21,7 @@ def events_of(run: Run) -> tuple[Event, ...]:
     """The events, ordered by cycle, unit and instruction; pops come before the start, pushes after
     the end."""
     units = [Unit(number) for number in run.units.tolist()]
-    rows = []
+    rows: list[tuple[int, Unit, int, int, EventKind, TokenQueue | None]] = []
     for kind, time, place in _INSTRUCTIONS:
         for instruction, cycle in enumerate(run.times[time].tolist()):
             rows.append((cycle, units[instruction], instruction, place, kind, None))

@@ -14,7 +14,6 @@ from sim.semantics.fields import (
     X_SIZE,
     Y_PAD_0,
     Y_PAD_1,
-    Y_SIZE,
     InstructionFields,
 )
 

@@ -1,8 +1,8 @@
 """The pipeline of GEMM and ALU: when micro-ops are issued and instructions end (rule 6).
 
-A micro-op's *stay* is its last cycle in the stage of the stall. It is three cycles after the issue,
-and later where the micro-op waits for a result: three after the stay of the micro-op whose result it
-uses. While it waits, nothing is issued and the micro-ops behind it wait too.
+A micro-op's *stay* is its last cycle in the stage of the stall: three cycles after its issue, or,
+if the micro-op waits for a result, three after the stay of the micro-op that computes it. While one
+micro-op waits, those behind it wait too, and nothing is issued.
 """
 
 from __future__ import annotations
@@ -137,11 +137,7 @@ def execute(
         dst = (word & fields[0]) + o * row[DST_FACTOR_OUT] + i * row[DST_FACTOR_IN]
         src = -1
         if tensor:
-            src = (
-                (word >> fields[1] & fields[2])
-                + o * row[SRC_FACTOR_OUT]
-                + i * row[SRC_FACTOR_IN]
-            )
+            src = (word >> fields[1] & fields[2]) + o * row[SRC_FACTOR_OUT] + i * row[SRC_FACTOR_IN]
         issued = _next_issue(state, now)
         for _ in range(bubbles):
             issued = _next_issue(state, issued + 1)

@@ -15,6 +15,8 @@ from sim.cycle.pipeline import make_pipeline
 from sim.cycle.run import Run
 from sim.functional.plan import Plan, make_plan
 
+Ints = npt.NDArray[np.int64]
+
 
 def make_run(
     config: HardwareConfig,
@@ -22,15 +24,14 @@ def make_run(
     address: int,
     bases: Sequence[int],
     memory: npt.NDArray[np.uint8],
+    uops: Ints,
 ) -> Run:
-    """The state of a run at launch."""
+    """The state of a run at launch, on DRAM `memory` and with `uops` in the micro-op memory."""
     plan: Plan = make_plan(config, columns)
     count = len(plan.units)
     first = np.append(plan.first, len(plan.stream))
     ordinal = np.empty(count, np.int64)
-    ordinal[plan.stream] = np.arange(len(plan.stream)) - np.repeat(
-        plan.first, np.diff(first)
-    )
+    ordinal[plan.stream] = np.arange(len(plan.stream)) - np.repeat(plan.first, np.diff(first))
     word = uop_layout(config)
     per_beat = max(1, 16 // config.bus_bytes)
     dma = np.zeros((len(Unit), loads.FIELDS), np.int64)
@@ -51,9 +52,7 @@ def make_run(
         pushes=np.zeros((len(TokenQueue), count), np.int64),
         dma=dma,
         pipeline=make_pipeline(),
-        uops=np.zeros(config.depth(MemoryId.UOP), np.int64),
-        fields=np.array(
-            [word["dst"].limits[1], word["src"].lsb, word["src"].limits[1]], np.int64
-        ),
+        uops=uops,
+        fields=np.array([word["dst"].limits[1], word["src"].lsb, word["src"].limits[1]], np.int64),
         words=memory,
     )

@@ -171,7 +171,9 @@ def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
     bursts, slots = master[BURSTS], machine.reads_in_flight
     accepted = now + 1
     if bursts >= machine.in_flight and machine.in_flight <= slots:
-        accepted = max(accepted, reads.ends[(bursts - machine.in_flight) & (len(reads.ends) - 1)] + 1)
+        accepted = max(
+            accepted, reads.ends[(bursts - machine.in_flight) & (len(reads.ends) - 1)] + 1
+        )
     beats = client[BEATS]
     first = max(accepted + machine.latency, master[LAST] + machine.interval)
     master[LAST] = first + (beats - 1) * machine.interval

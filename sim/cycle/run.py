@@ -1,20 +1,22 @@
 """The run of a program: dispatch, three units and their tokens, from event to event.
 
-Everything but the arbiter is a function of times that are known before: an instruction's dispatch,
-start and end follow from its predecessors', from tokens and from the beats of its LOAD. So what can be
-computed is computed, as far ahead as it goes; then the arbiter grants the earliest burst that is offered.
-No burst that is offered later on can be earlier: it depends on this one.
+Dispatch, start and end of an instruction follow from those of its predecessors, from tokens, and
+from the beats of its LOAD. So the run computes all times that are known, as far ahead as they go,
+and then grants the earliest burst that a client offers. A burst that is not known yet comes later:
+it depends on one that is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hw.encoding import Opcode
-from hw.jit import compiled, inlined
+from hw.jit import cached, compiled, fingerprint, inlined
 from hw.timing import CHECK_STAGES
 from hw.topology import MemoryId, TokenQueue, Unit
 from sim.cycle import loads
@@ -36,7 +38,6 @@ from sim.cycle.reads import (
     use,
 )
 from sim.cycle.stores import READY, Stores, store
-from sim.semantics.view import borrowed
 from sim.semantics.fields import (
     DRAM_BASE,
     MEMORY_TYPE,
@@ -51,6 +52,7 @@ from sim.semantics.fields import (
     Y_SIZE,
     ProgramTable,
 )
+from sim.semantics.view import borrowed
 
 Ints = npt.NDArray[np.int64]
 
@@ -91,7 +93,9 @@ FETCHES = PUSHED + QUEUES + 1
 """Instructions that entered check."""
 WAKE = FETCHES + 1
 """The parts whose inputs have changed, a bit each: the units, then the two below."""
-FIELDS = WAKE + 1
+FINGERPRINT = WAKE + 1
+"""The fingerprint of the source that the code was compiled from."""
+FIELDS = FINGERPRINT + 1
 WAKE_FETCH = 1 << UNITS
 WAKE_DISPATCH = 2 << UNITS
 
@@ -140,9 +144,30 @@ class Run(NamedTuple):
     """DRAM, for the contents of micro-ops."""
 
 
-@compiled
-def run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
-    """Run to the end; returns the last cycle in which an instruction ends, or -1 if none can go on."""
+Runner = Callable[[Machine, Run, Reads, Stores], int]
+"""A function that runs a program to its end, and returns the last cycle in which an instruction
+ends, or -1 if no instruction can go on."""
+
+
+@cache
+def make_runner() -> Runner:
+    """The compiled function, the same for every configuration and memory.
+
+    Its machine code comes from the disk cache unless the source has changed.
+    """
+    source = fingerprint("hw", "sim.semantics", "sim.cycle")
+
+    @cached
+    def run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
+        run_.state[FINGERPRINT] = source
+        return _borrowing(machine, run_, reads, stores)
+
+    return run
+
+
+@inlined
+def _borrowing(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
+    """`_run` on arrays whose references are not counted."""
     return _run(
         machine,
         Run(
@@ -182,7 +207,7 @@ def run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
 
 @compiled
 def _run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
-    """`run` on arrays whose references are not counted."""
+    """Run to the end; see `Runner`."""
     count = len(run_.units)
     run_.state[WAKE] = 0
     request(machine, reads.clients[FETCH], 0, run_.address, count << INSTRUCTION_SHIFT, 0, 1)
@@ -212,9 +237,8 @@ def _run(machine: Machine, run_: Run, reads: Reads, stores: Stores) -> int:
                 _end(run_, instruction, loads.end(dma, row))
                 run_.times[WROTE, instruction] = dma[loads.WRITES]
                 run_.state[READY_AT + unit] = run_.times[END, instruction] + 1
-                run_.state[LOOPS_AT] = max(
-                    run_.state[LOOPS_AT], run_.times[END, instruction] + 1
-                ) if unit == U_COMPUTE else run_.state[LOOPS_AT]
+                if unit == U_COMPUTE:
+                    run_.state[LOOPS_AT] = run_.times[END, instruction] + 1
                 dma[loads.INSTRUCTION] = -1
                 run_.state[WAKE] |= 1 << unit
                 break
@@ -355,7 +379,9 @@ def _start(machine: Machine, run_: Run, reads: Reads, stores: Stores, unit: int)
         which = LOAD if unit == U_LOAD else COMPUTE
         if memory == UOP:
             _load_uops(run_, at, address)
-        request(machine, reads.clients[which], now, address, row[X_SIZE] * size, stride, row[Y_SIZE])
+        request(
+            machine, reads.clients[which], now, address, row[X_SIZE] * size, stride, row[Y_SIZE]
+        )
         dma = run_.dma[unit]
         dma[loads.INSTRUCTION] = at
         dma[loads.STEP] = stride

@@ -128,7 +128,9 @@ def store(
             accepted, writes = taken + 1, state[WRITES]
             slots = machine.writes_in_flight
             if writes >= machine.in_flight and machine.in_flight <= slots:
-                answered = stores.answered[(writes - machine.in_flight) & (len(stores.answered) - 1)]
+                answered = stores.answered[
+                    (writes - machine.in_flight) & (len(stores.answered) - 1)
+                ]
                 accepted = max(accepted, answered + 1)
             state[ACCEPTED] = accepted
             # The data.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
@@ -65,6 +66,10 @@ class FunctionalEngine:
     def name(self) -> str:
         """The engine's name on the command line."""
         return "functional"
+
+    def micro_ops(self) -> npt.NDArray[np.int64]:
+        """A copy of the micro-op memory."""
+        return self._chip.uop.astype(np.int64)
 
     def close(self) -> None:
         """Do nothing: the engine has no resources to free."""
