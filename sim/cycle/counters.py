@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa import Unit
-from sim.cycle.run import DISPATCH, END, START, WROTE, Run
+from sim.cycle.state import DISPATCH, END, START, WROTE, Run
 from sim.cycle.stores import MOVING, Stores
 from sim.result import UnitCycles
 

@@ -5,30 +5,48 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+import numpy.typing as npt
+
 from hw.config import HardwareConfig
-from hw.isa import Program
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa import Program, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.cycle.counters import unit_cycles
 from sim.cycle.events import events_of
 from sim.cycle.machine import make_machine
 from sim.cycle.micro_op_sources import check_micro_op_sources
-from sim.cycle.prepare import make_run
+from sim.cycle.outcome import error_of, outcome_of
+from sim.cycle.prepare import Prepared, make_run, prepare
 from sim.cycle.reads import make_reads
 from sim.cycle.run import make_runner
-from sim.cycle.stores import make_stores
+from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, Run
+from sim.cycle.stores import Stores, make_stores
 from sim.engine import Bytes, Launch
-from sim.errors import CycleLimitError, EngineError
+from sim.errors import BusError, CycleLimitError, EngineError
 from sim.functional.engine import FunctionalEngine
+from sim.memory import check_beats
+from sim.preflight import preflight
 from sim.result import Result
-
-DONE_CYCLES = 3
-"""Cycles of a run after the cycle of its last end, that cycle included (rule 9)."""
 
 
 class CycleEngine:
     """The machine's time, exactly that of the RTL, computed from event to event.
 
-    Results come from the functional engine; see `sim.engine.Engine`.
+    Results come from the functional engine, time from the program; see `sim.engine.Engine`. Where a
+    run ends with an error, so does the RTL's, with the same fault of the same instruction, or with
+    the same limit, but for these:
+
+    * a LOAD or STORE whose address exceeds the machine's address bits is a bus error here, and
+      reaches another address there;
+    * an SHR by an accumulator that is out of range, behind a bus error or an overflow of tokens in
+      the program but ahead of it in time, is not seen;
+    * of a run that a fault stops, the RTL reports the limit where the transfers that are under way
+      last until 16 cycles after it.
+
+    After an error memory holds what the functional engine leaves: all effects up to a fault, in the
+    order of the program. Programs that load micro-ops which they have stored are refused.
     """
 
     has_time = True
@@ -38,6 +56,7 @@ class CycleEngine:
         self.memory_model = memory_model
         self._values = FunctionalEngine(config, memory_model)
         self._machine = make_machine(config, memory_model)
+        self._prepared: tuple[Program, Prepared] | None = None
 
     @property
     def name(self) -> str:
@@ -45,7 +64,8 @@ class CycleEngine:
         return "cycle"
 
     def close(self) -> None:
-        """Do nothing: the engine has no resources to free."""
+        """Free the simulated machine; the next launch finds a new one."""
+        self._values = FunctionalEngine(self.config, self.memory_model)
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
@@ -53,24 +73,69 @@ class CycleEngine:
             raise EngineError("the cycle engine has no random stalls: rtl and pysim have them")
         if how.waveform is not None:
             raise EngineError("the cycle engine has no waveform: it has no bus signals")
+        preflight(self.config, program, memory, how)
+        check_beats(self.config, memory)
         started = perf_counter()
-        columns = program.columns()
-        check_micro_op_sources(self.config, columns, how.bases)
-        before, uops = memory.copy(), self._values.micro_ops()
-        values = self._values.launch(program, memory, replace(how, events=False))
-        state = make_run(self.config, columns, how.address, how.bases, before, uops)
-        reads, stores = make_reads(self._machine), make_stores(self._machine)
-        last = make_runner()(self._machine, state, reads, stores)
-        if last < 0:
-            raise EngineError("the run has ended and its time has not: please report it")
-        cycles = last + DONE_CYCLES
-        if how.max_cycles is not None and cycles > how.max_cycles:
-            raise CycleLimitError(how.max_cycles, f"still running after {how.max_cycles} cycles")
+        prepared = self._prepare(program)
+        check_micro_op_sources(self.config, prepared.columns, how.bases)
+        run = self._make_run(prepared, memory, how)
+        failure = self._compute_values(program, memory, how)
+        cycles, stores = self._compute_time(prepared, run, failure, how, len(memory))
         return Result(
             engine=self.name,
             cycles=cycles,
-            units=unit_cycles(state, stores),
-            work=values.work,
-            events=events_of(state) if how.events else (),
+            units=unit_cycles(run, stores),
+            work=work_of(program),
+            events=events_of(run) if how.events else (),
             seconds=perf_counter() - started,
         )
+
+    def _prepare(self, program: Program) -> Prepared:
+        """The tables of `program`, kept for its next launch."""
+        if self._prepared is None or self._prepared[0] is not program:
+            self._prepared = program, prepare(self.config, program.columns())
+        return self._prepared[1]
+
+    def _make_run(self, prepared: Prepared, memory: npt.NDArray[np.uint8], how: Launch) -> Run:
+        uops = self._values.micro_ops()
+        return make_run(prepared, how.address, how.bases, memory, uops, how.bus_errors)
+
+    def _compute_values(self, program: Program, memory: Bytes, how: Launch) -> Exception | None:
+        """Do what the program does to memory; returns the error that ended it, if any."""
+        quick = replace(how, events=False, validate=False)
+        try:
+            self._values.launch(program, memory, quick)
+        except (ProgramError, BusError, CycleLimitError) as error:
+            return error
+        return None
+
+    def _compute_time(
+        self,
+        prepared: Prepared,
+        run: Run,
+        failure: Exception | None,
+        how: Launch,
+        memory_bytes: int,
+    ) -> tuple[int, Stores]:
+        """Fill `run` with the times of all events; returns the cycles, and the store unit's state.
+
+        `failure` is what ended the run of the functional engine.
+        """
+        if how.max_cycles is not None:
+            run.state[LIMIT] = how.max_cycles
+        run.state[WATCH] = failure is not None or bool(how.bus_errors)
+        if isinstance(failure, ProgramError) and failure.fault is Fault.SHIFT:
+            if failure.micro_op is not None:
+                run.state[SHIFT_AT] = failure.instruction or 0
+                run.state[SHIFT_AT + 1] = failure.micro_op
+        reads, stores = make_reads(self._machine), make_stores(self._machine)
+        if len(run.units):
+            make_runner()(self._machine, run, reads, stores)
+        outcome = outcome_of(prepared, run, reads)
+        if how.max_cycles is not None and outcome.cycles > how.max_cycles:
+            raise CycleLimitError(how.max_cycles, f"still running after {how.max_cycles} cycles")
+        if outcome.fault is not Fault.NONE:
+            raise error_of(prepared, run, outcome, failure, memory_bytes)
+        if failure is not None:
+            raise failure
+        return outcome.cycles, stores

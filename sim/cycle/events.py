@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hw.isa import TokenQueue, Unit
-from sim.cycle.run import DISPATCH, END, FETCHED, START, Run
+from sim.cycle.state import DISPATCH, END, FETCHED, START, Run
 from sim.result import Event, EventKind
 
 _TOKENS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)

@@ -72,7 +72,7 @@ def take_burst(
 ) -> None:
     """Write the elements of a burst whose first beat arrives in cycle `first`."""
     size, bytes_of_beat = dma[ELEMENT], 1 << machine.beat_shift
-    number, ring = reads.clients[which, USED], reads.used.shape[1] - 1
+    number, ring = reads.clients[which, USED], reads.used_mask
     now, columns, writes = dma[WRITTEN], dma[COLUMNS], dma[WRITES]
     available = first + 1
     if columns == row[X_SIZE]:

@@ -72,6 +72,9 @@ class Reads(NamedTuple):
     """The cycle of the last beat of burst n, at n modulo the length."""
     used: Ints
     """[client, beat modulo the length]: the cycle in which a beat is used."""
+    ends_mask: int
+    """The length of `ends`, a power of two, less one; of `used`, the next."""
+    used_mask: int
 
 
 def make_reads(machine: Machine) -> Reads:
@@ -82,11 +85,14 @@ def make_reads(machine: Machine) -> Reads:
     clients[:, DEPTH] = depths
     master = np.zeros(3, np.int64)
     master[LAST] = -NEVER
+    bursts, beats = ring(machine.reads_in_flight), ring(max(depths))
     return Reads(
         clients,
         master,
-        np.zeros(ring(machine.reads_in_flight), np.int64),
-        np.zeros((CLIENTS, ring(max(depths))), np.int64),
+        np.zeros(bursts, np.int64),
+        np.zeros((CLIENTS, beats), np.int64),
+        bursts - 1,
+        beats - 1,
     )
 
 
@@ -137,8 +143,7 @@ def offer(reads: Reads, which: int) -> int:
         return int(client[which, NEXT])
     if needed > client[which, USED]:
         return NEVER
-    ring = reads.used.shape[1] - 1
-    return int(max(client[which, NEXT], reads.used[which, (needed - 1) & ring] + 1))
+    return int(max(client[which, NEXT], reads.used[which, (needed - 1) & reads.used_mask] + 1))
 
 
 @inlined
@@ -153,7 +158,7 @@ def choose(machine: Machine, reads: Reads) -> tuple[int, int]:
     free = reads.master[FREE]
     bursts = reads.master[BURSTS]
     if bursts >= machine.reads_in_flight:
-        free = max(free, reads.ends[(bursts - machine.reads_in_flight) & (len(reads.ends) - 1)] + 1)
+        free = max(free, reads.ends[(bursts - machine.reads_in_flight) & reads.ends_mask] + 1)
     now = max(earliest, free)
     for which in range(CLIENTS):
         if offers[which] <= now:
@@ -171,14 +176,12 @@ def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
     bursts, slots = master[BURSTS], machine.reads_in_flight
     accepted = now + 1
     if bursts >= machine.in_flight and machine.in_flight <= slots:
-        accepted = max(
-            accepted, reads.ends[(bursts - machine.in_flight) & (len(reads.ends) - 1)] + 1
-        )
+        accepted = max(accepted, reads.ends[(bursts - machine.in_flight) & reads.ends_mask] + 1)
     beats = client[BEATS]
     first = max(accepted + machine.latency, master[LAST] + machine.interval)
     master[LAST] = first + (beats - 1) * machine.interval
     master[FREE] = accepted
-    reads.ends[bursts & (len(reads.ends) - 1)] = master[LAST]
+    reads.ends[bursts & reads.ends_mask] = master[LAST]
     master[BURSTS] = bursts + 1
 
     client[GRANTED] += beats
@@ -201,5 +204,5 @@ def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
 def use(reads: Reads, which: int, now: int) -> None:
     """The client's next beat is used in cycle `now`."""
     client = reads.clients[which]
-    reads.used[which, client[USED] & (reads.used.shape[1] - 1)] = now
+    reads.used[which, client[USED] & reads.used_mask] = now
     client[USED] += 1

@@ -13,9 +13,12 @@ import numpy.typing as npt
 
 from hw.jit import compiled, inlined
 from hw.timing import OUT_QUEUE_BEATS
+from hw.topology import MemoryId
+from sim.cycle.faults import check_burst
 from sim.cycle.machine import Machine
 from sim.cycle.reads import ring
-from sim.semantics.fields import X_SIZE, Y_SIZE, InstructionFields
+from sim.cycle.state import WATCH, Run
+from sim.semantics.fields import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 Ints = npt.NDArray[np.int64]
 
@@ -42,6 +45,7 @@ READY = 9
 """The cycle from which the next STORE can start."""
 FIELDS = 10
 
+OUT = int(MemoryId.OUT)
 QUEUE = OUT_QUEUE_BEATS
 RECENT = 8
 """Beats whose cycles are kept: more than can be on their way from OUT to memory."""
@@ -91,19 +95,20 @@ def finish(machine: Machine, stores: Stores, earliest: int) -> int:
 @compiled
 def store(
     machine: Machine,
+    run: Run,
     stores: Stores,
     row: InstructionFields,
-    size: int,
-    address: int,
-    stride: int,
+    instruction: int,
     start: int,
 ) -> int:
-    """Execute a STORE of elements of `size` bytes that starts in cycle `start`; returns the cycle
-    of its end. `address` and `stride`, of rows, are in bytes."""
+    """Execute a STORE that starts in cycle `start`; returns the cycle of its end."""
+    size = run.element_bytes[OUT]
+    address = run.bases[OUT] + row[DRAM_BASE] * size
+    stride = row[X_STRIDE] * size
     state = stores.state
     moving = 1
-    for beat in stores.taken:
-        if beat == start:
+    for number in range(RECENT):
+        if stores.taken[number] == start:
             moving = 0
     state[MOVING] += moving
     if row[X_SIZE] == 0:
@@ -155,6 +160,8 @@ def store(
             stores.answered[writes & (len(stores.answered) - 1)] = state[ANSWERED]
             state[WRITES] = writes + 1
             ended = finish(machine, stores, max(state[ANSWERED] + 1, taken + 1))
+            if run.state[WATCH]:
+                check_burst(machine, run, beat, beats, ended, 0, instruction)
             rest -= beats
             beat += beats
         at = (at + stride) & machine.address_mask

@@ -52,36 +52,3 @@ def _emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     result.meminfo = result.meminfo.type(None)
     result.parent = result.parent.type(None)
     return result._getvalue()
-
-
-Kept = TypeVar("Kept", bound=np.ndarray[Any, Any])
-
-
-def borrowed(array: Kept) -> Kept:
-    """`array` itself, without reference counting in compiled code, even of what is sliced from it;
-    it must not outlive `array`."""
-    return array
-
-
-@overload(borrowed)
-def _compiled_borrowed(array: Any) -> Callable[..., Any]:
-    def pointer(array: Any) -> Any:
-        return _borrowed(array)
-
-    return pointer
-
-
-@intrinsic
-def _borrowed(context: Any, array: Any) -> Any:
-    return array(array), _emit_borrowed
-
-
-def _emit_borrowed(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    kind = signature.return_type
-    source = context.make_array(kind)(context, builder, arguments[0])
-    result = context.make_array(kind)(context, builder)
-    for part in ("data", "shape", "strides", "itemsize", "nitems"):
-        setattr(result, part, getattr(source, part))
-    result.meminfo = result.meminfo.type(None)
-    result.parent = result.parent.type(None)
-    return result._getvalue()

@@ -25,7 +25,7 @@ TINY = load_config("tiny")
 CASES = cases(TINY)
 
 
-@pytest.fixture(scope="module", params=["functional", "rtl"])
+@pytest.fixture(scope="module", params=["functional", "cycle", "rtl"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """One machine for all cases: each must leave it usable for the next."""
     machine = make_engine(request.param, TINY, MEMORY_PRESETS["fast"])
@@ -59,7 +59,7 @@ def test_the_run_stops_with_it(engine: Engine, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_run_stops_with_it_at_any_pace(engine: Engine, case: Case) -> None:
-    if engine.has_time:
+    if engine.name == "rtl":
         _stops(engine, case, Stalls(0.3, seed=7))
 
 
