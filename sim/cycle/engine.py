@@ -21,7 +21,8 @@ from sim.cycle.outcome import error_of, outcome_of
 from sim.cycle.prepare import Prepared, make_run, prepare
 from sim.cycle.reads import make_reads
 from sim.cycle.run import make_runner
-from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, Run
+from sim.cycle.shifts import check_shifts
+from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Run
 from sim.cycle.stores import Stores, make_stores
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
@@ -73,13 +74,18 @@ class CycleEngine:
             raise EngineError("the cycle engine has no random stalls: rtl and pysim have them")
         if how.waveform is not None:
             raise EngineError("the cycle engine has no waveform: it has no bus signals")
-        preflight(self.config, program, memory, how)
+        preflight(self.config, program, memory, replace(how, data=True))
         check_beats(self.config, memory)
         started = perf_counter()
         prepared = self._prepare(program)
-        check_micro_op_sources(self.config, prepared.columns, how.bases)
+        accesses = prepared.accesses(how.bases)
+        check_micro_op_sources(prepared.columns, accesses)
         run = self._make_run(prepared, memory, how)
-        failure = self._compute_values(program, memory, how)
+        failure = None
+        if how.data:
+            failure = self._compute_values(program, memory, how)
+        else:
+            check_shifts(prepared, run, how.bases, memory)
         cycles, stores = self._compute_time(prepared, run, failure, how, len(memory))
         return Result(
             engine=self.name,
@@ -123,7 +129,10 @@ class CycleEngine:
         """
         if how.max_cycles is not None:
             run.state[LIMIT] = how.max_cycles
-        run.state[WATCH] = failure is not None or bool(how.bus_errors)
+        far = how.bus_errors or prepared.accesses(how.bases).end.max(initial=0) > memory_bytes
+        run.state[WATCH] = WATCH_BUS if far else 0
+        if failure is not None or not how.data:
+            run.state[WATCH] |= WATCH_INDICES
         if isinstance(failure, ProgramError) and failure.fault is Fault.SHIFT:
             if failure.micro_op is not None:
                 run.state[SHIFT_AT] = failure.instruction or 0

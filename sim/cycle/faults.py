@@ -59,6 +59,12 @@ def report(state: Ints, cycle: int, source: int, fault: int, instruction: int) -
 def refused_beat(run: Run, address: int, beats: int, size: int) -> int:
     """The first of a burst's beats, of `size` bytes, that answers with an error; `beats` if none
     does."""
+    bad = False
+    for number in range(len(run.refused)):
+        end = address + beats * size
+        bad = bad or (address < run.refused[number, 1] and end > run.refused[number, 0])
+    if not bad:
+        return beats
     for beat in range(beats):
         for number in range(len(run.refused)):
             first = address + beat * size

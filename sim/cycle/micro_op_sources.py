@@ -5,22 +5,18 @@ Stalls depend on the contents of micro-ops, which the engine takes from memory a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.hazards.dram import Rectangles, rectangles_of
+from hw.hazards.dram import Rectangles
 from hw.isa import Columns, MemoryId, Opcode
 from sim.errors import EngineError
 
 
-def check_micro_op_sources(config: HardwareConfig, columns: Columns, bases: Sequence[int]) -> None:
+def check_micro_op_sources(columns: Columns, accesses: Rectangles) -> None:
     """Raise `EngineError` if a LOAD of micro-ops reads a byte that an earlier STORE writes."""
     reads = (columns.opcode == Opcode.LOAD) & (columns.memory_type == MemoryId.UOP)
     if not reads.any():
         return
-    accesses = rectangles_of(config, columns, bases)
     loads = np.flatnonzero(reads & (accesses.rows > 0))
     stores = np.flatnonzero(accesses.stores)
     for load in loads.tolist():

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, uop_layout
 from hw.faults import Fault
+from hw.hazards.dram import Rectangles, rectangles_of
 from hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
 from sim.cycle import loads, state
 from sim.cycle.pipeline import UopMemory, make_pipeline
@@ -39,6 +40,14 @@ class Prepared:
     """Where the micro-ops of all LOADs lie, in words from the base register."""
     most_pushes: int
     """The most tokens that are pushed to one queue."""
+    _accesses: dict[tuple[int, ...], Rectangles]
+
+    def accesses(self, bases: tuple[int, ...]) -> Rectangles:
+        """The bytes of DRAM that each instruction accesses, kept for later calls."""
+        if bases not in self._accesses:
+            self._accesses.clear()
+            self._accesses[bases] = rectangles_of(self.config, self.columns, bases)
+        return self._accesses[bases]
 
 
 def prepare(config: HardwareConfig, columns: Columns) -> Prepared:
@@ -59,6 +68,7 @@ def prepare(config: HardwareConfig, columns: Columns) -> Prepared:
         word=word,
         source=source,
         most_pushes=int(pushes[: len(TokenQueue)].max()),
+        _accesses={},
     )
 
 

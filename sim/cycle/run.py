@@ -39,6 +39,7 @@ from sim.cycle.state import (
     WAKE_DISPATCH,
     WAKE_FETCH,
     WATCH,
+    WATCH_BUS,
     Run,
 )
 from sim.cycle.stores import Stores
@@ -98,7 +99,7 @@ def _grant(machine: Machine, run: Run, reads: Reads, which: int, now: int) -> No
         loads.take_burst(machine, reads, which, dma, row, dma[loads.STEP], first, beats)
         if not client[ACTIVE]:
             end_load(run, unit)
-    if run.state[WATCH]:
+    if run.state[WATCH] & WATCH_BUS:
         check_burst(machine, run, beat, beats, first, machine.interval, instruction)
 
 

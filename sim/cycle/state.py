@@ -43,7 +43,7 @@ WAKE = FETCHES + 1
 LIMIT = WAKE + 1
 """A cycle: a run that has not ended by then need not be computed to its end."""
 WATCH = LIMIT + 1
-"""Whether faults of data and of the bus are looked for."""
+"""The faults that are looked for, a bit each: `WATCH_BUS`, `WATCH_INDICES`."""
 FAULT_CYCLE = WATCH + 1
 """The cycle of the first fault, or `LONGEST_WAIT`."""
 FAULT_SOURCE = FAULT_CYCLE + 1
@@ -56,6 +56,8 @@ SHIFT_AT = FAULT_AT + 1
 FINGERPRINT = SHIFT_AT + 2
 """The fingerprint of the source that the code was compiled from."""
 FIELDS = FINGERPRINT + 1
+WATCH_BUS = 1
+WATCH_INDICES = 2
 WAKE_FETCH = 1 << UNITS
 WAKE_DISPATCH = 2 << UNITS
 

@@ -17,7 +17,7 @@ from hw.topology import MemoryId
 from sim.cycle.faults import check_burst
 from sim.cycle.machine import Machine
 from sim.cycle.reads import ring
-from sim.cycle.state import WATCH, Run
+from sim.cycle.state import WATCH, WATCH_BUS, Run
 from sim.semantics.fields import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 Ints = npt.NDArray[np.int64]
@@ -160,7 +160,7 @@ def store(
             stores.answered[writes & (len(stores.answered) - 1)] = state[ANSWERED]
             state[WRITES] = writes + 1
             ended = finish(machine, stores, max(state[ANSWERED] + 1, taken + 1))
-            if run.state[WATCH]:
+            if run.state[WATCH] & WATCH_BUS:
                 check_burst(machine, run, beat, beats, ended, 0, instruction)
             rest -= beats
             beat += beats

@@ -26,6 +26,7 @@ from sim.cycle.state import (
     START,
     WAKE,
     WATCH,
+    WATCH_INDICES,
     WROTE,
     Run,
 )
@@ -87,7 +88,7 @@ def start(machine: Machine, run: Run, reads: Reads, stores: Stores, unit: int) -
     times[START, at] = now
     times[WROTE, at] = -1
     if is_loop:
-        if state[WATCH]:
+        if state[WATCH] & WATCH_INDICES:
             check_micro_ops(machine, run, row, at, now)
         ended = execute(
             machine, run.memory, run.pipeline[0], row, now, micro_ops(row), state[LIMIT]
@@ -105,7 +106,7 @@ def start(machine: Machine, run: Run, reads: Reads, stores: Stores, unit: int) -
         stride = row[X_STRIDE] * size
         which = LOAD if unit == U_LOAD else COMPUTE
         if memory == UOP:
-            _load_micro_ops(run, at)
+            load_micro_ops(run, at)
         client, dma = reads.clients[which], run.dma[unit]
         request(machine, client, now, address, row[X_SIZE] * size, stride, row[Y_SIZE])
         dma[loads.INSTRUCTION] = at
@@ -150,7 +151,7 @@ def end_load(run: Run, unit: int) -> None:
 
 
 @compiled
-def _load_micro_ops(run: Run, instruction: int) -> None:
+def load_micro_ops(run: Run, instruction: int) -> None:
     """Put the micro-ops of a LOAD into the micro-op memory."""
     row = run.table[instruction]
     to, word = row[SRAM_BASE], run.word[instruction]
