@@ -19,9 +19,10 @@ def check_micro_op_sources(columns: Columns, accesses: Rectangles) -> None:
         return
     loads = np.flatnonzero(reads & (accesses.rows > 0))
     stores = np.flatnonzero(accesses.stores)
+    firsts, ends = accesses.first, accesses.end
+    stored_first, stored_end = firsts[stores], ends[stores]
     for load in loads.tolist():
-        begin, end = accesses.first[load], accesses.end[load]
-        near = (accesses.first[stores] < end) & (accesses.end[stores] > begin) & (stores < load)
+        near = (stored_first < ends[load]) & (stored_end > firsts[load]) & (stores < load)
         for store in stores[near].tolist():
             if _overlap(accesses, load, store):
                 raise EngineError(
