@@ -44,13 +44,18 @@ class ProgramError(HardwareError):
         The rule, as the accelerator's error register encodes it.
     instruction
         Index of the instruction at fault, or None if no single instruction is.
+    micro_op
+        Number of the instruction's micro-op at fault, or None if none is or it is not known.
     """
 
-    def __init__(self, fault: Fault, instruction: int | None, message: str) -> None:
+    def __init__(
+        self, fault: Fault, instruction: int | None, message: str, micro_op: int | None = None
+    ) -> None:
         where = "program" if instruction is None else f"instruction {instruction}"
         super().__init__(f"{where}: {message} [{fault.name}]")
         self.fault = fault
         self.instruction = instruction
+        self.micro_op = micro_op
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,13 @@ def command(
             help="Stall each bus channel at random, this share of the time (rtl, pysim).",
         ),
     ] = 0.0,
+    no_data: Annotated[
+        bool,
+        typer.Option(
+            "--no-data",
+            help="Compute time alone, not results: the image stays as it is (cycle).",
+        ),
+    ] = False,
     fill: Annotated[
         int | None,
         typer.Option(
@@ -134,6 +141,7 @@ def command(
             max_cycles=max_cycles,
             events=traces.timeline is not None,
             stalls=Stalls(stalls / 100, seed) if stalls else None,
+            data=not no_data,
         )
         simulator = make_engine(engine, machine, parse_memory(memory))
         try:

@@ -58,6 +58,9 @@ class Launch:
         Random bus stalls (`rtl` and `pysim`).
     bus_errors
         Address ranges [start, end) in which accesses are answered with an error.
+    data
+        Compute results. If False, the run has its time and its work, and changes no memory, which
+        must hold the program's micro-ops; only the cycle engine can do so.
     validate
         Refuse an illegal program before the launch; if False, the machine reports the fault.
     """
@@ -69,6 +72,7 @@ class Launch:
     waveform: Path | None = None
     stalls: Stalls | None = None
     bus_errors: tuple[tuple[int, int], ...] = ()
+    data: bool = True
     validate: bool = True
     progress: Progress | None = None
 

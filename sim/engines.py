@@ -18,7 +18,7 @@ from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
 
-ENGINES = ("functional", "rtl", "pysim")
+ENGINES = ("functional", "cycle", "rtl", "pysim")
 """Names of the engines, for `make_engine`."""
 
 
@@ -47,6 +47,10 @@ def make_engine(
             from sim.functional import FunctionalEngine
 
             return FunctionalEngine(config, memory_model)
+        case "cycle":
+            from sim.cycle.engine import CycleEngine
+
+            return CycleEngine(config, memory_model)
         case "rtl":
             from sim.rtl.engine import RtlEngine
 

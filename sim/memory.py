@@ -81,6 +81,15 @@ def load_program(program: Program, memory: Bytes, how: Launch) -> None:
     memory[how.address : end] = np.frombuffer(program.data, dtype=np.uint8)
 
 
+def check_beats(config: HardwareConfig, memory: Bytes) -> None:
+    """Raise `MemoryImageError` if `memory` ends within a beat of the bus."""
+    if len(memory) % config.bus_bytes:
+        raise MemoryImageError(
+            f"memory has {len(memory)} bytes: behind a bus of {config.bus_bits} bits it "
+            f"must be a multiple of {config.bus_bytes}"
+        )
+
+
 def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
     """Check base registers, which are in bytes and by `MemoryId`.
 

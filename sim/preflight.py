@@ -15,12 +15,15 @@ def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Laun
     Raises
     ------
     EngineError
-        The program is for another configuration, or a base register is invalid.
+        The program is for another configuration, a base register is invalid, or `how` asks for time
+        alone, which the cycle engine asks for in another way.
     ProgramError
         The program is illegal; only with `how.validate`.
     MemoryImageError
         `memory` cannot hold the program.
     """
+    if not how.data:
+        raise EngineError("no engine but cycle runs a program without its data")
     if program.config.replace(name=config.name) != config:
         raise EngineError(
             f"the program is for configuration {program.config.name}, "

@@ -5,14 +5,13 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import Columns, Program, TokenQueue, Unit, work_of
-from hw.isa.diagnostics import describe
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from hw.topology import MAX_TOKENS
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.functional.events import events_of
@@ -33,7 +32,7 @@ from sim.semantics.chip import make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
 from sim.semantics.fields import InstructionFields
-from sim.semantics.report import instruction_error
+from sim.semantics.report import program_error
 from sim.semantics.requantiser import make_requantiser
 from sim.slices import next_slice
 
@@ -67,6 +66,10 @@ class FunctionalEngine:
     def name(self) -> str:
         """The engine's name on the command line."""
         return "functional"
+
+    def micro_ops(self) -> npt.NDArray[np.int64]:
+        """A copy of the micro-op memory."""
+        return self._chip.uop.astype(np.int64)
 
     def close(self) -> None:
         """Do nothing: the engine has no resources to free."""
@@ -129,8 +132,6 @@ class FunctionalEngine:
         match fault:
             case Fault.DEADLOCK:
                 return DeadlockError(tuple(_wait(run, unit) for unit in Unit))
-            case Fault.NO_FINISH:
-                return ProgramError(fault, None, "it has no FINISH, which must end it")
             case Fault.TOKENS_LEFT:
                 left = ", ".join(
                     f"{int(run.state[TOKENS + queue])} in {queue}"
@@ -138,15 +139,10 @@ class FunctionalEngine:
                     if run.state[TOKENS + queue]
                 )
                 return ProgramError(fault, None, f"tokens are left at the end: {left}")
-            case Fault.TOKEN_OVERFLOW:
-                return ProgramError(
-                    fault, position, f"it pushes token number {MAX_TOKENS + 1} into a queue"
-                )
         # SHIFT is checked statically for an immediate, at run time for a tensor operand.
-        if fault in _RUN_TIME_FAULTS and not run.plan.faults[position]:
-            size = len(run.dram.bytes)
-            return instruction_error(self.config, columns, position, fault, run.detail, size)
-        return ProgramError(fault, position, describe(self.config, columns, position, fault))
+        at_run_time = fault in _RUN_TIME_FAULTS and not run.plan.faults[position]
+        detail = run.detail if at_run_time else None
+        return program_error(self.config, columns, position, fault, detail, len(run.dram.bytes))
 
 
 class _Run:

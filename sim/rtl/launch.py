@@ -8,7 +8,8 @@ from hw.config import HardwareConfig
 from hw.isa import Program, Unit, work_of
 from hw.registers import CONTROL, Control, State, Status, register_map
 from sim.engine import Bytes, Launch
-from sim.errors import CycleLimitError, EngineError, MemoryImageError
+from sim.errors import CycleLimitError, EngineError
+from sim.memory import check_beats
 from sim.preflight import preflight
 from sim.result import Result, UnitCycles
 from sim.rtl.bench import ACCESS_CYCLES, Bench, BenchSetup
@@ -47,11 +48,7 @@ class Driver:
 
     def _check(self, program: Program, memory: Bytes, how: Launch) -> None:
         preflight(self._config, program, memory, how)
-        if len(memory) % self._config.bus_bytes:
-            raise MemoryImageError(
-                f"memory has {len(memory)} bytes: behind a bus of {self._config.bus_bits} bits it "
-                f"must be a multiple of {self._config.bus_bytes}"
-            )
+        check_beats(self._config, memory)
 
     def _launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         started = perf_counter()

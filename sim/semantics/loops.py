@@ -9,6 +9,9 @@ before the loops start.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy.typing as npt
 
 from hw.encoding import Opcode
 from hw.jit import compiled, compiled_as
@@ -39,6 +42,30 @@ or 0."""
 
 MicroOpLoop = Callable[[Chip, InstructionFields, int, int, Detail], int]
 """A function that executes micro-ops [start, stop); returns a fault's code, or 0."""
+
+
+class MicroOpMemory(Protocol):
+    """The micro-op memory and the sizes that its indices must respect: part of a `Chip`."""
+
+    @property
+    def uop(self) -> npt.NDArray[Any]: ...
+    @property
+    def src_shift(self) -> int: ...
+    @property
+    def wgt_shift(self) -> int: ...
+    @property
+    def dst_mask(self) -> int: ...
+    @property
+    def src_mask(self) -> int: ...
+    @property
+    def wgt_mask(self) -> int: ...
+    @property
+    def inp_depth(self) -> int: ...
+    @property
+    def wgt_depth(self) -> int: ...
+    @property
+    def acc_depth(self) -> int: ...
+
 
 GEMM = int(Opcode.GEMM)
 ACC = int(MemoryId.ACC)
@@ -95,7 +122,7 @@ def with_loops(name: str, body: Body) -> MicroOpLoop:
 
 
 @compiled
-def micro_ops_in_bounds(chip: Chip, row: InstructionFields, detail: Detail) -> int:
+def micro_ops_in_bounds(chip: MicroOpMemory, row: InstructionFields, detail: Detail) -> int:
     """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
     Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.

@@ -7,9 +7,36 @@ from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, MemoryId
+from hw.isa.diagnostics import describe
 from hw.operations import MAX_SHIFT
+from hw.topology import MAX_TOKENS
 from sim.errors import BusError
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
+
+
+def program_error(
+    config: HardwareConfig,
+    columns: Columns,
+    position: int,
+    fault: Fault,
+    detail: Detail | None,
+    memory_bytes: int,
+) -> ProgramError | BusError:
+    """The error for a `fault` that stops instruction `position`.
+
+    `detail` is None if the instruction is wrong by itself; `memory_bytes` is the size of physical
+    memory.
+    """
+    match fault:
+        case Fault.NO_FINISH:
+            return ProgramError(fault, None, "it has no FINISH, which must end it")
+        case Fault.TOKEN_OVERFLOW:
+            return ProgramError(
+                fault, position, f"it pushes token number {MAX_TOKENS + 1} into a queue"
+            )
+    if detail is not None:
+        return instruction_error(config, columns, position, fault, detail, memory_bytes)
+    return ProgramError(fault, position, describe(config, columns, position, fault))
 
 
 def instruction_error(
@@ -34,6 +61,7 @@ def instruction_error(
                 position,
                 f"{kind} reaches {memory.name} element {int(detail[INDEX])} in its micro-op "
                 f"number {done}: the memory has {config.depth(memory)}",
+                done,
             )
         case Fault.SHIFT:
             operands = MemoryId.INP if columns.from_inp[position] else MemoryId.ACC
@@ -43,6 +71,7 @@ def instruction_error(
                 f"SHR by {int(detail[VALUE])}, out of {operands.name} element "
                 f"{int(detail[INDEX])}, in its micro-op number {done}: it must lie in "
                 f"{-MAX_SHIFT}..{MAX_SHIFT}",
+                done,
             )
         case Fault.BUS_READ | Fault.BUS_WRITE:
             memory = MemoryId(int(columns.memory_type[position]))

@@ -32,7 +32,7 @@ def name_of(case: Case) -> str:
     return f"{case.program.config.name}-{case.name}"
 
 
-@pytest.fixture(scope="module", params=["functional", "rtl"])
+@pytest.fixture(scope="module", params=["functional", "cycle", "rtl"])
 def engines(request: pytest.FixtureRequest) -> Iterator[dict[str, Engine]]:
     """By configuration, one machine for all cases: each must leave it usable for the next."""
     machines = {
@@ -71,7 +71,7 @@ def test_the_run_stops_with_it(engines: dict[str, Engine], case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_the_run_stops_with_it_at_any_pace(engines: dict[str, Engine], case: Case) -> None:
-    if engines[case.program.config.name].has_time:
+    if engines[case.program.config.name].name == "rtl":
         _stops(engines, case, Stalls(0.3, seed=7))
 
 

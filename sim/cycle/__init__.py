@@ -1,0 +1,1 @@
+"""The `cycle` engine: the machine's exact time, from event to event, without RTL."""

@@ -1,0 +1,67 @@
+"""A configuration and a memory model as numbers for compiled code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hw.config import PAGE_BYTES, HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
+from hw.memory_model import MemoryModel
+from hw.timing import FETCH_BURST, out_delay, pipeline_depth
+
+
+class Machine(NamedTuple):
+    """The numbers on which time depends, in beats, cycles and instructions; sizes are powers of
+    two, and bursts are as in rule 1."""
+
+    beat_shift: int
+    """log2 of the bytes in a beat."""
+    page_beats: int
+    longest: int
+    """Beats of the longest burst of a LOAD or STORE."""
+    address_mask: int
+
+    fetch_longest: int
+    fetch_depth: int
+    """Beats that fetch's buffer holds; the next fields: those of load and of compute."""
+    load_depth: int
+    compute_depth: int
+    reads_in_flight: int
+    writes_in_flight: int
+    queue_depth: int
+    """Instructions that a unit's queue holds."""
+
+    depth: int
+    """Cycles from a micro-op's issue to its write."""
+    two_reads: int
+    """Issue cycles of a micro-op with two operands from ACC."""
+    out_delay: int
+    """Cycles from the last write of ACC to the end of an instruction of compute."""
+
+    latency: int
+    interval: int
+    in_flight: int
+
+
+def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
+    """The numbers of a configuration behind a memory."""
+    ahead = max(1, FETCH_BURST * INSTRUCTION_BYTES // config.bus_bytes)
+    return Machine(
+        beat_shift=config.bus_bytes.bit_length() - 1,
+        page_beats=PAGE_BYTES // config.bus_bytes,
+        longest=config.longest_burst,
+        address_mask=(1 << min(config.address_bits, 62)) - 1,
+        fetch_longest=min(ahead, config.longest_burst),
+        fetch_depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),
+        load_depth=config.load_buffer,
+        compute_depth=config.compute_buffer,
+        reads_in_flight=config.reads_in_flight,
+        writes_in_flight=config.writes_in_flight,
+        queue_depth=config.instruction_queue,
+        depth=pipeline_depth(config),
+        two_reads=2 if config.acc_read_ports == 1 else 1,
+        out_delay=out_delay(config),
+        latency=memory.latency,
+        interval=memory.interval,
+        in_flight=memory.in_flight,
+    )

@@ -1,0 +1,276 @@
+"""The pipeline of GEMM and ALU: when micro-ops are issued and instructions end (rule 6).
+
+A micro-op's *stay* is its last cycle in the stage of the stall: three cycles after its issue, or,
+if the micro-op waits for a result, three after the stay of the micro-op that computes it. While one
+micro-op waits, those behind it wait too, and nothing is issued.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.encoding import Opcode
+from hw.jit import compiled, inlined
+from hw.operations import AluOp
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE
+from sim.cycle.machine import Machine
+from sim.semantics.fields import (
+    ALU_OPCODE,
+    DST_FACTOR_IN,
+    DST_FACTOR_OUT,
+    FROM_INP,
+    ITER_IN,
+    OPCODE,
+    SRC_FACTOR_IN,
+    SRC_FACTOR_OUT,
+    UOP_BGN,
+    UOP_END,
+    USE_IMM,
+    InstructionFields,
+)
+
+Ints = npt.NDArray[np.int64]
+
+GEMM = int(Opcode.GEMM)
+MUL, SHR = (int(AluOp.MUL), int(AluOp.SHR))
+assert set(EARLY_OPS) == {AluOp.MUL, AluOp.SHR}
+STAGE = STALL_STAGE
+DISTANCE = FORWARD_DISTANCE
+STALLS = 3
+"""Stalls that a micro-op can meet, from its issue to the stage of the stall."""
+
+# The state. Of two micro-ops and of three stalls, the last one comes first.
+ISSUED = 0
+"""The cycle of the last issue."""
+RESULT = 1
+"""The accumulators that the last two micro-ops write."""
+STAY = 3
+"""Their stays."""
+STALL = 5
+"""The first cycles of the last three micro-ops' stalls."""
+LENGTH = 8
+"""The lengths of these stalls."""
+STALLED = 11
+"""Cycles of stalls."""
+SAVED = 12
+"""Two records of what decides about the micro-ops to come; see `_repeats`."""
+RECORD = 12
+FIELDS = SAVED + 2 * RECORD
+
+LONG_AGO = -(1 << 60)
+NOWHERE = -1
+"""The accumulator that an empty slot writes."""
+NOTHING = -2
+"""The accumulator that a micro-op without a second operand from ACC uses."""
+
+
+class UopMemory(NamedTuple):
+    """The micro-op memory, with what is needed of `sim.semantics.chip.Chip` to find indices that
+    are out of bounds."""
+
+    uop: Ints
+    src_shift: int
+    wgt_shift: int
+    dst_mask: int
+    src_mask: int
+    wgt_mask: int
+    inp_depth: int
+    wgt_depth: int
+    acc_depth: int
+
+
+def make_pipeline() -> Ints:
+    """The state at launch: nothing is in the pipeline."""
+    state = np.zeros(FIELDS, np.int64)
+    state[ISSUED] = LONG_AGO
+    state[RESULT:STAY] = NOWHERE
+    state[STAY:LENGTH] = LONG_AGO
+    return state
+
+
+@inlined
+def _after_stalls(state: Ints, now: int) -> int:
+    """The first cycle from `now` on without a stall."""
+    for number in range(STALLS - 1, -1, -1):
+        first = state[STALL + number]
+        if first <= now < first + state[LENGTH + number]:
+            now = first + state[LENGTH + number]
+    return now
+
+
+@inlined
+def _enters(state: Ints, issued: int, stage: int, newest: int) -> int:
+    """The cycle in which a micro-op that was issued in `issued` enters a stage, behind the stalls
+    from number `newest` on."""
+    enters = issued + stage
+    for number in range(STALLS - 1, newest - 1, -1):
+        first = state[STALL + number]
+        if issued < first < enters:
+            enters += state[LENGTH + number]
+    return enters
+
+
+@inlined
+def _enter(state: Ints, issued: int, dst: int, early: int, src: int) -> None:
+    """A micro-op is issued that writes `dst`; with `early` it uses `dst` as operand of an early
+    operation, and it uses `src` as second operand unless that is negative."""
+    enters = _enters(state, issued, STAGE, 0)
+    stay = enters
+    if (early and state[RESULT] == dst) or state[RESULT] == src:
+        stay = max(stay, state[STAY] + DISTANCE)
+    if (early and state[RESULT + 1] == dst) or state[RESULT + 1] == src:
+        stay = max(stay, state[STAY + 1] + DISTANCE)
+    state[RESULT + 1], state[STAY + 1] = state[RESULT], state[STAY]
+    state[RESULT], state[STAY] = dst, stay
+    state[STALL + 2], state[LENGTH + 2] = state[STALL + 1], state[LENGTH + 1]
+    state[STALL + 1], state[LENGTH + 1] = state[STALL], state[LENGTH]
+    state[STALL], state[LENGTH] = enters, stay - enters
+    state[STALLED] += stay - enters
+    state[ISSUED] = issued
+
+
+@inlined
+def _repeats(state: Ints, record: int, now: int, offset: int) -> bool:
+    """Whether the pipeline is as at the last call, but for time and for the offset of indices.
+
+    A stay or stall that is over counts as none: no micro-op meets it any more. The record also
+    holds, last, the time of the call and the stalled cycles until then.
+    """
+    same = True
+    for number in range(STALL - RESULT):
+        value = state[RESULT + number] - offset
+        if number >= STAY - RESULT:
+            value = max(0, state[RESULT + number] - now)
+        same = same and state[record + number] == value
+        state[record + number] = value
+    for number in range(STALLS):
+        first, length = state[STALL + number] - now, state[LENGTH + number]
+        if first + length <= 0:
+            first = length = 0
+        same = same and state[record + 4 + number] == first
+        same = same and state[record + 7 + number] == length
+        state[record + 4 + number], state[record + 7 + number] = first, length
+    return same
+
+
+@inlined
+def _repeat(state: Ints, record: int, now: int, times: int, step: int) -> int:
+    """Repeat what happened since the last record; indices grow by `step` each time. Returns the
+    next cycle."""
+    cycles = (now - state[record + 10]) * times
+    state[STALLED] += (state[STALLED] - state[record + 11]) * times
+    state[ISSUED] += cycles
+    for number in range(STAY - RESULT):
+        state[RESULT + number] += times * step
+    for number in range(LENGTH - STAY):
+        state[STAY + number] += cycles
+    return int(now + cycles)
+
+
+@inlined
+def _remember(state: Ints, record: int, now: int) -> None:
+    state[record + 10], state[record + 11] = now, state[STALLED]
+
+
+@compiled
+def execute(
+    machine: Machine,
+    memory: UopMemory,
+    state: Ints,
+    row: InstructionFields,
+    start: int,
+    stop: int,
+    limit: int,
+) -> int:
+    """Issue micro-ops 0 to `stop` of an instruction that starts in cycle `start`; returns the cycle
+    of the last one's write, or a cycle after `limit` if that is earlier.
+
+    The cycle of the last issue is left in `state`.
+    """
+    bgn, count = row[UOP_BGN], row[UOP_END] - row[UOP_BGN]
+    inner = row[ITER_IN]
+    dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
+    src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
+    gemm = row[OPCODE] == GEMM
+    tensor = not gemm and row[USE_IMM] == 0 and row[FROM_INP] == 0
+    early = not gemm and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR)
+    bubbles = machine.two_reads - 1 if tensor else 0
+    number = 0
+    now = start + 1
+    if not tensor and not early and stop > STAGE + STALLS:
+        # Nothing waits: the first micro-ops may meet earlier stalls, the last ones are remembered.
+        for _ in range(STAGE):
+            state[ISSUED] = _after_stalls(state, now)
+            now = state[ISSUED] + 1
+        number = stop - STALLS
+        now += number - STAGE
+    inside = SAVED
+    outside = SAVED + RECORD
+    state[inside + 4] = state[outside + 4] = LONG_AGO
+    iteration, k = divmod(number, count)
+    o, i = divmod(iteration, inner)
+    dst_first, src_first = o * dst_out + i * dst_in, o * src_out + i * src_in
+    while number < stop:
+        word = memory.uop[bgn + k]
+        src = NOTHING
+        if tensor:
+            src = src_first + (word >> memory.src_shift & memory.src_mask)
+        issued = _after_stalls(state, now)
+        for _ in range(bubbles):
+            issued = _after_stalls(state, issued + 1)
+        _enter(state, issued, dst_first + (word & memory.dst_mask), early, src)
+        now = issued + 1
+        number += 1
+        k += 1
+        if k < count:
+            continue
+        # An iteration whose micro-ops wait as those of the last one did repeats to the end, if all
+        # indices move alike.
+        k = 0
+        if now > limit:
+            break
+        i += 1
+        if i < inner:
+            left = min(inner - i, (stop - number) // count)
+            if left > 0 and (not tensor or src_in == dst_in):
+                if _repeats(state, inside, now, dst_first):
+                    now = _repeat(state, inside, now, left, dst_in)
+                    number += left * count
+                    i += left
+                _remember(state, inside, now)
+        if i == inner:
+            i = 0
+            o += 1
+            state[inside + 4] = LONG_AGO
+            left = (stop - number) // (inner * count)
+            if left > 0 and (not tensor or src_out == dst_out):
+                if _repeats(state, outside, now, (o - 1) * dst_out):
+                    now = _repeat(state, outside, now, left, dst_out)
+                    number += left * inner * count
+                    o += left
+                _remember(state, outside, now)
+        dst_first, src_first = o * dst_out + i * dst_in, o * src_out + i * src_in
+    return int(state[STAY] + machine.depth - STAGE)
+
+
+@compiled
+def pass_slot(machine: Machine, state: Ints, start: int) -> int:
+    """Issue the empty slot of a REQUANTISE that starts in cycle `start`; returns the cycle in which
+    it leaves the pipeline."""
+    _enter(state, _after_stalls(state, start + 1), NOWHERE, False, NOTHING)
+    return int(state[STAY] + machine.depth - STAGE)
+
+
+@inlined
+def refused_index(state: Ints) -> int:
+    """The cycle in which the last micro-op's indices are checked: its first in the second stage."""
+    return _enters(state, state[ISSUED], 2, 1)
+
+
+@inlined
+def refused_shift(machine: Machine, state: Ints) -> int:
+    """The cycle in which the last micro-op's shift is checked: the one before its write."""
+    return int(state[STAY] + machine.depth - STAGE - 1)

@@ -1,0 +1,187 @@
+"""Shifts by accumulators: without data, whether all of them are known to be in range.
+
+Only compute writes ACC, in the order of the program. So an accumulator is known to be small if the
+last LOAD to write it took small values from addresses that the program never stores to, and no GEMM
+or ALU may have written it since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hw.encoding import Opcode
+from hw.isa import Columns, MemoryId, Unit
+from hw.jit import cached, compiled, fingerprint
+from hw.operations import MAX_SHIFT, AluOp
+from sim.cycle.pipeline import UopMemory
+from sim.cycle.prepare import Prepared
+from sim.cycle.state import Ints, Run
+from sim.cycle.units import load_micro_ops
+from sim.errors import EngineError
+from sim.semantics.fields import (
+    ALU_OPCODE,
+    DRAM_BASE,
+    DST_FACTOR_IN,
+    DST_FACTOR_OUT,
+    ITER_IN,
+    ITER_OUT,
+    MEMORY_TYPE,
+    OPCODE,
+    SRAM_BASE,
+    SRC_FACTOR_IN,
+    SRC_FACTOR_OUT,
+    UOP_BGN,
+    UOP_END,
+    USE_IMM,
+    X_PAD_0,
+    X_PAD_1,
+    X_SIZE,
+    X_STRIDE,
+    Y_PAD_0,
+    Y_PAD_1,
+    Y_SIZE,
+    InstructionFields,
+)
+
+LOAD = int(Opcode.LOAD)
+ALU = int(Opcode.ALU)
+FINISH = int(Opcode.FINISH)
+SHR = int(AluOp.SHR)
+UOP = int(MemoryId.UOP)
+ACC_8BIT = int(MemoryId.ACC_8BIT)
+Bytes = npt.NDArray[np.int8]
+Flags = npt.NDArray[np.bool_]
+
+
+def check_shifts(
+    program: Prepared, run: Run, bases: tuple[int, ...], memory: npt.NDArray[np.uint8]
+) -> None:
+    """Raise `EngineError` if a shift by accumulators may be out of range."""
+    columns = program.columns
+    if not _shifts(columns).any():
+        return
+    begins, ends = _stored(program, bases)
+    compute = run.stream[run.first[Unit.COMPUTE] : run.first[Unit.COMPUTE + 1]]
+    own = run._replace(memory=run.memory._replace(uop=run.memory.uop.copy()))
+    small = np.zeros(run.memory.acc_depth, np.bool_)
+    found = _make_first_unknown()(own, compute, small, memory.view(np.int8), begins, ends)
+    if found >= 0:
+        raise EngineError(
+            f"instruction {found} shifts by accumulators that depend on data, and whether it "
+            f"faults does too: run the program with data"
+        )
+
+
+def _shifts(columns: Columns) -> Flags:
+    """The instructions that shift by accumulators."""
+    is_shift = (columns.opcode == Opcode.ALU) & (columns.alu_opcode == AluOp.SHR)
+    return np.asarray(is_shift & (columns.use_imm == 0), np.bool_)
+
+
+def _stored(program: Prepared, bases: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """The addresses that STOREs write, as sorted ranges without overlap."""
+    accesses = program.accesses(bases)
+    stores = np.flatnonzero(accesses.stores & (accesses.rows > 0))
+    begins = accesses.row_starts(stores)
+    ends = begins + np.repeat(accesses.length[stores], accesses.rows[stores])
+    order = np.argsort(begins, kind="stable")
+    begins, ends = begins[order], np.maximum.accumulate(ends[order])
+    apart = np.append(True, begins[1:] > ends[:-1])[: len(begins)]
+    last = np.append(apart[1:], True)[: len(begins)]
+    return begins[apart], ends[last]
+
+
+NONE = -1
+
+FirstUnknown = Callable[[Run, Ints, Flags, Bytes, Ints, Ints], int]
+
+
+@cache
+def _make_first_unknown() -> FirstUnknown:
+    source = fingerprint("hw", "sim.semantics", "sim.cycle")
+
+    @cached
+    def first_unknown(
+        run: Run, compute: Ints, small: Flags, memory: Bytes, begins: Ints, ends: Ints
+    ) -> int:
+        """The first shift by an accumulator that may be out of range, or -1."""
+        for instruction in compute:
+            row = run.table[instruction]
+            if row[OPCODE] == LOAD:
+                if row[X_SIZE] > 0 and row[MEMORY_TYPE] == UOP:
+                    load_micro_ops(run, instruction)
+                elif row[X_SIZE] > 0:
+                    _load(run, row, small, memory, begins, ends)
+            elif row[OPCODE] != FINISH:
+                if row[OPCODE] == ALU and row[ALU_OPCODE] == SHR and not row[USE_IMM]:
+                    if not _all_small(run.memory, row, small):
+                        return int(instruction)
+                _forget(run.memory, row, small)
+        return NONE if source else -2
+
+    return first_unknown
+
+
+@compiled
+def _load(
+    run: Run, row: InstructionFields, small: Flags, memory: Bytes, begins: Ints, ends: Ints
+) -> None:
+    kind, to = row[MEMORY_TYPE], row[SRAM_BASE]
+    size = run.element_bytes[kind]
+    width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
+    height = row[Y_PAD_0] + row[Y_SIZE] + row[Y_PAD_1]
+    for place in range(to, min(to + width * height, len(small))):
+        small[place] = True
+    for y in range(row[Y_SIZE]):
+        address = run.bases[kind] + (row[DRAM_BASE] + y * row[X_STRIDE]) * size
+        end = address + row[X_SIZE] * size
+        after = np.searchsorted(begins, end)
+        constant = end <= len(memory) and (after == 0 or ends[after - 1] <= address)
+        place = to + (row[Y_PAD_0] + y) * width + row[X_PAD_0]
+        for x in range(row[X_SIZE]):
+            if place + x < len(small):
+                first = address + x * size
+                small[place + x] = constant and _is_small(memory, first, size, kind)
+
+
+@compiled
+def _is_small(memory: Bytes, first: int, size: int, kind: int) -> bool:
+    """Whether all lanes of an element are amounts in range."""
+    step = 1 if kind == ACC_8BIT else 4
+    for lane in range(first, first + size, step):
+        low = memory[lane]
+        if low < -MAX_SHIFT or low > MAX_SHIFT:
+            return False
+        for part in range(1, step):
+            if memory[lane + part] != (-1 if low < 0 else 0):
+                return False
+    return True
+
+
+@compiled
+def _all_small(memory: UopMemory, row: InstructionFields, small: Flags) -> bool:
+    for k in range(row[UOP_BGN], row[UOP_END]):
+        field = memory.uop[k] >> memory.src_shift & memory.src_mask
+        for o in range(row[ITER_OUT]):
+            for i in range(row[ITER_IN]):
+                at = field + o * row[SRC_FACTOR_OUT] + i * row[SRC_FACTOR_IN]
+                if at < len(small) and not small[at]:
+                    return False
+    return True
+
+
+@compiled
+def _forget(memory: UopMemory, row: InstructionFields, small: Flags) -> None:
+    """Nothing is known of the accumulators from the first to the last that an instruction
+    writes."""
+    first, last = len(small), 0
+    for k in range(row[UOP_BGN], row[UOP_END]):
+        field = memory.uop[k] & memory.dst_mask
+        first, last = min(first, field), max(last, field)
+    last += (row[ITER_OUT] - 1) * row[DST_FACTOR_OUT] + (row[ITER_IN] - 1) * row[DST_FACTOR_IN]
+    for place in range(first, min(last + 1, len(small))):
+        small[place] = False

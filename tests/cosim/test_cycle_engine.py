@@ -1,0 +1,93 @@
+"""The cycle engine's time is the RTL's: every event, every counter, and what is left in memory."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.isa import Program
+from hw.memory_model import MEMORY_PRESETS, MemoryModel
+from sim.cycle.engine import CycleEngine
+from sim.engine import Engine
+from sim.rtl.engine import RtlEngine
+from tests.support.configs import UNCOMMON, presets
+from tests.support.launching import launch
+from tests.support.programs import random_program
+from tests.support.reference import Image
+from tests.support.vectors import load_vector, vector_names
+
+LENGTH = 40
+CONFIGS = (*presets(), *UNCOMMON)
+QUICK = ("tiny", "small8", "batch2", "wide_bus", "scalar_one_port")
+SMALL_VECTORS = [name for name in vector_names() if name.endswith("small8")]
+MOST_CYCLES = 10_000_000
+
+
+def drawn_memory(seed: int) -> MemoryModel:
+    """A memory of any latency, bandwidth and number of bursts in flight."""
+    rng = random.Random(seed)
+    latency = rng.choice((1, 2, 3, 5, 16, 64, 200, rng.randint(1, 500)))
+    return MemoryModel(latency, rng.choice((1, 1, 2, 3, 4, 7)), rng.choice((1, 2, 3, 16, 300)))
+
+
+def compare(rtl: Engine, cycle: Engine, program: Program, image: Image) -> None:
+    wanted, after = launch(rtl, program, image, events=True, max_cycles=MOST_CYCLES)
+    found, memory = launch(cycle, program, image, events=True, max_cycles=MOST_CYCLES)
+    differing = [
+        pair for pair in zip(found.events, wanted.events, strict=True) if pair[0] != pair[1]
+    ]
+    assert not differing, f"first: {differing[0]}"
+    assert (found.cycles, found.units, found.work) == (wanted.cycles, wanted.units, wanted.work)
+    np.testing.assert_array_equal(memory, after)
+
+
+def check(config: HardwareConfig, seeds: range) -> None:
+    """Each program with a memory of its own."""
+    for seed in seeds:
+        memory = drawn_memory(seed)
+        drawn = random_program(config, seed, LENGTH)
+        rtl, cycle = RtlEngine(config, memory), CycleEngine(config, memory)
+        try:
+            compare(rtl, cycle, drawn.program, drawn.image)
+            # The second launch finds what the first left on chip.
+            if seed % 4 == 0:
+                compare(rtl, cycle, drawn.program, drawn.image)
+        except AssertionError as error:
+            raise AssertionError(f"{config.name}, {memory}, seed {seed}: {error}") from None
+        finally:
+            rtl.close()
+
+
+@pytest.mark.parametrize(
+    "config", [each for each in CONFIGS if each.name in QUICK], ids=lambda config: config.name
+)
+def test_few(config: HardwareConfig) -> None:
+    check(config, range(12))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_many(config: HardwareConfig) -> None:
+    check(config, range(10_000, 10_650))
+
+
+def _check_vector(name: str, memory: MemoryModel) -> None:
+    vector = load_vector(name)
+    rtl, cycle = RtlEngine(vector.config, memory), CycleEngine(vector.config, memory)
+    compare(rtl, cycle, vector.program, vector.before)
+    rtl.close()
+
+
+@pytest.mark.parametrize("name", SMALL_VECTORS)
+def test_vectors(name: str) -> None:
+    _check_vector(name, MEMORY_PRESETS["edge"])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("memory", MEMORY_PRESETS)
+@pytest.mark.parametrize("name", vector_names())
+def test_every_vector(name: str, memory: str) -> None:
+    _check_vector(name, MEMORY_PRESETS[memory])

@@ -1,0 +1,26 @@
+"""A mutation test of the comparison: the record shows every error of one cycle in the model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.support import cycle_errors
+
+
+def test_enough_errors_are_planted() -> None:
+    assert len(cycle_errors.ERRORS) >= 40
+    assert len(set(cycle_errors.ERRORS)) == len(cycle_errors.ERRORS)
+
+
+def test_every_error_is_found() -> None:
+    """Without Numba: the model runs as plain Python, and each error needs no compilation."""
+    found = subprocess.run(
+        [sys.executable, "-m", cycle_errors.__name__],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stdout) == (0, ""), found.stderr

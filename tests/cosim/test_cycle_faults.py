@@ -1,0 +1,147 @@
+"""How runs end in the cycle engine: as in the RTL, with the same fault, instruction and limit."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hw.config_files import load_config
+from hw.errors import DeadlockError, ProgramError
+from hw.isa import Assembler, MemoryId, Program
+from hw.memory_model import MemoryModel
+from sim.cycle.engine import CycleEngine
+from sim.engine import Engine, Launch
+from sim.errors import BusError, CycleLimitError, EngineError
+from sim.memory import place_program
+from sim.rtl.engine import RtlEngine
+from tests.cosim.test_cycle_engine import drawn_memory
+from tests.support.programs import RandomProgram, random_program
+from tests.support.reference import Image
+
+TINY = load_config("tiny")
+MOST_CYCLES = 300_000
+FAR = 1 << 26
+"""In elements."""
+
+
+def ending(engine: Engine, program: Program, image: Image, how: Launch) -> tuple[object, ...]:
+    """How a run ends: its cycles, or what its error says."""
+    memory, address = place_program(image, program)
+    try:
+        result = engine.launch(program, memory, replace(how, address=address))
+    except CycleLimitError as error:
+        return ("limit", str(error))
+    except DeadlockError as error:
+        return ("deadlock", error.waits)
+    except ProgramError as error:
+        return (error.fault.name, error.instruction)
+    except BusError as error:
+        return ("bus", error.instruction, error.write)
+    return ("done", result.cycles)
+
+
+def damaged(drawn: RandomProgram, rng: random.Random, bits: int) -> Program:
+    """The program with some bits flipped, but none that makes it move data far away: a machine of
+    32 bits cannot address what lies there."""
+    config, data = drawn.program.config, bytearray(drawn.program.data)
+    for _ in range(bits):
+        changed = data.copy()
+        at = rng.randrange(8 * len(data))
+        changed[at // 8] ^= 1 << at % 8
+        columns = Program.from_bytes(config, bytes(changed)).columns()
+        if not ((columns.x_size > 0) & (columns.dram_base >= FAR)).any():
+            data = changed
+    return Program.from_bytes(config, bytes(data))
+
+
+def drawn_faults(drawn: RandomProgram, rng: random.Random) -> Iterator[tuple[Program, Launch]]:
+    """The program with refused addresses, with damage, with both, and without a token."""
+    start = rng.randrange(len(drawn.image) + 640)
+    refused = ((start, start + rng.choice((1, 4, 64, 1000))),)
+    how = Launch(address=0, max_cycles=MOST_CYCLES, validate=False)
+    yield drawn.program, replace(how, bus_errors=refused, validate=True)
+    yield damaged(drawn, rng, rng.choice((1, 2, 3))), how
+    yield damaged(drawn, rng, 1), replace(how, bus_errors=refused)
+    data = bytearray(drawn.program.data)
+    data[16 * rng.randrange(len(drawn.program))] ^= 1 << rng.randrange(3, 7)
+    yield Program.from_bytes(drawn.program.config, bytes(data)), how
+
+
+def compare(name: str, seeds: range) -> Counter[object]:
+    """Compare the ends of damaged programs; returns how often each kind of end was met."""
+    config, kinds = load_config(name), Counter[object]()
+    for seed in seeds:
+        rng, memory = random.Random(seed), drawn_memory(seed)
+        rtl, cycle = RtlEngine(config, memory), CycleEngine(config, memory)
+        drawn = random_program(config, seed, 40)
+        for number, (program, how) in enumerate(drawn_faults(drawn, rng)):
+            try:
+                found = ending(cycle, program, drawn.image, how)
+            except EngineError:
+                continue  # it loads micro-ops that it stored
+            wanted = ending(rtl, program, drawn.image, how)
+            assert found == wanted, f"{name}, {memory}, seed {seed}, program {number}"
+            kinds[found[0]] += 1
+        rtl.close()
+    return kinds
+
+
+def test_few_runs_end_as_in_the_rtl() -> None:
+    assert len(compare("tiny", range(12))) >= 5
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["tiny", "small8", "batch2", "pynq"])
+def test_runs_end_as_in_the_rtl(name: str) -> None:
+    assert len(compare(name, range(1000, 1150))) >= 8
+
+
+def least_limit(engine: Engine, program: Program, image: Image, how: Launch) -> int:
+    """The least `max_cycles` that lets the run come to its end, or its error."""
+    low, high = 1, MOST_CYCLES
+    while low < high:
+        middle = (low + high) // 2
+        limited = replace(how, max_cycles=middle)
+        if ending(engine, program, image, limited)[0] == "limit":
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def test_the_limit_is_exact_where_nothing_is_left_to_drain() -> None:
+    """Also of deadlocks and tokens that are left; where transfers are under way, the RTL may need
+    a higher limit."""
+    seen = Counter[object]()
+    for seed in range(6):
+        rng = random.Random(seed)
+        memory = MemoryModel(rng.choice((1, 2, 5)), rng.choice((1, 2)), rng.choice((1, 4, 64)))
+        rtl, cycle = RtlEngine(TINY, memory), CycleEngine(TINY, memory)
+        drawn = random_program(TINY, seed, 40)
+        for program, how in drawn_faults(drawn, rng):
+            end = ending(cycle, program, drawn.image, how)
+            least = least_limit(cycle, program, drawn.image, how)
+            under = ending(rtl, program, drawn.image, replace(how, max_cycles=least - 1))
+            assert under[0] == "limit"
+            if end[0] in ("done", "deadlock", "TOKENS_LEFT"):
+                assert ending(rtl, program, drawn.image, replace(how, max_cycles=least)) == end
+                seen[end[0]] += 1
+        rtl.close()
+    assert len(seen) == 3
+
+
+def test_the_difference_in_far_addresses() -> None:
+    """The RTL's address wraps; here it is beyond memory."""
+    asm = Assembler(TINY)
+    asm.load(MemoryId.INP, sram=0, dram=(1 << 32) // TINY.element_bytes(MemoryId.INP), columns=1)
+    asm.finish()
+    program, image, how = asm.build(), np.zeros(4096, np.uint8), Launch(address=0)
+    rtl = RtlEngine(TINY)
+    assert ending(rtl, program, image, how)[0] == "done"
+    assert ending(CycleEngine(TINY), program, image, how) == ("bus", 0, False)
+    rtl.close()
