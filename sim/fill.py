@@ -15,8 +15,8 @@ from sim.engine import Engine, Launch
 from sim.errors import EngineError
 from sim.memory import place_program
 
-FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC)
-"""The memories to fill: all but OUT, which mirrors ACC."""
+FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.PAR, MemoryId.ACC)
+"""The memories to fill, where the machine has them: all but OUT, which LOADs of ACC write too."""
 SOURCE_BYTES = 1024
 """Minimum size of the pattern in DRAM: short bursts would make the loads slow."""
 
@@ -35,9 +35,10 @@ def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) 
     if not 0 <= pattern <= 0xFF:
         raise EngineError(f"the pattern is {pattern:#x}: it must be a byte, 0x00..0xff")
     config = engine.config
-    source = max(SOURCE_BYTES, *(2 * config.element_bytes(memory) for memory in FILLED))
+    filled = [memory for memory in FILLED if memory in config.memories]
+    source = max(SOURCE_BYTES, *(2 * config.element_bytes(memory) for memory in filled))
     asm = Assembler(config)
-    for memory in FILLED:
+    for memory in filled:
         depth = config.depth(memory)
         columns = min(depth, source // config.element_bytes(memory))
         # Stride 0: every row loads the same elements of DRAM.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from hw.config import ACC_BYTES, HardwareConfig
@@ -16,6 +17,17 @@ LANE_BITS = 8 * ACC_BYTES
 BYTE = 8
 
 
+def bank_lanes(config: HardwareConfig) -> int:
+    """The values of an accumulator in one bank of ACC, which a beat fills."""
+    return min(config.acc_lanes, config.bus_bits // LANE_BITS)
+
+
+def write_layout(config: HardwareConfig) -> StructLayout:
+    """A write of ACC without its data: an enable for each bank, and the address."""
+    banks = config.acc_lanes // bank_lanes(config)
+    return StructLayout({"enable": banks, "address": config.index_bits(MemoryId.ACC)})
+
+
 class Accumulator(Block):
     """Memory of the accumulators, in one or two full copies and a copy of the low bytes.
 
@@ -24,12 +36,16 @@ class Accumulator(Block):
     STORE must never compete with those reads, so the low bytes are also kept as OUT. Every write
     goes to all copies.
 
+    Where results are requantised, OUT is elsewhere (`hw.rtl.out_memory`).
+
     Members
     -------
     dst_enable, dst_address, dst_data; src_*
         Reads of a micro-op's two operands, a cycle later; with one read port never in one cycle.
     out_enable, out_address, out_data
-        Read port of OUT, with a latency of one cycle.
+        Read port of OUT, with a latency of one cycle. Only where results are not requantised; else
+    write
+        This cycle's write.
     write_enable, write_address, write_data
         A whole element from the lanes.
     dma
@@ -40,16 +56,18 @@ class Accumulator(Block):
         self._config = config
         bits = LANE_BITS * config.acc_lanes
         index = config.index_bits(MemoryId.ACC)
-        self._bank_bits = min(bits, config.bus_bits)
+        self._bank_bits = LANE_BITS * bank_lanes(config)
         self._banks = bits // self._bank_bits
-        reads = {}
-        for name, width in (("dst", bits), ("src", bits), ("out", bits // ACC_BYTES)):
-            reads[f"{name}_enable"] = In(1)
-            reads[f"{name}_address"] = In(index)
-            reads[f"{name}_data"] = Out(width)
+        self._has_out = MemoryId.PAR not in config.memories
+        widths = {"dst": bits, "src": bits} | ({"out": bits // ACC_BYTES} if self._has_out else {})
+        ports = {} if self._has_out else {"write": Out(write_layout(config))}
+        for name, width in widths.items():
+            ports[f"{name}_enable"] = In(1)
+            ports[f"{name}_address"] = In(index)
+            ports[f"{name}_data"] = Out(width)
         super().__init__(
             {
-                **reads,
+                **ports,
                 "write_enable": In(1),
                 "write_address": In(index),
                 "write_data": In(bits),
@@ -75,7 +93,10 @@ class Accumulator(Block):
             read = self.dst_enable | self.src_enable, address_read
             found = self._copy(m, "only", (enable, address, data), read)
             m.d.comb += [self.dst_data.eq(found), self.src_data.eq(found)]
-        self._mirror(m, enable, address, data)
+        if self._has_out:
+            self._mirror(m, enable, address, data)
+        else:
+            m.d.comb += [self.write.enable.eq(enable), self.write.address.eq(address)]
 
     def _copy(
         self,

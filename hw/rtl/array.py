@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
+from hw.encoding import alu_layout
+from hw.features import Feature
 from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
+from hw.rtl.delay import delayed
 from hw.rtl.lane import Lane, LaneControl, hold_port
 from hw.rtl.mac import VALUE_BITS
 from hw.timing import tree_levels
 from hw.topology import MemoryId
+
+
+def operand_layout(config: HardwareConfig) -> data.StructLayout:
+    """Control of what takes an immediate's way into a lane: an operand from INP, or the immediate.
+
+    It belongs to the micro-op that is gathered in the next cycle.
+    """
+    imm = alu_layout(config)["imm"].width
+    return data.StructLayout({"from_inp": 1, "imm": signed(imm)})
 
 
 class Array(Block):
@@ -25,13 +38,22 @@ class Array(Block):
         Bit 0: register `inp` and `wgt`; the other bits as in `Mac`, from the next cycle on.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
+    operand, inp_operand
+        With `Feature.INPUT_OPERANDS` only: control; the bytes of INP that the micro-op in gathering
+        has as its second operand, or, if it has none from there, the immediate's lower ones.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
+        self._from_inp = Feature.INPUT_OPERANDS in config.features
         acc_bits = WIDTH * config.acc_lanes
+        operands = {
+            "operand": In(operand_layout(config)),
+            "inp_operand": Out(8 * config.element_bytes(MemoryId.INP)),
+        }
         super().__init__(
             {
+                **(operands if self._from_inp else {}),
                 **hold_port(In, config.acc_read_ports),
                 "control": In(LaneControl),
                 "enable": In(1 + tree_levels(config.block_in)),
@@ -51,6 +73,7 @@ class Array(Block):
         wgt = _registers("wgt", self._config.block_out, self._config.block_in)
         with m.If(self.enable[0]):
             m.d.sync += [inp.eq(self.inp), wgt.eq(self.wgt)]
+        operands = self._operands(m, inp) if self._from_inp else []
         shift_out_of_range = []
         for index in range(self._config.acc_lanes):
             row, column = divmod(index, self._config.block_out)
@@ -67,8 +90,24 @@ class Array(Block):
             ]
             if self._config.acc_read_ports == 1:
                 m.d.comb += lane.hold.eq(self.hold)
+            if self._from_inp:
+                m.d.comb += lane.control.imm.eq(operands[index])
             shift_out_of_range.append(lane.shift_out_of_range)
         m.d.comb += self.shift_out_of_range.eq(Cat(shift_out_of_range).any())
+
+    def _operands(self, m: Module, inp: Value) -> list[Signal]:
+        """What each lane gets as the immediate: from INP, the byte in its row and column."""
+        # An element is registered in stage 4; the stage before gathering comes `waits` later.
+        waits = tree_levels(self._config.block_in) - 2
+        elements = delayed(m, inp, waits, "inp_delayed")
+        operands = []
+        for index in range(self._config.acc_lanes):
+            operand = Signal.like(self.operand.imm, name=f"operand_{index:03}", reset_less=True)
+            value = elements.word_select(index, VALUE_BITS).as_signed()
+            m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
+            m.d.comb += self.inp_operand.word_select(index, VALUE_BITS).eq(operand[:VALUE_BITS])
+            operands.append(operand)
+        return operands
 
 
 def _registers(name: str, rows: int, columns: int) -> Value:

@@ -17,8 +17,10 @@ from hw.encoding import (
     gemm_layout,
     instruction_layout,
     memory_layout,
+    opcodes_of,
 )
 from hw.faults import Fault
+from hw.features import Feature
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
@@ -108,7 +110,7 @@ class Check(Block):
     def _depth(self, m: Module, memory_type: Value) -> Value:
         depth = Signal(17, name="depth")
         with m.Switch(memory_type):
-            for memory in MemoryId:
+            for memory in self._config.memories:
                 with m.Case(memory):
                     m.d.comb += depth.eq(self._config.depth(memory))
             with m.Default():
@@ -122,9 +124,17 @@ class Check(Block):
             (
                 (word[:OPCODE_BITS] == opcode)
                 & (word & instruction_layout(self._config, opcode).unused).any()
-                for opcode in Opcode
+                for opcode in opcodes_of(self._config)
             ),
         )
+
+    def _beyond_features(self, alu: data.View) -> Value:
+        """Whether an ALU instruction's operation, or its operand, is one that there is not."""
+        unknown = alu.alu_opcode > max(self._config.operations)
+        if Feature.INPUT_OPERANDS not in self._config.features:
+            return unknown
+        two_operands = alu.from_inp & alu.use_imm
+        return unknown | two_operands | (~alu.from_inp & (alu.alu_opcode == AluOp.RESIDUAL))
 
     def _from_fields(self, m: Module, word: Value) -> Value:
         """The smallest fault code of all rules but `SRAM_RANGE`."""
@@ -136,12 +146,12 @@ class Check(Block):
         is_store = move.opcode == Opcode.STORE
         is_alu = move.opcode == Opcode.ALU
         is_loop = (move.opcode == Opcode.GEMM) | is_alu
-        unknown_memory = move.memory_type > max(MemoryId)
+        unknown_memory = move.memory_type > max(self._config.memories)
         pads = word[112:128] != 0
         shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
         shift_out_of_range = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
         rules = {
-            Fault.OPCODE: move.opcode > max(Opcode),
+            Fault.OPCODE: move.opcode > max(opcodes_of(self._config)),
             Fault.MEMORY_ID: (is_load | is_store) & unknown_memory,
             Fault.LOAD_OUT: is_load & (move.memory_type == MemoryId.OUT),
             Fault.STORE_MEMORY: is_store & (move.memory_type != MemoryId.OUT),
@@ -157,12 +167,13 @@ class Check(Block):
             Fault.TOKEN_FLAG: reduce(
                 or_,
                 (
-                    executed_by(unit, move) & reduce(or_, (move[flag] for flag in flags))
+                    executed_by(self._config, unit, move)
+                    & reduce(or_, (move[flag] for flag in flags))
                     for unit in Unit
                     if (flags := flags_without_queue(unit))
                 ),
             ),
-            Fault.FEATURE: (is_alu & (alu.alu_opcode > max(AluOp))) | self._sets_unused(word),
+            Fault.FEATURE: (is_alu & self._beyond_features(alu)) | self._sets_unused(word),
         }
         # The violated rule with the smallest fault code.
         first = m.If

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
+from hw.features import Feature
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.rtl.array import Array
 from hw.rtl.block import Block
+from hw.rtl.delay import delay_line
 from hw.rtl.gate import Gate
 from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, bases_layout
 from hw.rtl.micro_ops import MicroOps
+from hw.rtl.out_memory import OutMemory
 from hw.rtl.pipeline import Pipeline
 from hw.rtl.ports import ReadPort, TokenPort
+from hw.rtl.requantiser import Requantisers
 from hw.rtl.scratchpad import Scratchpad
+from hw.timing import out_delay
 from hw.topology import MemoryId
+
+END = data.StructLayout(
+    {"ends": 1, "push_prev": 1, "push_next": 1, "finishes": 1, "index": INDEX_BITS}
+)
+"""The end of an instruction: its tokens, whether it is FINISH, and its index."""
 
 
 class ComputeUnit(Block):
     """Executes the instructions of its queue in order.
 
-    GEMM and ALU instructions enter the pipeline back to back; any other instruction starts when
-    the pipeline is empty, and runs alone. An instruction's tokens are pushed in the cycle of
-    its last write.
+    GEMM, ALU and REQUANTISE instructions enter the pipeline back to back; any other instruction
+    starts when the pipeline is empty, and runs alone. An instruction's tokens are pushed in the
+    cycle of its last write; where results are requantised, of its last write of OUT, which comes a
+    constant time after that of ACC, so that other instructions may have started by then.
 
     Members
     -------
@@ -36,6 +50,8 @@ class ComputeUnit(Block):
         As in `LoadDma`.
     array_enable, inp_address, inp_data, wgt_address, wgt_data
         Read ports of INP and WGT, with a latency of one cycle.
+    par_enable, par_address, par_data
+        Read port of PAR, of machines with `Feature.REQUANTISE` only.
     out_enable, out_address, out_data
         Read port of OUT, for the store unit.
     halt
@@ -50,9 +66,16 @@ class ComputeUnit(Block):
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
+        self._requantises = Feature.REQUANTISE in config.features
         acc = config.index_bits(MemoryId.ACC)
+        par = {
+            "par_enable": Out(1),
+            "par_address": Out(config.index_bits(MemoryId.PAR)),
+            "par_data": In(8 * config.element_bytes(MemoryId.PAR)),
+        }
         super().__init__(
             {
+                **(par if self._requantises else {}),
                 "queue": In(stream.Signature(queued_layout())),
                 "prev": Out(TokenPort()),
                 "next": Out(TokenPort()),
@@ -85,15 +108,16 @@ class ComputeUnit(Block):
         wiring.connect(m, dma.port, wiring.flipped(self.port))
         self._datapath(m, micro_ops, pipeline, dma)
 
-        # Three kinds of instruction: GEMM and ALU, which use the pipeline; LOADs with data, which
-        # use the DMA; and instructions without data (empty LOAD, FINISH), which end a cycle later.
+        loops = (Opcode.GEMM, Opcode.ALU) + (Opcode.REQUANTISE,) * self._requantises
+        # Three kinds of instruction: GEMM, ALU and REQUANTISE, which use the pipeline; LOADs with
+        # data, which use the DMA; and those without data (empty LOAD, FINISH), which take a cycle.
         head = data.View(view_of(memory_layout(config)), gate.word)
         is_loop = Signal()
         moves_data = Signal()
         alone = Signal()
         tokens_only = Signal()
         m.d.comb += [
-            is_loop.eq((head.opcode == Opcode.GEMM) | (head.opcode == Opcode.ALU)),
+            is_loop.eq(reduce(or_, (head.opcode == opcode for opcode in loops))),
             moves_data.eq((head.opcode == Opcode.LOAD) & (head.x_size != 0)),
             alone.eq(dma.active | tokens_only),
         ]
@@ -120,6 +144,8 @@ class ComputeUnit(Block):
             pipeline.index.eq(loop_index),
             pipeline.halt.eq(self.halt),
         ]
+        if self._requantises:
+            m.d.comb += pipeline.mode.eq(micro_ops.mode)
         m.d.sync += tokens_only.eq(gate.start & ~is_loop & ~moves_data)
         with m.If(gate.start):
             m.d.sync += [
@@ -130,29 +156,37 @@ class ComputeUnit(Block):
             ]
         with m.If(micro_ops.start):
             m.d.sync += loop_index.eq(gate.index)
-        with m.If(tokens_only & finishes):
-            m.d.sync += self.finished.eq(1)
 
+        # An instruction ends when OUT is written.
+        end = Signal(END)
         ends_alone = Signal()
+        line = delay_line(m, end, out_delay(config), "end", reset=True)
+        in_out_stages = reduce(or_, (each.ends for each in line[1:]), Const(0))
+        seen = line[-1]
+        with m.If(seen.finishes):
+            m.d.sync += self.finished.eq(1)
         m.d.comb += [
             ends_alone.eq(tokens_only | dma.last),
+            end.finishes.eq(tokens_only & finishes),
+            end.ends.eq(ends_alone | pipeline.ends),
+            end.push_prev.eq((ends_alone & push_prev) | pipeline.push_prev),
+            end.push_next.eq((ends_alone & push_next) | pipeline.push_next),
+            end.index.eq(Mux(ends_alone, index, pipeline.end_index)),
             gate.prev.available.eq(self.prev.available),
             gate.next.available.eq(self.next.available),
             self.prev.pop.eq(gate.prev.pop),
             self.next.pop.eq(gate.next.pop),
-            self.prev.push.eq((ends_alone & push_prev) | pipeline.push_prev),
-            self.next.push.eq((ends_alone & push_next) | pipeline.push_next),
+            self.prev.push.eq(seen.push_prev),
+            self.next.push.eq(seen.push_next),
             self.bad_index.eq(pipeline.bad_index),
             self.bad_shift.eq(pipeline.bad_shift),
             self.fault_index.eq(pipeline.fault_index),
         ]
+        m.d.comb += [self.status.end_index.eq(seen.index), self.status.events.end.eq(seen.ends)]
         in_loops = micro_ops.active | ~pipeline.empty
-        m.d.comb += self.status.end_index.eq(Mux(ends_alone, index, pipeline.end_index))
-        self._report(m, gate, dma, in_loops | alone, ends_alone | pipeline.ends, index)
+        self._report(m, gate, dma, in_loops | alone | in_out_stages, index)
 
-    def _report(
-        self, m: Module, gate: Gate, dma: LoadDma, under_way: Signal, ends: Signal, index: Signal
-    ) -> None:
+    def _report(self, m: Module, gate: Gate, dma: LoadDma, under_way: Value, index: Signal) -> None:
         """Drive the status: only a unit without an instruction in progress waits for a token."""
         status = self.status
         m.d.comb += [
@@ -164,7 +198,6 @@ class ComputeUnit(Block):
             status.index.eq(index),
             status.waits.eq(gate.waits),
             status.events.start.eq(gate.start),
-            status.events.end.eq(ends),
             status.events.pop_prev.eq(gate.prev.pop),
             status.events.pop_next.eq(gate.next.pop),
             status.events.push_prev.eq(self.prev.push),
@@ -206,12 +239,39 @@ class ComputeUnit(Block):
             acc.write_enable.eq(pipeline.write_enable),
             acc.write_address.eq(pipeline.write_address),
             acc.write_data.eq(array.result),
-            acc.out_enable.eq(self.out_enable),
-            acc.out_address.eq(self.out_address),
-            self.out_data.eq(acc.out_data),
         ]
+        out = self._requantisers(m, pipeline, array, acc, dma) if self._requantises else acc
+        m.d.comb += [
+            out.out_enable.eq(self.out_enable),
+            out.out_address.eq(self.out_address),
+            self.out_data.eq(out.out_data),
+        ]
+        if Feature.INPUT_OPERANDS in config.features:
+            m.d.comb += array.operand.eq(pipeline.operand)
         if config.acc_read_ports == 1:
             m.d.comb += array.hold.eq(pipeline.hold)
         with m.If(~write.pad):
             m.d.comb += uop.write_data.eq(write.data)
         wiring.connect(m, dma.write, acc.dma)
+
+    def _requantisers(
+        self, m: Module, pipeline: Pipeline, array: Array, acc: Accumulator, dma: LoadDma
+    ) -> OutMemory:
+        """Add what is between the writes of ACC and those of OUT; returns OUT."""
+        m.submodules.requantisers = requantisers = Requantisers(self._config)
+        m.submodules.out_memory = out = OutMemory(self._config)
+        m.d.comb += [
+            self.par_enable.eq(pipeline.par_enable),
+            self.par_address.eq(pipeline.par_address),
+            requantisers.parameters.eq(self.par_data),
+            requantisers.control.eq(pipeline.requantise),
+            requantisers.result.eq(array.result),
+            requantisers.load.eq(out.load),
+            requantisers.loaded.eq(out.loaded),
+            out.value.eq(requantisers.value),
+            out.write.eq(acc.write),
+        ]
+        wiring.connect(m, dma.write, out.dma)
+        if Feature.INPUT_OPERANDS in self._config.features:
+            m.d.comb += requantisers.operand.eq(array.inp_operand)
+        return out

@@ -14,7 +14,7 @@ from hw.rtl.compute import ComputeUnit
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
 from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, UnitStatus, queued_layout
-from hw.rtl.load import LOAD_MEMORIES, LoadUnit
+from hw.rtl.load import LoadUnit, load_memories
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master
 from hw.rtl.queue import Queue
@@ -23,7 +23,7 @@ from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
 from hw.timing import READ_PRIORITY
-from hw.topology import POPS, PUSHES, SIDES, TokenQueue, Unit
+from hw.topology import POPS, PUSHES, SIDES, MemoryId, TokenQueue, Unit
 
 
 class Core(Block):
@@ -159,10 +159,11 @@ class Core(Block):
         return overflows, counters
 
     def _scratchpads(self, m: Module, load: LoadUnit, compute: ComputeUnit) -> None:
-        """Add the memories INP and WGT, written by load and read by compute."""
+        """Add the memories INP, WGT and PAR, written by load and read by compute."""
         write = load.write
-        for index, memory in enumerate(LOAD_MEMORIES):
+        for index, memory in enumerate(load_memories(self._config)):
             name = memory.name.lower()
+            reads = compute.par_enable if memory is MemoryId.PAR else compute.array_enable
             bits = 8 * self._config.element_bytes(memory)
             bank_bits = min(bits, self._config.bus_bits)
             pad = Scratchpad(bits=bits, bank_bits=bank_bits, depth=self._config.depth(memory))
@@ -171,7 +172,7 @@ class Core(Block):
             m.d.comb += [
                 enable.eq((write.pad.replicate(pad.banks)) | (1 << write.bank)),
                 pad.write_address.eq(write.address),
-                pad.read_enable.eq(compute.array_enable),
+                pad.read_enable.eq(reads),
                 pad.read_address.eq(getattr(compute, f"{name}_address")),
                 getattr(compute, f"{name}_data").eq(pad.read_data),
             ]

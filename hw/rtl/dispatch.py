@@ -150,9 +150,9 @@ class Dispatch(Block):
         ahead = data.View(view_of(memory_layout(self._config)), words[-2])
         chosen = Signal(len(Unit))
         with m.If(advance):
-            with m.If(executed_by(Unit.STORE, ahead)):
+            with m.If(executed_by(self._config, Unit.STORE, ahead)):
                 m.d.sync += chosen.eq(1 << Unit.STORE)
-            with m.Elif(executed_by(Unit.LOAD, ahead)):
+            with m.Elif(executed_by(self._config, Unit.LOAD, ahead)):
                 m.d.sync += chosen.eq(1 << Unit.LOAD)
             with m.Else():
                 m.d.sync += chosen.eq(1 << Unit.COMPUTE)

@@ -37,7 +37,7 @@ class LaneControl(data.Struct):
     prepare: 1
     prepare_gemm: 1
     prepare_reset: 1
-    """Both operands are 0."""
+    """The second operand is 0."""
     prepare_clear: 1
     """The first operand is 0."""
     prepare_op: 3

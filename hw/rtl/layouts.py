@@ -45,14 +45,19 @@ def queued_layout() -> data.StructLayout:
     return data.StructLayout({"word": INSTRUCTION_BITS, "index": INDEX_BITS})
 
 
-def executed_by(unit: Unit, head: data.View) -> Value:
+def loaded_by(config: HardwareConfig, unit: Unit) -> tuple[MemoryId, ...]:
+    """The memory ids of the LOADs that `unit` executes, of those that the machine has."""
+    return tuple(memory for memory in LOADED_BY[unit] if memory in config.memories)
+
+
+def executed_by(config: HardwareConfig, unit: Unit, head: data.View) -> Value:
     """Whether `unit`, load or store, executes an instruction; compute executes the rest.
 
     `head` is the word in the layout of LOAD and STORE.
     """
     conditions = []
     for opcode in Opcode:
-        memories = [m for m in LOADED_BY[unit] if executing_unit(opcode, m) is unit]
+        memories = [m for m in loaded_by(config, unit) if executing_unit(opcode, m) is unit]
         if executing_unit(opcode) is unit:
             conditions.append(head.opcode == opcode)
         elif memories:
@@ -68,7 +73,7 @@ def burst_layout(config: HardwareConfig) -> data.StructLayout:
 
 def row_bits(config: HardwareConfig) -> int:
     """Bits of a row's size in bytes in a LOAD or STORE: up to 65535 of the largest elements."""
-    return 16 + max(clog2(config.element_bytes(memory)) for memory in MemoryId)
+    return 16 + max(clog2(config.element_bytes(memory)) for memory in config.memories)
 
 
 def rows_layout(address_bits: int, size_bits: int) -> data.StructLayout:

@@ -1,4 +1,4 @@
-"""The load unit: LOADs of INP and WGT."""
+"""The load unit: LOADs of INP, WGT and PAR."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from hw.config import HardwareConfig
 from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
+from hw.rtl.layouts import INDEX_BITS, UnitStatus, loaded_by, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
-from hw.topology import LOADED_BY, Unit
+from hw.topology import MemoryId, Unit
 
-LOAD_MEMORIES = LOADED_BY[Unit.LOAD]
+
+def load_memories(config: HardwareConfig) -> tuple[MemoryId, ...]:
+    """The memories that the unit fills."""
+    return loaded_by(config, Unit.LOAD)
 
 
 class LoadUnit(Block):
@@ -39,7 +42,7 @@ class LoadUnit(Block):
                 "next": Out(TokenPort()),
                 "bases": In(bases_layout(config)),
                 "port": Out(ReadPort(config)),
-                "write": Out(WritePort(config, LOAD_MEMORIES)),
+                "write": Out(WritePort(config, load_memories(config))),
                 "status": Out(UnitStatus()),
             }
         )
@@ -47,7 +50,7 @@ class LoadUnit(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.gate = gate = Gate(config)
-        m.submodules.dma = dma = LoadDma(config, LOAD_MEMORIES, depth=config.load_buffer)
+        m.submodules.dma = dma = LoadDma(config, load_memories(config), depth=config.load_buffer)
         wiring.connect(m, wiring.flipped(self.queue), gate.queue)
         wiring.connect(m, dma.port, wiring.flipped(self.port))
         wiring.connect(m, dma.write, wiring.flipped(self.write))

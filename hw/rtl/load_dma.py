@@ -20,8 +20,9 @@ EXTENT_BITS = 18
 
 
 def bases_layout(config: HardwareConfig) -> data.StructLayout:
-    """One DRAM base address for each memory."""
-    return data.StructLayout({memory.name.lower(): config.address_bits for memory in MemoryId})
+    """One DRAM base address for each memory that the machine has."""
+    bases = {memory.name.lower(): config.address_bits for memory in config.memories}
+    return data.StructLayout(bases)
 
 
 def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.Signature:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode, alu_layout, gemm_layout
+from hw.encoding import Opcode, alu_layout, gemm_layout, requantise_layout
+from hw.features import Feature
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, view_of
 from hw.topology import MemoryId
@@ -16,13 +17,34 @@ from hw.topology import MemoryId
 def offsets_layout(config: HardwareConfig) -> data.StructLayout:
     """Loop offsets, one bit wider than an index, so that an offset out of bounds is detected."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
+    requantises = Feature.REQUANTISE in config.features
     return data.StructLayout(
         {
             "dst": config.index_bits(MemoryId.ACC) + 1,
             "src": src + 1,
             "wgt": config.index_bits(MemoryId.WGT) + 1,
+            **({"par": config.index_bits(MemoryId.PAR) + 1} if requantises else {}),
         }
     )
+
+
+def mode_layout(config: HardwareConfig) -> data.StructLayout:
+    """What a REQUANTISE says, for the micro-ops behind it."""
+    fields = requantise_layout(config)
+    names = ("active", "low", "high", "scale", "par_base", "par_factor_out", "par_factor_in")
+    return data.StructLayout(
+        {
+            name: signed(fields[name].width) if fields[name].signed else fields[name].width
+            for name in names
+        }
+    )
+
+
+def not_from_acc(config: HardwareConfig, alu: data.View) -> Value:
+    """Whether an ALU instruction's second operand is no accumulator."""
+    if Feature.INPUT_OPERANDS in config.features:
+        return alu.use_imm | alu.from_inp
+    return alu.use_imm
 
 
 class MicroOps(Block):
@@ -30,6 +52,9 @@ class MicroOps(Block):
 
     Where ACC has one read port, a micro-op with two operands from ACC is issued after an empty
     cycle, whose place in the pipeline serves to read the second operand.
+
+    A REQUANTISE is issued like an instruction of a single micro-op. It changes the mode of those
+    behind it.
 
     Members
     -------
@@ -48,12 +73,18 @@ class MicroOps(Block):
         The instruction of the micro-op.
     active
         An instruction has micro-ops left to issue.
+    mode
+        From the cycle after a REQUANTISE was issued: what it says. Off at first, when everything
+        but `active` is without effect: bytes lie within the limits. Only of machines with
+        `Feature.REQUANTISE`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
+        self._requantises = Feature.REQUANTISE in config.features
         super().__init__(
             {
+                **({"mode": Out(mode_layout(config))} if self._requantises else {}),
                 "start": In(1),
                 "word": In(INSTRUCTION_BITS),
                 "ready": Out(1),
@@ -83,13 +114,19 @@ class MicroOps(Block):
         outer_factor = Signal(layout)
         inner_factor = Signal(layout)
         m.d.comb += [
-            outer_factor.dst.eq(loops.dst_factor_out),
-            inner_factor.dst.eq(loops.dst_factor_in),
+            outer_factor.dst.eq(self._dst_factor(word, "dst_factor_out")),
+            inner_factor.dst.eq(self._dst_factor(word, "dst_factor_in")),
             outer_factor.src.eq(Mux(is_alu, alu.src_factor_out, loops.src_factor_out)),
             inner_factor.src.eq(Mux(is_alu, alu.src_factor_in, loops.src_factor_in)),
             outer_factor.wgt.eq(loops.wgt_factor_out),
             inner_factor.wgt.eq(loops.wgt_factor_in),
         ]
+        if self._requantises:
+            mode = self._mode(m, word)
+            m.d.comb += [
+                outer_factor.par.eq(mode.par_factor_out),
+                inner_factor.par.eq(mode.par_factor_in),
+            ]
 
         # Whether a loop is in its last iteration is a register: it is found an iteration ahead.
         running = Signal()
@@ -115,7 +152,9 @@ class MicroOps(Block):
         if self._config.acc_read_ports == 1:
             # The second of the two cycles that a micro-op with two operands from ACC takes.
             second = Signal()
-            m.d.comb += self.valid.eq(may_issue & (second | ~is_alu | alu.use_imm))
+            m.d.comb += self.valid.eq(
+                may_issue & (second | ~is_alu | not_from_acc(self._config, alu))
+            )
             with m.If(~self.stall):
                 m.d.sync += second.eq(running & ~self.valid)
         else:
@@ -159,3 +198,26 @@ class MicroOps(Block):
                 outer.eq(0),
                 inner.eq(0),
             ]
+            if self._requantises:
+                with m.If(new.opcode == Opcode.REQUANTISE):
+                    m.d.sync += [flag.eq(1) for flag in (kernel_ends, inner_is_last, outer_is_last)]
+
+    def _dst_factor(self, word: Value, name: str) -> Value:
+        """A factor, in the same place in GEMM and ALU unless one has a bit more before it."""
+        layouts = gemm_layout(self._config), alu_layout(self._config)
+        gemm, alu = (data.View(view_of(layout), word) for layout in layouts)
+        if layouts[0][name] == layouts[1][name]:
+            return gemm[name]
+        return Mux(gemm.opcode == Opcode.ALU, alu[name], gemm[name])
+
+    def _mode(self, m: Module, word: Value) -> data.View:
+        """Keep the fields of the last REQUANTISE; returns them."""
+        fields = data.View(view_of(requantise_layout(self._config)), word)
+        off = {"low": -128, "high": 127}
+        mode = Signal(mode_layout(self._config), init=off)
+        m.d.comb += self.mode.eq(mode)
+        with m.If(self.valid & (fields.opcode == Opcode.REQUANTISE)):
+            m.d.sync += [mode[name].eq(fields[name]) for name in mode.shape().members]
+            with m.If(~fields.active):
+                m.d.sync += [mode[name].eq(value) for name, value in off.items()]
+        return mode

@@ -5,16 +5,19 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
+from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
 from hw.features import Feature
 from hw.operations import AluOp
+from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
+from hw.rtl.delay import delayed
 from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
-from hw.rtl.micro_ops import offsets_layout
+from hw.rtl.micro_ops import mode_layout, not_from_acc, offsets_layout
+from hw.rtl.requantiser import RequantiseControl
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, pipeline_depth, tree_levels
 from hw.topology import MemoryId
 
@@ -35,10 +38,15 @@ class Pipeline(Block):
     Where ACC has one read port, a micro-op's second operand is read a stage before the first, in
     the empty cycle that `MicroOps` leaves ahead of the micro-op, and held.
 
+    A REQUANTISE passes through the stages as an empty slot that ends an instruction. A micro-op
+    takes the mode along from stage 1 on.
+
     Members
     -------
     valid, offsets, last, current, index
         The micro-op that is issued, as in `MicroOps`, and its instruction.
+    mode
+        As in `MicroOps`, in the cycle after the issue.
     stall
         The first stages do not move: issue nothing in this cycle.
     uop
@@ -55,6 +63,10 @@ class Pipeline(Block):
         The result goes to ACC.
     ends, end_index, push_prev, push_next
         An instruction has completed with this write; its index and its tokens.
+    operand
+        As in `Array`.
+    par_enable, par_address, requantise
+        Reads of PAR, three stages ahead of the write; as in `Requantisers`.
     empty
         No micro-op is in a stage after its issue.
     bad_index, bad_shift, fault_index
@@ -63,10 +75,14 @@ class Pipeline(Block):
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
+        self._from_inp = Feature.INPUT_OPERANDS in config.features
+        self._requantises = Feature.REQUANTISE in config.features
+        self._residuals = AluOp.RESIDUAL in config.operations
         acc = config.index_bits(MemoryId.ACC)
         super().__init__(
             {
                 **hold_port(Out, config.acc_read_ports),
+                **self._feature_ports(),
                 "valid": In(1),
                 "offsets": In(offsets_layout(config)),
                 "last": In(1),
@@ -98,10 +114,29 @@ class Pipeline(Block):
             }
         )
 
+    def _feature_ports(self) -> dict[str, Member]:
+        config = self._config
+        ports: dict[str, Member] = {}
+        if self._from_inp:
+            ports["operand"] = Out(operand_layout(config))
+        if self._requantises:
+            ports |= {
+                "mode": In(mode_layout(config)),
+                "par_enable": Out(1),
+                "par_address": Out(config.index_bits(MemoryId.PAR)),
+                "requantise": Out(RequantiseControl),
+            }
+        return ports
+
     def _flow(self) -> data.StructLayout:
         """Layout of a stage's register: the fields of one micro-op."""
         config = self._config
         offsets = offsets_layout(config)
+        added: dict[str, object] = {"from_inp": 1} if self._from_inp else {}
+        if self._requantises:
+            mode = mode_layout(config)
+            added |= {name: mode[name].shape for name in ("active", "low", "high", "scale")}
+            added["par"] = offsets["par"].width + 1
         return data.StructLayout(
             {
                 "gemm": 1,
@@ -117,6 +152,7 @@ class Pipeline(Block):
                 "push_prev": 1,
                 "push_next": 1,
                 "index": INDEX_BITS,
+                **added,
             }
         )
 
@@ -128,7 +164,7 @@ class Pipeline(Block):
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
         later = Signal(write)
-        valid = Cat(self.valid & ~self.halt, later)
+        valid = Cat(self._issues_micro_op(), later)
         refused = Signal(write)
         m.d.comb += [
             refused[2].eq(self._out_of_bounds(flows[2])),
@@ -149,11 +185,19 @@ class Pipeline(Block):
             m.d.sync += flows[STALL_STAGE].eq(flows[STALL_STAGE - 1])
         for stage in range(STALL_STAGE + 1, write + 1):
             m.d.sync += flows[stage].eq(flows[stage - 1])
+        ends = valid[write] & flows[write].last
+        if self._requantises:
+            settings = self._settings(m, write)
+            m.d.comb += self.empty.eq((later | settings) == 0)
+            ends |= settings[-1]
 
-        uses_array = flows[2].gemm & ~flows[2].reset
+        reads_inp = valid[2] & self._reads_inp(flows[2])
+        if self._from_inp:
+            # What a micro-op in the stage of the stall has read stays until it moves.
+            reads_inp &= ~self.stall
         src_read = read if self._config.acc_read_ports == 2 else read - 1
         m.d.comb += [
-            self.array_enable.eq(valid[2] & uses_array),
+            self.array_enable.eq(reads_inp),
             self.inp_address.eq(flows[2].src),
             self.wgt_address.eq(flows[2].wgt),
             self.dst_enable.eq(valid[read]),
@@ -162,18 +206,71 @@ class Pipeline(Block):
             self.src_address.eq(flows[src_read].src),
             self.mac_enable.eq(
                 Cat(
-                    valid[stage] & flows[stage].gemm & ~flows[stage].reset
-                    for stage in range(3, 4 + levels)
+                    valid[3] & self._reads_inp(flows[3]),
+                    *(
+                        valid[stage] & flows[stage].gemm & ~flows[stage].reset
+                        for stage in range(4, 4 + levels)
+                    ),
                 )
             ),
             self.write_enable.eq(valid[write]),
             self.write_address.eq(flows[write].dst),
-            self.ends.eq(valid[write] & flows[write].last),
+            self.ends.eq(ends),
             self.end_index.eq(flows[write].index),
             self.push_prev.eq(self.ends & flows[write].push_prev),
             self.push_next.eq(self.ends & flows[write].push_next),
         ]
         self._control(m, flows, valid)
+        if self._from_inp:
+            m.d.comb += [
+                self.operand.from_inp.eq(flows[read].from_inp),
+                self.operand.imm.eq(flows[read].imm),
+            ]
+        if self._requantises:
+            self._requantise(m, flows, valid)
+
+    def _issues_micro_op(self) -> Value:
+        """Whether a micro-op is issued, and accepted."""
+        issues = self.valid & ~self.halt
+        return issues & ~self._is_requantise() if self._requantises else issues
+
+    def _is_requantise(self) -> Value:
+        return self.current[:OPCODE_BITS] == Opcode.REQUANTISE
+
+    def _settings(self, m: Module, write: int) -> Signal:
+        """Whether a REQUANTISE is in each stage from 1 on; it moves as micro-ops do."""
+        settings = Signal(write)
+        m.d.sync += settings[STALL_STAGE:].eq(settings[STALL_STAGE - 1 : -1])
+        with m.If(self.stall):
+            m.d.sync += settings[STALL_STAGE].eq(0)
+        with m.Else():
+            issues = self.valid & ~self.halt & self._is_requantise()
+            m.d.sync += settings[:STALL_STAGE].eq(Cat(issues, settings[: STALL_STAGE - 1]))
+        return settings
+
+    def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
+        """Drive the reads of PAR and the requantisers' control signals."""
+        write = len(flows) - 1
+        gather, prepare = write - 3, write - 2
+        control = self.requantise
+        written = flows[write]
+        m.d.comb += [
+            self.par_enable.eq(valid[gather] & flows[gather].active),
+            self.par_address.eq(flows[gather].par),
+            control.residual.eq(flows[gather].active & self._is_residual(flows[gather])),
+            control.scale.eq(flows[prepare].scale),
+            control.take.eq(flows[prepare].active),
+            control.clips.eq(delayed(m, written.active, 2, "clips")),
+            control.low.eq(delayed(m, written.low, 3, "low")),
+            control.high.eq(delayed(m, written.high, 3, "high")),
+        ]
+
+    def _is_residual(self, flow: data.View) -> Value:
+        return (flow.op == AluOp.RESIDUAL) if self._residuals else Const(0)
+
+    def _reads_inp(self, flow: data.View) -> Value:
+        multiplies = flow.gemm & ~flow.reset
+        return multiplies | flow.from_inp if self._from_inp else multiplies
 
     def _needs_stall(self, flows: list[data.View], valid: Value) -> Value:
         """Whether the micro-op in the stall's stage in the next cycle has to wait there."""
@@ -202,8 +299,8 @@ class Pipeline(Block):
         m.d.sync += [
             first.gemm.eq(is_gemm),
             first.reset.eq(is_gemm & loops.reset_reg),
-            first.clears.eq(is_gemm & (loops.reset_reg | self._overwrites(loops))),
-            first.tensor.eq(~is_gemm & ~alu.use_imm),
+            first.clears.eq(self._clears(loops, alu)),
+            first.tensor.eq(~is_gemm & ~not_from_acc(self._config, alu)),
             first.op.eq(Mux(is_gemm, AluOp.ADD, alu.alu_opcode)),
             first.imm.eq(alu.imm),
             first.dst.eq(self.offsets.dst),
@@ -218,19 +315,39 @@ class Pipeline(Block):
             second.src.eq(first.src + self.uop.src),
             second.wgt.eq(first.wgt + self.uop.wgt),
         ]
+        if self._from_inp:
+            m.d.sync += first.from_inp.eq(~is_gemm & alu.from_inp)
+        if self._requantises:
+            mode = self.mode
+            m.d.sync += [
+                first.par.eq(self.offsets.par),
+                second.par.eq(first.par + mode.par_base),
+                *(second[name].eq(mode[name]) for name in ("active", "low", "high", "scale")),
+            ]
 
-    def _overwrites(self, loops: data.View) -> Value:
-        return loops.overwrite if Feature.OVERWRITE in self._config.features else Const(0)
+    def _clears(self, loops: data.View, alu: data.View) -> Value:
+        """Whether an instruction takes 0 for its first operand."""
+        overwrites = loops.overwrite if Feature.OVERWRITE in self._config.features else Const(0)
+        clears = (loops.opcode == Opcode.GEMM) & (loops.reset_reg | overwrites)
+        if self._from_inp:
+            clears |= (loops.opcode == Opcode.ALU) & (alu.alu_opcode == AluOp.MOVE)
+        return clears
 
     def _out_of_bounds(self, flow: data.View) -> Signal:
         """Whether the index of an operand in use lies beyond its memory."""
         depth = self._config.depth
         acc, inp, wgt = MemoryId.ACC, MemoryId.INP, MemoryId.WGT
         in_array = (flow.src >= depth(inp)) | (flow.wgt >= depth(wgt))
+        added: Value = Const(0)
+        if self._from_inp:
+            added |= flow.from_inp & (flow.src >= depth(inp))
+        if self._requantises:
+            added |= flow.active & (flow.par >= depth(MemoryId.PAR))
         return (
             (flow.dst >= depth(acc))
             | (flow.gemm & ~flow.reset & in_array)
             | (flow.tensor & (flow.src >= depth(acc)))
+            | added
         )
 
     def _shifts(self, flow: data.View) -> Signal:
@@ -270,7 +387,7 @@ class Pipeline(Block):
             control.imm.eq(flows[gather].imm),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
-            control.prepare_reset.eq(flows[prepare].reset),
+            control.prepare_reset.eq(flows[prepare].reset | self._is_residual(flows[prepare])),
             control.prepare_clear.eq(flows[prepare].clears),
             control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),

@@ -6,7 +6,8 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.axi import Response
-from hw.registers import ADDRESS_BITS, Access, Register, register_map
+from hw.features import Feature
+from hw.registers import ADDRESS_BITS, Access, Register, registers_of
 from hw.rtl.block import Block
 from hw.rtl.ports import AxiLite
 
@@ -15,7 +16,7 @@ WORD_BYTES = 4
 
 
 class Registers(Block):
-    """AXI4-Lite slave with the registers of `hw.registers.register_map`.
+    """AXI4-Lite slave with the registers of a machine with `features`.
 
     Members
     -------
@@ -31,9 +32,10 @@ class Registers(Block):
         value read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, features: frozenset[Feature]) -> None:
+        self._registers = registers_of(features)
         members = {}
-        for register in register_map():
+        for register in self._registers:
             match register.access:
                 case Access.READ_ONLY:
                     members[register.name] = In(register.bits)
@@ -47,7 +49,7 @@ class Registers(Block):
     def build(self, m: Module) -> None:
         words = {
             register.offset + WORD_BYTES * part: (register, part)
-            for register in register_map()
+            for register in self._registers
             for part in range(register.bits // WORD_BITS)
         }
         self._writes(m, words)

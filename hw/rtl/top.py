@@ -51,7 +51,7 @@ class Accelerator(Block):
         core_reset = Signal()
         core = Core(config)
         m.submodules.core = ResetBy(core_reset, core)
-        m.submodules.registers = registers = Registers()
+        m.submodules.registers = registers = Registers(config.features)
         m.submodules.control = control = Control()
         m.submodules.counters = counters = Counters()
         wiring.connect(m, core.axi, wiring.flipped(self.m_axi))
@@ -76,7 +76,7 @@ class Accelerator(Block):
             counters.running.eq(control.running),
             counters.snapshot.eq(registers.control_set[2]),
         ]
-        for memory in MemoryId:
+        for memory in config.memories:
             name = memory.name.lower()
             m.d.comb += core.bases[name].eq(getattr(registers, f"base_{name}"))
         for unit in Unit:
@@ -122,6 +122,8 @@ class Accelerator(Block):
             ),
             registers.features.eq(features),
         ]
+        if MemoryId.PAR in config.memories:
+            m.d.comb += registers.par_buffer.eq(config.log_par_buffer)
 
     def _status(self, m: Module, registers: Registers, control: Control) -> None:
         """Drive status, error and interrupt; writing 1 to a pending cause clears the cause."""

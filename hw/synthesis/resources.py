@@ -11,7 +11,7 @@ from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import CELLS, Cost, Family
 from hw.topology import MemoryId
 
-_SCRATCHPAD = re.compile(r"\b(inp|wgt|uop)_memory\.")
+_SCRATCHPAD = re.compile(r"\b(inp|wgt|uop|par|out)_memory\.")
 _ACCUMULATOR = re.compile(r"\baccumulator\.(out_)?")
 _NUMBERS = re.compile(r"(\.\d+)+$")
 

@@ -32,8 +32,9 @@ from sim.result import Result
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
-from sim.semantics.fields import InstructionFields, Mode, make_mode
+from sim.semantics.fields import InstructionFields
 from sim.semantics.report import instruction_error
+from sim.semantics.requantiser import make_requantiser
 from sim.slices import next_slice
 
 SLICE_SECONDS = 0.05
@@ -59,6 +60,7 @@ class FunctionalEngine:
         self.config = config
         self.memory_model = memory_model
         self._chip = make_chip(config)
+        self._requantiser = make_requantiser(config, self._chip)
         self._run_slice = make_run_slice()
 
     @property
@@ -77,6 +79,8 @@ class FunctionalEngine:
         preflight(self.config, program, memory, how)
         _check_fetch(program, how)
         columns = program.columns()
+        if self._requantiser is not None:
+            self._requantiser.mode[:] = 0
         run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
         started = perf_counter()
         status = self._drive(run, how)
@@ -101,7 +105,7 @@ class FunctionalEngine:
             status = self._run_slice(
                 run.plan,
                 self._chip,
-                run.mode,
+                self._requantiser,
                 run.dram,
                 run.state,
                 run.log,
@@ -150,7 +154,6 @@ class _Run:
 
     def __init__(self, plan: Plan, dram: Dram) -> None:
         self.plan = plan
-        self.mode: Mode = make_mode()
         self.dram = dram
         self.state: State = make_state()
         self.log: InstructionFields = np.zeros(len(plan.units), dtype=np.int64)

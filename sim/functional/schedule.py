@@ -29,15 +29,15 @@ from sim.functional.state import (
     TOKENS,
     State,
 )
-from sim.semantics.alu import alu
 from sim.semantics.chip import Chip
+from sim.semantics.compute import compute
 from sim.semantics.detail import NONE, Detail
 from sim.semantics.dram import Dram
-from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, Mode, ProgramTable
-from sim.semantics.gemm import gemm
-from sim.semantics.load import load
+from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, ProgramTable
+from sim.semantics.load import load, load_with_out
 from sim.semantics.loops import micro_ops
-from sim.semantics.store import store
+from sim.semantics.requantiser import Requantiser
+from sim.semantics.store import store, store_out
 
 RUNNING = 0
 """Status: the budget is spent, and the program has not ended."""
@@ -56,7 +56,9 @@ TOKENS_LEFT = int(Fault.TOKENS_LEFT)
 TOKEN_OVERFLOW = int(Fault.TOKEN_OVERFLOW)
 DEADLOCK = int(Fault.DEADLOCK)
 
-RunSlice = Callable[[Plan, Chip, Mode, Dram, State, ProgramTable, Detail, int, int], int]
+RunSlice = Callable[
+    [Plan, Chip, Requantiser | None, Dram, State, ProgramTable, Detail, int, int], int
+]
 
 
 @cache
@@ -71,7 +73,7 @@ def make_run_slice() -> RunSlice:
     def run_slice(
         plan: Plan,
         chip: Chip,
-        mode: Mode,
+        requantiser: Requantiser | None,
         dram: Dram,
         state: State,
         log: InstructionFields,
@@ -91,9 +93,9 @@ def make_run_slice() -> RunSlice:
             row = plan.table[state[ACTIVE]]
             if row[OPCODE] == GEMM or row[OPCODE] == ALU:
                 most = min(budget, limit + 1 - state[MICRO_OPS])
-                fault, cost = _compute(chip, mode, row, state, detail, most)
+                fault, cost = _compute(chip, requantiser, row, state, detail, most)
             else:
-                fault, cost = _transfer(chip, mode, dram, row, state, detail)
+                fault, cost = _transfer(chip, requantiser, dram, row, state, detail)
             budget -= cost
             if fault == NONE and state[POSITION] == 0:
                 fault = _complete(plan, state)
@@ -146,16 +148,18 @@ def _dispatch(plan: Plan, state: State) -> None:
 
 @compiled
 def _compute(
-    chip: Chip, mode: Mode, row: InstructionFields, state: State, detail: Detail, most: int
+    chip: Chip,
+    requantiser: Requantiser | None,
+    row: InstructionFields,
+    state: State,
+    detail: Detail,
+    most: int,
 ) -> tuple[int, int]:
     """Execute at most `most` micro-ops of a GEMM or ALU; returns a fault's code and the count."""
     total = micro_ops(row)
     start = state[POSITION]
     stop = min(total, start + most)
-    if row[OPCODE] == GEMM:
-        fault = gemm(chip, mode, row, start, stop, detail)
-    else:
-        fault = alu(chip, mode, row, start, stop, detail)
+    fault = compute(chip, requantiser, row, start, stop, detail)
     state[MICRO_OPS] += stop - start
     state[POSITION] = 0 if stop == total else stop
     return fault, stop - start
@@ -163,16 +167,28 @@ def _compute(
 
 @compiled
 def _transfer(
-    chip: Chip, mode: Mode, dram: Dram, row: InstructionFields, state: State, detail: Detail
+    chip: Chip,
+    requantiser: Requantiser | None,
+    dram: Dram,
+    row: InstructionFields,
+    state: State,
+    detail: Detail,
 ) -> tuple[int, int]:
     """Execute any other instruction; returns a fault's code and the cost in micro-ops."""
     fault = NONE
     if row[OPCODE] == LOAD:
-        fault = load(chip, dram, row, detail)
+        if requantiser is None:
+            fault = load(chip, dram, row, detail)
+        else:
+            fault = load_with_out(chip, requantiser, dram, row, detail)
     elif row[OPCODE] == STORE:
-        fault = store(chip, dram, row, detail)
+        if requantiser is None:
+            fault = store(chip, dram, row, detail)
+        else:
+            fault = store_out(chip, requantiser, dram, row, detail)
     elif row[OPCODE] == REQUANTISE:
-        mode[:] = row
+        if requantiser is not None:
+            requantiser.mode[:] = row
     else:
         state[FINISHED] = 1
     return fault, 1 + row[X_SIZE] * row[Y_SIZE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from hw.config import HardwareConfig
-from hw.isa import MemoryId, Program, Unit, work_of
+from hw.isa import Program, Unit, work_of
 from hw.registers import CONTROL, Control, State, Status, register_map
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError, MemoryImageError
@@ -83,7 +83,7 @@ class Driver:
     def _start(self, program: Program, how: Launch) -> None:
         self.write("instruction_address", how.address)
         self.write("instruction_count", len(program))
-        for memory in MemoryId:
+        for memory in self._config.memories:
             self.write(f"base_{memory.name.lower()}", how.bases[memory])
         self.write("irq_enable", _BOTH_CAUSES)
         self._bench.write(CONTROL, Control.LAUNCH)

@@ -6,13 +6,11 @@ Every memory is a flat array. Compared with its DRAM form, an element is
 * WGT: for every 16 outputs, for every pair of inputs, 16 x 2 int8: transposed, so that one vector
   multiply-add takes a pair of inputs to 16 outputs;
 * ACC: `batch` rows of `row_out` int32: the outputs, rounded up to 16;
-* UOP: one 32-bit word, as in DRAM;
-* OUT: `batch` rows of `row_out` bytes, as ACC;
-* PAR: three rows of `row_out` int32: addends, multipliers and shifts.
+* UOP: one 32-bit word, as in DRAM.
 
 Because of the rounding one kernel serves every block size. The padding of INP and WGT is always
-zero; that of ACC, OUT and PAR has no meaning. OUT and PAR have entries only on a machine that
-requantises; on any other OUT is the low 8 bits of ACC.
+zero; that of ACC is never read. OUT has no array: it is the low 8 bits of ACC, or, on a machine
+that requantises, in `sim.semantics.requantiser`.
 """
 
 from __future__ import annotations
@@ -24,16 +22,12 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.encoding import uop_layout
-from hw.features import Feature
 from hw.topology import MemoryId
 
 LANES = 16
 """Outputs that the kernel computes at once: 512 bits of int32."""
 PAIR = 2
 """Inputs that the kernel multiplies and adds in one step."""
-
-PARAMETER_ROWS = 3
-"""Rows of an element of PAR."""
 
 _ALIGNMENT = 64
 """Bytes of a cache line, so that no vector of 16 accumulators straddles two."""
@@ -46,11 +40,6 @@ class Chip(NamedTuple):
     wgt: npt.NDArray[np.int8]
     inp: npt.NDArray[np.int16]
     acc: npt.NDArray[np.int32]
-    out: npt.NDArray[np.uint8]
-    par: npt.NDArray[np.int32]
-
-    requantises: bool
-    """Whether the machine has OUT and PAR."""
 
     element_bytes: npt.NDArray[np.int64]
     """Bytes of an element in DRAM, by memory id."""
@@ -63,12 +52,11 @@ class Chip(NamedTuple):
     row_in: int
     """Entries of `inp` in one row."""
     row_out: int
-    """Entries of `acc`, `out` and `par` in one row."""
+    """Entries of `acc` in one row."""
 
     inp_depth: int
     wgt_depth: int
     acc_depth: int
-    par_depth: int
 
     src_shift: int
     wgt_shift: int
@@ -86,17 +74,12 @@ def make_chip(config: HardwareConfig) -> Chip:
     acc = depth[MemoryId.ACC] * config.batch * row_out
     inp = depth[MemoryId.INP] * config.batch * pairs * PAIR
     wgt = depth[MemoryId.WGT] * row_out * pairs * PAIR
-    requantises = Feature.REQUANTISE in config.features
-    par = depth[MemoryId.PAR] * PARAMETER_ROWS * row_out
     word = uop_layout(config)
     return Chip(
         uop=_zeros(depth[MemoryId.UOP], 4).view(np.uint32),
         wgt=_zeros(wgt, 1).view(np.int8),
         inp=_zeros(inp, 2).view(np.int16),
         acc=_zeros(acc, 4).view(np.int32),
-        out=_zeros(acc if requantises else 0, 1),
-        par=_zeros(par if requantises else 0, 4).view(np.int32),
-        requantises=requantises,
         element_bytes=np.array([config.element_bytes(memory) for memory in MemoryId], np.int64),
         batch=config.batch,
         block_in=config.block_in,
@@ -107,7 +90,6 @@ def make_chip(config: HardwareConfig) -> Chip:
         inp_depth=depth[MemoryId.INP],
         wgt_depth=depth[MemoryId.WGT],
         acc_depth=depth[MemoryId.ACC],
-        par_depth=depth[MemoryId.PAR],
         src_shift=word["src"].lsb,
         wgt_shift=word["wgt"].lsb,
         dst_mask=word["dst"].limits[1],

@@ -13,8 +13,6 @@ InstructionFields = npt.NDArray[np.int64]
 """One instruction's fields, indexed by the constants below."""
 ProgramTable = npt.NDArray[np.int64]
 """A program: a `InstructionFields` for each instruction."""
-Mode = InstructionFields
-"""The last REQUANTISE of a run; zeros, so not active, before the first."""
 
 _NAMES = tuple(field.name for field in fields(Columns))
 
@@ -60,10 +58,8 @@ PAR_BASE = _NAMES.index("par_base")
 PAR_FACTOR_OUT = _NAMES.index("par_factor_out")
 PAR_FACTOR_IN = _NAMES.index("par_factor_in")
 
-
-def make_mode() -> Mode:
-    """The mode at launch."""
-    return np.zeros(len(_NAMES), dtype=np.int64)
+FIELDS = len(_NAMES)
+"""Length of a row."""
 
 
 def make_table(columns: Columns) -> ProgramTable:

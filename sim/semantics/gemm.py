@@ -6,9 +6,8 @@ from hw.jit import compiled, inlined
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
-from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields, Mode
+from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
-from sim.semantics.requantise import write_out
 from sim.semantics.view import view
 
 
@@ -62,14 +61,12 @@ _SWEEP_RESET = with_loops("gemm_reset", _reset)
 
 
 @compiled
-def gemm(
-    chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int, detail: Detail
-) -> int:
+def gemm(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
     """Execute micro-ops [start, stop) of a GEMM that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
     """
-    limit = micro_ops_in_bounds(chip, mode, row, detail)
+    limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     if row[RESET_REG]:
         _SWEEP_RESET(chip, row, start, end, detail)
@@ -79,6 +76,4 @@ def gemm(
         _SWEEP_VECTOR(chip, row, start, end, detail)
     else:
         _SWEEP_BLOCK(chip, row, start, end, detail)
-    if chip.requantises:
-        write_out(chip, mode, row, start, end)
     return SRAM_INDEX if stop > limit else NONE

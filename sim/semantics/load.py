@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from hw.config import PARAMETER_BYTES
 from hw.jit import compiled, compiled_as, inlined
 from hw.topology import MemoryId
-from sim.semantics.chip import LANES, PARAMETER_ROWS, Chip
+from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_accessible
 from sim.semantics.fields import (
@@ -21,20 +22,23 @@ from sim.semantics.fields import (
     Y_SIZE,
     InstructionFields,
 )
+from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
 from sim.semantics.view import view
 
 UOP = int(MemoryId.UOP)
 WGT = int(MemoryId.WGT)
 INP = int(MemoryId.INP)
 ACC = int(MemoryId.ACC)
+ACC_8BIT = int(MemoryId.ACC_8BIT)
 PAR = int(MemoryId.PAR)
 SHIFT_MASK = 31
 """The bits of a shift in PAR."""
 
-Put = Callable[[Chip, int, Dram, int], None]
-"""A function (chip, index, dram, address) that loads one element."""
-Clear = Callable[[Chip, int, int], None]
-"""A function (chip, index, count) that clears `count` elements."""
+Memories = TypeVar("Memories", Chip, Requantiser)
+Put = Callable[[Memories, int, Dram, int], None]
+"""A function (memories, index, dram, address) that loads one element."""
+Clear = Callable[[Memories, int, int], None]
+"""A function (memories, index, count) that clears `count` elements."""
 
 
 @inlined
@@ -119,47 +123,47 @@ def _clear_acc(chip: Chip, at: int, count: int) -> None:
 
 
 @inlined
-def _put_par(chip: Chip, at: int, dram: Dram, address: int) -> None:
-    addends = at * PARAMETER_ROWS * chip.row_out
-    multipliers = addends + chip.row_out
-    shifts = multipliers + chip.row_out
-    for out in range(chip.block_out):
+def _put_par(requantiser: Requantiser, at: int, dram: Dram, address: int) -> None:
+    addends = at * PARAMETER_ROWS * requantiser.row_out
+    multipliers = addends + requantiser.row_out
+    shifts = multipliers + requantiser.row_out
+    for out in range(requantiser.block_out):
         start = address + PARAMETER_BYTES * out
-        chip.par[addends + out] = _word(dram, start)
+        requantiser.par[addends + out] = _word(dram, start)
         high = int(dram.bytes[start + 5]) << 8
-        chip.par[multipliers + out] = int(dram.bytes[start + 4]) | high
-        chip.par[shifts + out] = dram.bytes[start + 6] & SHIFT_MASK
+        requantiser.par[multipliers + out] = int(dram.bytes[start + 4]) | high
+        requantiser.par[shifts + out] = dram.bytes[start + 6] & SHIFT_MASK
 
 
 @compiled
-def _clear_par(chip: Chip, at: int, count: int) -> None:
-    size = PARAMETER_ROWS * chip.row_out
-    chip.par[at * size : (at + count) * size] = 0
+def _clear_par(requantiser: Requantiser, at: int, count: int) -> None:
+    size = PARAMETER_ROWS * requantiser.row_out
+    requantiser.par[at * size : (at + count) * size] = 0
 
 
 def _filling(
-    name: str, put: Put, clear: Clear
-) -> Callable[[Chip, Dram, InstructionFields, int], None]:
+    name: str, put: Put[Memories], clear: Clear[Memories]
+) -> Callable[[Memories, Dram, InstructionFields, int], None]:
     """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding.
 
     The name must be unique.
     """
 
-    def fill(chip: Chip, dram: Dram, row: InstructionFields, size: int) -> None:
+    def fill(memories: Memories, dram: Dram, row: InstructionFields, size: int) -> None:
         width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
         at = row[SRAM_BASE]
-        clear(chip, at, row[Y_PAD_0] * width)
+        clear(memories, at, row[Y_PAD_0] * width)
         at += row[Y_PAD_0] * width
         for y in range(row[Y_SIZE]):
             address = row_address(dram, row, size, y)
-            clear(chip, at, row[X_PAD_0])
+            clear(memories, at, row[X_PAD_0])
             at += row[X_PAD_0]
             for x in range(row[X_SIZE]):
-                put(chip, at + x, dram, address + x * size)
+                put(memories, at + x, dram, address + x * size)
             at += row[X_SIZE]
-            clear(chip, at, row[X_PAD_1])
+            clear(memories, at, row[X_PAD_1])
             at += row[X_PAD_1]
-        clear(chip, at, row[Y_PAD_1] * width)
+        clear(memories, at, row[Y_PAD_1] * width)
 
     return compiled_as(name, fill)
 
@@ -170,18 +174,6 @@ _FILL_INP = _filling("load_inp", _put_inp, _clear_inp)
 _FILL_ACC = _filling("load_acc", _put_acc, _clear_acc)
 _FILL_ACC_8BIT = _filling("load_acc_8bit", _put_acc_8bit, _clear_acc)
 _FILL_PAR = _filling("load_par", _put_par, _clear_par)
-
-
-@compiled
-def _low_bytes(chip: Chip, row: InstructionFields) -> None:
-    """OUT behind a LOAD of ACC: the low bytes of all that the LOAD has written."""
-    width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
-    height = row[Y_PAD_0] + row[Y_SIZE] + row[Y_PAD_1]
-    size = chip.batch * chip.row_out
-    source = view(chip.acc, row[SRAM_BASE] * size, height * width * size)
-    to = view(chip.out, row[SRAM_BASE] * size, height * width * size)
-    for k in range(len(to)):
-        to[k] = source[k] & 0xFF
 
 
 @compiled
@@ -199,13 +191,40 @@ def load(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
         _FILL_WGT(chip, dram, row, size)
     elif memory == INP:
         _FILL_INP(chip, dram, row, size)
-    elif memory == PAR:
-        _FILL_PAR(chip, dram, row, size)
+    elif memory == ACC:
+        _FILL_ACC(chip, dram, row, size)
     else:
-        if memory == ACC:
-            _FILL_ACC(chip, dram, row, size)
-        else:
-            _FILL_ACC_8BIT(chip, dram, row, size)
-        if chip.requantises:
-            _low_bytes(chip, row)
+        _FILL_ACC_8BIT(chip, dram, row, size)
     return NONE
+
+
+@compiled
+def load_with_out(
+    chip: Chip, requantiser: Requantiser, dram: Dram, row: InstructionFields, detail: Detail
+) -> int:
+    """`load` on a machine with PAR, and an OUT of its own: that of ACC writes the low bytes."""
+    memory = row[MEMORY_TYPE]
+    if row[X_SIZE] == 0 or not (memory == PAR or memory == ACC or memory == ACC_8BIT):
+        return load(chip, dram, row, detail)
+    if memory != PAR:
+        fault = load(chip, dram, row, detail)
+        if fault == NONE:
+            _low_bytes(chip, requantiser, row)
+        return fault
+    size = chip.element_bytes[memory]
+    if not rows_accessible(dram, row, size, detail):
+        return BUS_READ
+    _FILL_PAR(requantiser, dram, row, size)
+    return NONE
+
+
+@compiled
+def _low_bytes(chip: Chip, requantiser: Requantiser, row: InstructionFields) -> None:
+    """OUT behind a LOAD of ACC: the low bytes of all that the LOAD has written."""
+    width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
+    height = row[Y_PAD_0] + row[Y_SIZE] + row[Y_PAD_1]
+    size = chip.batch * chip.row_out
+    source = view(chip.acc, row[SRAM_BASE] * size, height * width * size)
+    to = view(requantiser.out, row[SRAM_BASE] * size, height * width * size)
+    for k in range(len(to)):
+        to[k] = source[k] & 0xFF

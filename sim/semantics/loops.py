@@ -16,16 +16,12 @@ from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
 from sim.semantics.fields import (
-    ACTIVE,
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
     FROM_INP,
     ITER_IN,
     ITER_OUT,
     OPCODE,
-    PAR_BASE,
-    PAR_FACTOR_IN,
-    PAR_FACTOR_OUT,
     RESET_REG,
     SRC_FACTOR_IN,
     SRC_FACTOR_OUT,
@@ -35,7 +31,6 @@ from sim.semantics.fields import (
     WGT_FACTOR_IN,
     WGT_FACTOR_OUT,
     InstructionFields,
-    Mode,
 )
 
 Body = Callable[[Chip, InstructionFields, int, int, int, Detail], int]
@@ -49,7 +44,6 @@ GEMM = int(Opcode.GEMM)
 ACC = int(MemoryId.ACC)
 INP = int(MemoryId.INP)
 WGT = int(MemoryId.WGT)
-PAR = int(MemoryId.PAR)
 
 
 @compiled
@@ -101,11 +95,11 @@ def with_loops(name: str, body: Body) -> MicroOpLoop:
 
 
 @compiled
-def micro_ops_in_bounds(chip: Chip, mode: Mode, row: InstructionFields, detail: Detail) -> int:
+def micro_ops_in_bounds(chip: Chip, row: InstructionFields, detail: Detail) -> int:
     """The number of micro-ops before the first with an index out of bounds, or of all micro-ops.
 
-    Only operands in use are checked: not INP and WGT with reset, nor src with an immediate, nor PAR
-    unless results are requantised. `detail` gets that index.
+    Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
+    `detail` gets that index.
     """
     gemm = row[OPCODE] == GEMM
     multiplies = gemm and not row[RESET_REG]
@@ -116,28 +110,23 @@ def micro_ops_in_bounds(chip: Chip, mode: Mode, row: InstructionFields, detail: 
     wgt_out, wgt_in = row[WGT_FACTOR_OUT], row[WGT_FACTOR_IN]
     count = row[UOP_END] - row[UOP_BGN]
     nearest = micro_ops(row)
-    if mode[ACTIVE]:
-        outer, inner = mode[PAR_FACTOR_OUT], mode[PAR_FACTOR_IN]
-        nearest = _nearer(
-            row, nearest, 0, mode[PAR_BASE], outer, inner, PAR, chip.par_depth, detail
-        )
     for k in range(count):
         word = int(chip.uop[row[UOP_BGN] + k])
         dst = word & chip.dst_mask
-        nearest = _nearer(row, nearest, k, dst, dst_out, dst_in, ACC, chip.acc_depth, detail)
+        nearest = nearer(row, nearest, k, dst, dst_out, dst_in, ACC, chip.acc_depth, detail)
         src = word >> chip.src_shift & chip.src_mask
         if reads_inp:
-            nearest = _nearer(row, nearest, k, src, src_out, src_in, INP, chip.inp_depth, detail)
+            nearest = nearer(row, nearest, k, src, src_out, src_in, INP, chip.inp_depth, detail)
         elif reads_acc:
-            nearest = _nearer(row, nearest, k, src, src_out, src_in, ACC, chip.acc_depth, detail)
+            nearest = nearer(row, nearest, k, src, src_out, src_in, ACC, chip.acc_depth, detail)
         if multiplies:
             wgt = word >> chip.wgt_shift & chip.wgt_mask
-            nearest = _nearer(row, nearest, k, wgt, wgt_out, wgt_in, WGT, chip.wgt_depth, detail)
+            nearest = nearer(row, nearest, k, wgt, wgt_out, wgt_in, WGT, chip.wgt_depth, detail)
     return nearest
 
 
 @compiled
-def _nearer(
+def nearer(
     row: InstructionFields,
     nearest: int,
     k: int,

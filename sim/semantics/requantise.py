@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from hw.jit import compiled, compiled_as, inlined
 from hw.operations import AluOp
-from sim.semantics.chip import PARAMETER_ROWS, Chip
+from sim.semantics.chip import Chip
 from sim.semantics.fields import (
     ACTIVE,
     ALU_OPCODE,
@@ -37,22 +37,22 @@ from sim.semantics.fields import (
     UOP_BGN,
     UOP_END,
     InstructionFields,
-    Mode,
 )
+from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
 from sim.semantics.view import view
 
 RESIDUAL = int(AluOp.RESIDUAL)
 
-Write = Callable[[Chip, Mode, int, int, int], None]
-"""A function (chip, mode, dst, src, par) that writes OUT[dst]; par is an index in bounds if the
-mode is active, and src if the instruction is a RESIDUAL."""
+Write = Callable[[Chip, Requantiser, int, int, int], None]
+"""A function (chip, requantiser, dst, src, par) that writes OUT[dst]; par is an index in bounds if
+the mode is active, and src if the instruction is a RESIDUAL."""
 
 
 @inlined
-def _low_byte(chip: Chip, mode: Mode, dst: int, src: int, par: int) -> None:
+def _low_byte(chip: Chip, requantiser: Requantiser, dst: int, src: int, par: int) -> None:
     lanes = chip.batch * chip.row_out
     values = view(chip.acc, dst * lanes, lanes)
-    to = view(chip.out, dst * lanes, lanes)
+    to = view(requantiser.out, dst * lanes, lanes)
     for k in range(len(to)):
         to[k] = values[k] & 0xFF
 
@@ -64,32 +64,34 @@ def _clipped(value: int, low: int, high: int) -> int:
 
 
 @inlined
-def _requantise(chip: Chip, mode: Mode, dst: int, src: int, par: int) -> None:
-    low, high = mode[LOW], mode[HIGH]
+def _requantise(chip: Chip, requantiser: Requantiser, dst: int, src: int, par: int) -> None:
+    low, high = requantiser.mode[LOW], requantiser.mode[HIGH]
     first = par * PARAMETER_ROWS * chip.row_out
-    addends = view(chip.par, first, chip.row_out)
-    multipliers = view(chip.par, first + chip.row_out, chip.row_out)
-    shifts = view(chip.par, first + 2 * chip.row_out, chip.row_out)
+    addends = view(requantiser.par, first, chip.row_out)
+    multipliers = view(requantiser.par, first + chip.row_out, chip.row_out)
+    shifts = view(requantiser.par, first + 2 * chip.row_out, chip.row_out)
     for b in range(chip.batch):
         start = (dst * chip.batch + b) * chip.row_out
         values = view(chip.acc, start, chip.row_out)
-        to = view(chip.out, start, chip.row_out)
+        to = view(requantiser.out, start, chip.row_out)
         for k in range(len(to)):
             total = int(values[k]) * int(multipliers[k]) + int(addends[k])
             to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
 
 
 @inlined
-def _requantise_residual(chip: Chip, mode: Mode, dst: int, src: int, par: int) -> None:
-    low, high, scale = mode[LOW], mode[HIGH], mode[SCALE]
+def _requantise_residual(
+    chip: Chip, requantiser: Requantiser, dst: int, src: int, par: int
+) -> None:
+    low, high, scale = requantiser.mode[LOW], requantiser.mode[HIGH], requantiser.mode[SCALE]
     first = par * PARAMETER_ROWS * chip.row_out
-    addends = view(chip.par, first, chip.block_out)
-    multipliers = view(chip.par, first + chip.row_out, chip.block_out)
-    shifts = view(chip.par, first + 2 * chip.row_out, chip.block_out)
+    addends = view(requantiser.par, first, chip.block_out)
+    multipliers = view(requantiser.par, first + chip.row_out, chip.block_out)
+    shifts = view(requantiser.par, first + 2 * chip.row_out, chip.block_out)
     for b in range(chip.batch):
         start = (dst * chip.batch + b) * chip.row_out
         values = view(chip.acc, start, chip.block_out)
-        to = view(chip.out, start, chip.block_out)
+        to = view(requantiser.out, start, chip.block_out)
         residuals = view(chip.inp, (src * chip.batch + b) * chip.row_in, chip.block_out)
         for k in range(len(to)):
             total = int(values[k]) * int(multipliers[k]) + int(addends[k])
@@ -97,17 +99,21 @@ def _requantise_residual(chip: Chip, mode: Mode, dst: int, src: int, par: int) -
             to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
 
 
-def _pass(name: str, write: Write) -> Callable[[Chip, Mode, InstructionFields, int, int], None]:
+def _pass(
+    name: str, write: Write
+) -> Callable[[Chip, Requantiser, InstructionFields, int, int], None]:
     """Compile the pass over micro-ops [start, stop) with one way to write OUT, under a unique
     name."""
 
-    def sweep(chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int) -> None:
+    def sweep(
+        chip: Chip, requantiser: Requantiser, row: InstructionFields, start: int, stop: int
+    ) -> None:
         bgn, count = row[UOP_BGN], row[UOP_END] - row[UOP_BGN]
         iter_out, iter_in = row[ITER_OUT], row[ITER_IN]
         dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
         src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
-        par_out, par_in = mode[PAR_FACTOR_OUT], mode[PAR_FACTOR_IN]
-        par_base = mode[PAR_BASE]
+        par_out, par_in = requantiser.mode[PAR_FACTOR_OUT], requantiser.mode[PAR_FACTOR_IN]
+        par_base = requantiser.mode[PAR_BASE]
         u = start % count
         i = start // count % iter_in
         o = start // count // iter_in
@@ -131,7 +137,7 @@ def _pass(name: str, write: Write) -> Callable[[Chip, Mode, InstructionFields, i
                     if (following ^ word) & chip.dst_mask:
                         write(
                             chip,
-                            mode,
+                            requantiser,
                             dst + (word & chip.dst_mask),
                             src + (word >> chip.src_shift & chip.src_mask),
                             par,
@@ -153,11 +159,13 @@ _RESIDUALS = _pass("out_residuals", _requantise_residual)
 
 
 @compiled
-def write_out(chip: Chip, mode: Mode, row: InstructionFields, start: int, stop: int) -> None:
+def write_out(
+    chip: Chip, requantiser: Requantiser, row: InstructionFields, start: int, stop: int
+) -> None:
     """Write to OUT the results of micro-ops [start, stop), executed, of a GEMM or ALU."""
-    if not mode[ACTIVE]:
-        _LOW_BYTES(chip, mode, row, start, stop)
+    if not requantiser.mode[ACTIVE]:
+        _LOW_BYTES(chip, requantiser, row, start, stop)
     elif row[ALU_OPCODE] == RESIDUAL:
-        _RESIDUALS(chip, mode, row, start, stop)
+        _RESIDUALS(chip, requantiser, row, start, stop)
     else:
-        _REQUANTISED(chip, mode, row, start, stop)
+        _REQUANTISED(chip, requantiser, row, start, stop)

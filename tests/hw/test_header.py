@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hw.config import HardwareConfig
+from hw.features import Feature
 from hw.header import c_header
 from hw.registers import register_map
 
@@ -23,10 +24,14 @@ def test_lines_are_short() -> None:
     assert max(map(len, c_header(HardwareConfig()).splitlines())) <= 100
 
 
-def test_every_register_has_its_offset() -> None:
-    text = c_header(HardwareConfig())
+@pytest.mark.parametrize("features", [frozenset(), frozenset(Feature)], ids=["base", "extended"])
+def test_every_register_has_its_offset(features: frozenset[Feature]) -> None:
+    text = c_header(HardwareConfig(features=features))
     defined = dict(re.findall(r"^#define TANDEM_(\w+)\s+0x([0-9A-F]{3})u", text, re.MULTILINE))
     for register in register_map():
+        assert (register.name.upper() in defined) is (register.needs <= features)
+        if not register.needs <= features:
+            continue
         assert int(defined[register.name.upper()], 16) == register.offset
         if register.bits == 64:
             assert int(defined[f"{register.name.upper()}_HIGH"], 16) == register.offset + 4

@@ -20,7 +20,6 @@ from sim.functional.state import FINGERPRINT, make_state
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import make_detail
 from sim.semantics.dram import make_dram
-from sim.semantics.fields import make_mode
 
 PLAIN_RUN = """
 from contextlib import suppress
@@ -134,7 +133,7 @@ def test_the_code_that_runs_was_compiled_from_this_source() -> None:
     status = make_run_slice()(
         make_plan(config, program.columns()),
         make_chip(config),
-        make_mode(),
+        None,
         make_dram(memory, (0,) * 7, ()),
         state,
         np.zeros(1, dtype=np.int64),

@@ -6,6 +6,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.isa import Assembler, Loop, MemoryId, Unit
 from sim.engine import Engine, Launch
 from sim.engines import ENGINES, make_engine
@@ -40,6 +41,26 @@ def test_every_accumulator_has_it(name: str) -> None:
 
     assert set(memory[: depth * OUT_BYTES].tolist()) == {0xA5}
     assert not memory[depth * OUT_BYTES :].any()
+
+
+@pytest.mark.parametrize("name", ["functional", "rtl"])
+def test_parameters_have_it(name: str) -> None:
+    """Addend 0x03030303, multiplier 0x0303, shift 3, of every element."""
+    config = TINY.replace(features=frozenset(Feature))
+    count = min(config.depth(MemoryId.PAR), config.depth(MemoryId.ACC) - 3)
+    last = config.depth(MemoryId.PAR) - count
+    asm = Assembler(config)
+    asm.requantise(last, (0, 1), low=-100, high=100)
+    asm.gemm((0, 1), [Loop(count, dst=1)], reset=True, signals=Unit.STORE)
+    asm.store(sram=3, dram=0, columns=count, waits_for=Unit.COMPUTE)
+    asm.finish()
+    engine = make_engine(name, config)
+
+    fill_on_chip(engine, 3)
+    _, memory = launch(engine, asm.build())
+    engine.close()
+
+    assert set(memory[: count * OUT_BYTES].tolist()) == {100}
 
 
 @pytest.mark.parametrize("name", ["functional", "rtl"])

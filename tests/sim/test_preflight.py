@@ -29,7 +29,7 @@ def test_refusals_leave_memory_alone() -> None:
     with pytest.raises(EngineError, match=r"is for configuration pynq, this engine .* for wide"):
         preflight(other, PROGRAM, memory, Launch(address=0))
     with pytest.raises(EngineError, match="base register of WGT is 1"):
-        preflight(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0)))
+        preflight(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0, 0)))
     with pytest.raises(ProgramError, match="instruction 1"):
         preflight(CONFIG, ILLEGAL, memory, Launch(address=0))
     with pytest.raises(MemoryImageError, match="memory ends at 0x20"):

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from hw.config import HardwareConfig
 from hw.isa import (
+    Alu,
+    AluOp,
     Instruction,
+    Load,
     MemoryId,
+    MicroOp,
     encode,
+    pack_uops,
 )
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.layouts import queued_layout
-from tests.support.reference import Image, ReferenceMachine
+from tests.support.plain_compute import PlainCompute, parameter_bytes
+from tests.support.reference import Image
 from tests.support.rtl import (
     Agent,
     Context,
@@ -43,7 +50,7 @@ class Stand:
         config: HardwareConfig,
         program: list[Instruction],
         image: Image,
-        machine: ReferenceMachine,
+        machine: PlainCompute,
         rng: random.Random,
         offers: float = 1.0,
         **memory_options: Any,
@@ -77,11 +84,20 @@ class Stand:
             ElementMemory(inp, [each.tobytes() for each in machine.inp], rng),
             ElementMemory(wgt, [each.tobytes() for each in machine.wgt], rng),
             self.status,
+            *self._par(machine, rng),
         )
 
+    def _par(self, machine: PlainCompute, rng: random.Random) -> tuple[ElementMemory, ...]:
+        """PAR, if the unit reads it."""
+        unit = self.unit
+        if MemoryId.PAR not in self.config.memories:
+            return ()
+        elements = [parameter_bytes(each, rng) for each in machine.par]
+        return (ElementMemory((unit.par_enable, unit.par_address, unit.par_data), elements, rng),)
+
     async def begin(self, ctx: Context) -> None:
-        for memory, base in BASES.items():
-            ctx.set(self.unit.bases[memory.name.lower()], base)
+        for memory in self.config.memories:
+            ctx.set(self.unit.bases[memory.name.lower()], BASES[memory])
 
     async def finish(self, ctx: Context) -> None:
         """Run to the end of the last instruction."""
@@ -120,10 +136,29 @@ class Stand:
             assert [time for event, time in self.status.events if event == name] == wanted
 
 
-def fresh_machine(config: HardwareConfig, rng: random.Random) -> ReferenceMachine:
-    """INP and WGT filled, for the unit reads and does not load them."""
-    machine = ReferenceMachine(config, BASES)
-    values = np.random.default_rng(rng.randrange(1 << 30))
-    machine.inp[:] = values.integers(-128, 128, machine.inp.shape, np.int8)
-    machine.wgt[:] = values.integers(-128, 128, machine.wgt.shape, np.int8)
-    return machine
+ADD_ONE = Alu(
+    op=AluOp.ADD,
+    use_imm=True,
+    imm=1,
+    uop_bgn=0,
+    uop_end=1,
+    iter_out=1,
+    iter_in=1,
+    dst_factor_out=0,
+    dst_factor_in=0,
+    src_factor_out=0,
+    src_factor_in=0,
+)
+LOAD_UOPS = Load(memory=MemoryId.UOP, sram_base=0, dram_base=0, y_size=1, x_size=4, x_stride=4)
+
+
+def small_stand(
+    program: Sequence[Instruction], uops: list[MicroOp], config: HardwareConfig, **options: Any
+) -> Stand:
+    """A program over these micro-ops, which it loads first; INP, WGT and PAR hold anything."""
+    rng = random.Random(0)
+    image = np.zeros(MEMORY_BYTES, np.uint8)
+    packed = np.frombuffer(pack_uops(config, uops), np.uint8)
+    image[BASES[MemoryId.UOP] :][: len(packed)] = packed
+    machine = PlainCompute(config, BASES, np.random.default_rng(0))
+    return Stand(config, [LOAD_UOPS, *program], image, machine, rng, **options)

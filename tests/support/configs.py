@@ -69,6 +69,37 @@ UNCOMMON = (
         log_wgt_buffer=8,
         features=frozenset(Feature),
     ),
+    # The same with two rows, elements that are parts of a beat, and one read port of ACC.
+    _SMALL.replace(
+        name="extended_one_port",
+        acc_read_ports=1,
+        log_batch=1,
+        log_block_in=1,
+        log_block_out=1,
+        log_wgt_buffer=6,
+        log_par_buffer=8,
+        bus_bits=256,
+        longest_burst=9,
+        load_buffer=16,
+        compute_buffer=16,
+        features=frozenset(Feature),
+    ),
+    # Requantised results and nothing else, of fewer output than input channels.
+    _SMALL.replace(
+        name="requantising",
+        log_block_in=5,
+        log_block_out=1,
+        log_inp_buffer=11,
+        log_par_buffer=6,
+        features=frozenset({Feature.REQUANTISE}),
+    ),
+    # Operands from INP and nothing else: a bit of the ALU's instructions that GEMM does not have.
+    _SMALL.replace(
+        name="input_operands",
+        log_block_in=3,
+        log_block_out=3,
+        features=frozenset({Feature.INPUT_OPERANDS}),
+    ),
     # More input than output channels, three levels of adders; one read port of ACC.
     HardwareConfig(
         name="deep",

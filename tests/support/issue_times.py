@@ -1,4 +1,4 @@
-"""When micro-ops are issued and when each GEMM and ALU ends: rule 6, with the stalls."""
+"""When micro-ops are issued and when the instructions that issue them end: rule 6, with stalls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hw.config import HardwareConfig
-from hw.isa import Alu, Gemm, Load, MemoryId, Program
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, issue_cycles, pipeline_depth
+from hw.isa import Alu, Gemm, Load, MemoryId, Program, Requantise
+from hw.timing import (
+    EARLY_OPS,
+    FORWARD_DISTANCE,
+    STALL_STAGE,
+    issue_cycles,
+    out_delay,
+    pipeline_depth,
+)
 from tests.support.reference import Image, ReferenceMachine
 
 
@@ -22,11 +29,11 @@ class Slot:
 
 
 Slots = Sequence[Slot | None]
-"""What goes into the pipeline, cycle by cycle; None is a bubble."""
+"""What goes into the pipeline, cycle by cycle; None is a bubble, or a REQUANTISE."""
 
 
 def slots_of(program: Program, image: Image) -> dict[int, Slots]:
-    """What each GEMM and ALU of a program issues, by position.
+    """What each GEMM, ALU and REQUANTISE of a program issues, by position.
 
     The micro-op memory is replayed from the LOADs; `image` is DRAM before the run, with all bases
     0, and no STORE may write the micro-ops in it.
@@ -39,6 +46,8 @@ def slots_of(program: Program, image: Image) -> dict[int, Slots]:
                 machine.step(instruction, image, position)
             case Gemm() | Alu():
                 slots[position] = list(_slots(program.config, instruction, machine))
+            case Requantise():
+                slots[position] = [None]
     return slots
 
 
@@ -46,7 +55,7 @@ def _slots(
     config: HardwareConfig, loops: Gemm | Alu, machine: ReferenceMachine
 ) -> Iterator[Slot | None]:
     kernel = [machine.micro_op(index) for index in range(loops.uop_bgn, loops.uop_end)]
-    tensor = isinstance(loops, Alu) and not loops.use_imm
+    tensor = isinstance(loops, Alu) and not (loops.use_imm or loops.from_inp)
     is_early = isinstance(loops, Alu) and loops.op in EARLY_OPS
     for o in range(loops.iter_out):
         for i in range(loops.iter_in):
@@ -98,7 +107,7 @@ class _Stages:
 
 @dataclass
 class IssueTimes:
-    """The times of GEMM and ALU instructions by position, and the cycles with a stall."""
+    """The times of GEMM, ALU and REQUANTISE by position, and the cycles with a stall."""
 
     last_issue: dict[int, int] = field(default_factory=dict)
     """The cycle in which the last micro-op is issued."""
@@ -127,7 +136,7 @@ def issue_times(
                 pass_cycle()
             pass_cycle(slot)
         times.last_issue[position] = stages.now - 1
-        times.end[position] = stages.written(pipeline_depth(config))
+        times.end[position] = stages.written(pipeline_depth(config)) + out_delay(config)
     while any(stages.slots):
         pass_cycle()
     return times

@@ -12,14 +12,23 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import uop_layout
 from hw.features import Feature
-from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Tokens, encode, encode_uop
+from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Requantise, Tokens, encode, encode_uop
 from hw.rtl.pipeline import Pipeline
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, pipeline_depth, tree_levels
+from hw.timing import (
+    EARLY_OPS,
+    FORWARD_DISTANCE,
+    OUT_STAGES,
+    STALL_STAGE,
+    pipeline_depth,
+    tree_levels,
+)
 from tests.support.rtl import Context
 
 TINY = load_config("tiny")
 BLOCKS = (0, 4, 5, 7)
 """log2 of block_in: two, three and four levels of the adder tree."""
+PAR_DEPTH = 16
+OFF = Requantise(active=False)
 
 
 MACHINES = ((0, 2), (4, 2), (5, 2), (7, 2), (0, 1), (4, 1), (5, 1), (7, 1))
@@ -27,13 +36,16 @@ MACHINES = ((0, 2), (4, 2), (5, 2), (7, 2), (0, 1), (4, 1), (5, 1), (7, 1))
 
 
 def machine(log_block_in: int, acc_read_ports: int = 2) -> HardwareConfig:
-    """A tiny machine with another number of input channels, and all extensions."""
+    """A tiny machine with another number of channels, and all extensions."""
     return TINY.replace(
         features=frozenset(Feature),
         acc_read_ports=acc_read_ports,
         log_block_in=log_block_in,
+        log_block_out=log_block_in,
         log_inp_buffer=5 + log_block_in,
-        log_wgt_buffer=6 + log_block_in,
+        log_wgt_buffer=4 + 2 * log_block_in,
+        log_acc_buffer=7 + log_block_in,
+        log_par_buffer=7 + log_block_in,
     )
 
 
@@ -55,11 +67,30 @@ ALU = Alu(op=AluOp.ADD, use_imm=False, imm=0, **LOOPS)
 class Issue:
     """What is issued in one cycle."""
 
-    instruction: Gemm | Alu
+    instruction: Gemm | Alu | Requantise
     index: int
     last: bool
     offsets: MicroOp
     fields: MicroOp
+    mode: Requantise = OFF
+    par_offset: int = 0
+
+    @property
+    def computes(self) -> bool:
+        """Whether it is a micro-op."""
+        return not isinstance(self.instruction, Requantise)
+
+    @property
+    def par(self) -> int:
+        return self.mode.par_base + self.par_offset
+
+    @property
+    def residual(self) -> bool:
+        return isinstance(self.instruction, Alu) and self.instruction.op is AluOp.RESIDUAL
+
+    @property
+    def from_inp(self) -> bool:
+        return isinstance(self.instruction, Alu) and self.instruction.from_inp
 
     @property
     def dst(self) -> int:
@@ -83,13 +114,17 @@ class Issue:
 
     @property
     def clears(self) -> bool:
+        if isinstance(self.instruction, Alu):
+            return self.instruction.op is AluOp.MOVE
         return isinstance(self.instruction, Gemm) and (
             self.instruction.reset or self.instruction.overwrite
         )
 
     @property
     def tensor(self) -> bool:
-        return isinstance(self.instruction, Alu) and not self.instruction.use_imm
+        return isinstance(self.instruction, Alu) and not (
+            self.instruction.use_imm or self.instruction.from_inp
+        )
 
     @property
     def early(self) -> bool:
@@ -97,20 +132,39 @@ class Issue:
 
     def must_stall(self, ahead: Issue | None) -> bool:
         """Whether it uses the result of `ahead` as no lane forwards it to the next two slots."""
-        if ahead is None:
+        if ahead is None or not ahead.computes:
             return False
         return (self.early and ahead.dst == self.dst) or (self.tensor and ahead.dst == self.src)
 
 
-def random_instruction(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
+def random_mode(rng: random.Random, tokens: Tokens = OFF.tokens) -> Requantise:
+    """A mode in which few elements of PAR are used, or none."""
+    return Requantise(
+        active=rng.random() < 0.7,
+        low=rng.randint(-128, 127),
+        high=rng.randint(-128, 127),
+        scale=rng.getrandbits(24),
+        par_base=rng.randrange(PAR_DEPTH),
+        tokens=tokens,
+    )
+
+
+def random_instruction(rng: random.Random, config: HardwareConfig) -> Gemm | Alu | Requantise:
+    """Of any kind that the machine has."""
     tokens = Tokens(push_prev=rng.random() < 0.5, push_next=rng.random() < 0.5)
     if rng.random() < 0.5:
         overwrite = Feature.OVERWRITE in config.features and rng.random() < 0.4
         return replace(GEMM, reset=rng.random() < 0.3, overwrite=overwrite, tokens=tokens)
+    if Feature.REQUANTISE in config.features and rng.random() < 0.25:
+        return random_mode(rng, tokens)
+    op = rng.choice((*config.operations, *EARLY_OPS))
+    has_inp = Feature.INPUT_OPERANDS in config.features
+    from_inp = op is AluOp.RESIDUAL or (has_inp and rng.random() < 0.3)
     return replace(
         ALU,
-        op=rng.choice((*AluOp, *EARLY_OPS)),
-        use_imm=rng.random() < 0.5,
+        op=op,
+        use_imm=not from_inp and rng.random() < 0.5,
+        from_inp=from_inp,
         imm=rng.randint(-32768, 32767),
         tokens=tokens,
     )
@@ -122,12 +176,17 @@ def split(rng: random.Random, total: int, field_bits: int) -> tuple[int, int]:
     return total - field, field
 
 
-def random_issue(rng: random.Random, config: HardwareConfig, instruction: Gemm | Alu) -> Issue:
+def random_issue(
+    rng: random.Random,
+    config: HardwareConfig,
+    instruction: Gemm | Alu | Requantise,
+    mode: Requantise = OFF,
+) -> Issue:
     """Indices within the memories, of which few, so that micro-ops meet; what is not used is not
     always within."""
     layout = uop_layout(config)
     acc, wgt = config.depth(MemoryId.ACC), config.depth(MemoryId.WGT)
-    reads_acc = isinstance(instruction, Alu)
+    reads_acc = isinstance(instruction, Alu) and not instruction.from_inp
     src_depth = acc if reads_acc else config.depth(MemoryId.INP)
     unused = (isinstance(instruction, Gemm) and instruction.reset) or (
         isinstance(instruction, Alu) and instruction.use_imm
@@ -138,12 +197,17 @@ def random_issue(rng: random.Random, config: HardwareConfig, instruction: Gemm |
     dst_parts = split(rng, dst, layout["dst"].width)
     src_parts = split(rng, src, layout["src"].width)
     wgt_parts = split(rng, weight, layout["wgt"].width)
+    par = (
+        rng.choice((mode.par_base, PAR_DEPTH - 1)) if mode.active else rng.randrange(2 * PAR_DEPTH)
+    )
     return Issue(
         instruction=instruction,
         index=0,
         last=False,
         offsets=MicroOp(dst_parts[0], src_parts[0], wgt_parts[0]),
         fields=MicroOp(dst_parts[1], src_parts[1], wgt_parts[1]),
+        mode=mode,
+        par_offset=max(0, par - mode.par_base),
     )
 
 
@@ -160,13 +224,14 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
     """Instructions of a few micro-ops each, with bubbles: where ACC has one read port, always one
     before a micro-op with two operands from it."""
     issues: list[Issue | None] = []
+    mode = OFF
     index = rng.randrange(1 << 31)
     while len(issues) < count:
         instruction = random_instruction(rng, config)
         index += 1
-        length = rng.randint(1, 5)
+        length = 1 if isinstance(instruction, Requantise) else rng.randint(1, 5)
         for number in range(length):
-            issue = random_issue(rng, config, instruction)
+            issue = random_issue(rng, config, instruction, mode)
             ahead = issues[-1] if issues else None
             if ahead is not None and rng.random() < 0.4:
                 issue = with_dst_of(issue, ahead)
@@ -175,6 +240,8 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
             issues.append(replace(issue, index=index, last=number == length - 1))
             if rng.random() < 0.2:
                 issues.append(None)
+        if isinstance(instruction, Requantise):
+            mode = instruction
     return issues
 
 
@@ -183,7 +250,7 @@ class Moment:
     """What the model predicts for one cycle."""
 
     stages: list[Issue | None]
-    """The micro-op in each stage, and, last, the one that has just been written."""
+    """The micro-op in each stage, and, last, those that were written in the cycles before."""
     stall: bool
 
 
@@ -194,7 +261,7 @@ def predicted(issues: list[Issue | None], depth: int) -> Iterator[Moment]:
     whose result it needs stays there, with all behind it, and bubbles go ahead of it.
     """
     left = deque(issues)
-    slots: list[Issue | None] = [None] * (depth + 1)
+    slots: list[Issue | None] = [None] * (depth + OUT_STAGES)
     while left or any(slots):
         waits, *ahead = slots[STALL_STAGE - 1 : STALL_STAGE - 1 + FORWARD_DISTANCE]
         if waits is not None and any(waits.must_stall(issue) for issue in ahead):
@@ -225,6 +292,7 @@ class Stand:
         self.levels = tree_levels(config.block_in)
         self.depth = pipeline_depth(config)
         self.rng = random.Random(len(issues))
+        self.requantises = Feature.REQUANTISE in config.features
         self.halt = halt
         self.noise = noise
         self.offered = self.moments = list(predicted(issues, self.depth))
@@ -240,6 +308,11 @@ class Stand:
     def at(self, stage: int, cycle: int) -> Issue | None:
         """The micro-op in a stage."""
         return self.moments[cycle].stages[stage] if cycle < len(self.moments) else None
+
+    def computing(self, stage: int, cycle: int) -> Issue | None:
+        """The micro-op in a stage, if it is one, and no REQUANTISE."""
+        issue = self.at(stage, cycle)
+        return issue if issue is not None and issue.computes else None
 
     def stalls(self, cycle: int) -> bool:
         return cycle < len(self.moments) and self.moments[cycle].stall
@@ -259,7 +332,10 @@ class Stand:
             ctx.set(p.index, issue.index)
             ctx.set(p.last, issue.last)
             offsets = issue.offsets
-            ctx.set(p.offsets, {"dst": offsets.dst, "src": offsets.src, "wgt": offsets.wgt})
+            parts = {"dst": offsets.dst, "src": offsets.src, "wgt": offsets.wgt}
+            if self.requantises:
+                parts["par"] = issue.par_offset
+            ctx.set(p.offsets, parts)
         elif is_noise:
             ctx.set(p.current, noise(128))
             ctx.set(p.index, noise(32))
@@ -270,17 +346,29 @@ class Stand:
             ctx.set(p.uop.as_value(), int.from_bytes(word, "little"))
         elif is_noise:
             ctx.set(p.uop.as_value(), noise(32))
+        if not self.requantises:
+            return
+        if read is not None and read.computes:
+            names = ("active", "low", "high", "scale", "par_base")
+            ctx.set(p.mode, {name: getattr(read.mode, name) for name in names})
+        elif is_noise:
+            ctx.set(p.mode.as_value(), noise(len(p.mode.as_value())))
 
     def compare(self, ctx: Context, cycle: int) -> None:
         """Every output, against the micro-op that is in its stage."""
         p = self.pipeline
-        indexed, reads = self.at(2, cycle), self.at(2 + self.levels, cycle)
-        writes = self.at(self.depth, cycle)
-        assert ctx.get(p.stall) == self.stalls(cycle)
-        assert ctx.get(p.array_enable) == (indexed is not None and indexed.multiplies)
-        if indexed is not None and indexed.multiplies:
+        indexed, reads = self.computing(2, cycle), self.computing(2 + self.levels, cycle)
+        writes, ending = self.computing(self.depth, cycle), self.at(self.depth, cycle)
+        stall = self.stalls(cycle)
+        assert ctx.get(p.stall) == stall
+        reads_inp = indexed is not None and (indexed.multiplies or indexed.from_inp)
+        if Feature.INPUT_OPERANDS in self.config.features:
+            reads_inp &= not stall
+        assert ctx.get(p.array_enable) == reads_inp
+        if indexed is not None and reads_inp:
             assert ctx.get(p.inp_address) == indexed.src
-            assert ctx.get(p.wgt_address) == indexed.wgt
+            if indexed.multiplies:
+                assert ctx.get(p.wgt_address) == indexed.wgt
         assert ctx.get(p.dst_enable) == (reads is not None)
         if reads is not None:
             assert ctx.get(p.dst_address) == reads.dst
@@ -298,13 +386,15 @@ class Stand:
         for stage in range(1 + self.levels):
             issue = self.at(3 + stage, cycle)
             multiplies = issue is not None and issue.multiplies
+            multiplies |= issue is not None and issue.from_inp and stage == 0
             assert ctx.get(p.mac_enable) >> stage & 1 == multiplies
         assert ctx.get(p.write_enable) == (writes is not None)
         if writes is not None:
             assert ctx.get(p.write_address) == writes.dst
-            assert ctx.get(p.end_index) == writes.index
-        ends = writes is not None and writes.last
-        tokens = writes.instruction.tokens if writes is not None else Tokens()
+        if ending is not None:
+            assert ctx.get(p.end_index) == ending.index
+        ends = ending is not None and ending.last
+        tokens = ending.instruction.tokens if ending is not None else Tokens()
         assert ctx.get(p.ends) == ends
         assert ctx.get(p.push_prev) == (ends and tokens.push_prev)
         assert ctx.get(p.push_next) == (ends and tokens.push_next)
@@ -314,11 +404,38 @@ class Stand:
         behind = inside[1:]
         assert ctx.get(p.empty) == (behind == [None] * len(behind))
         self._compare_control(ctx, cycle)
+        if Feature.INPUT_OPERANDS in self.config.features and reads is not None:
+            assert ctx.get(p.operand.from_inp) == reads.from_inp
+            if isinstance(reads.instruction, Alu):
+                assert ctx.get(p.operand.imm) == reads.instruction.imm
+        if self.requantises:
+            self._compare_requantise(ctx, cycle)
+
+    def _compare_requantise(self, ctx: Context, cycle: int) -> None:
+        """What the requantisers get, before the write of ACC and behind it."""
+        p, control = self.pipeline, self.pipeline.requantise
+        gathers, prepares, _, _, _, shifts, clips = (
+            self.computing(self.depth - 3 + stage, cycle) for stage in range(7)
+        )
+        active = gathers is not None and gathers.mode.active
+        assert ctx.get(p.par_enable) == active
+        if gathers is not None:
+            assert ctx.get(control.residual) == (active and gathers.residual)
+            if active:
+                assert ctx.get(p.par_address) == gathers.par
+        if prepares is not None:
+            assert ctx.get(control.take) == prepares.mode.active
+            assert ctx.get(control.scale) == prepares.mode.scale
+        if shifts is not None:
+            assert ctx.get(control.clips) == shifts.mode.active
+        if clips is not None:
+            assert ctx.get(control.low) == clips.mode.low
+            assert ctx.get(control.high) == clips.mode.high
 
     def _compare_control(self, ctx: Context, cycle: int) -> None:
         control = self.pipeline.control
         gathers, prepares, executes, writes, written = (
-            self.at(3 + self.levels + stage, cycle) for stage in range(5)
+            self.computing(3 + self.levels + stage, cycle) for stage in range(5)
         )
         assert ctx.get(control.gather) == (gathers is not None)
         assert ctx.get(control.prepare) == (prepares is not None)
@@ -345,7 +462,7 @@ class Stand:
             assert not self._hits(writes, issue.src, issue.tensor)
         if prepares is not None:
             assert ctx.get(control.prepare_gemm) == isinstance(prepares.instruction, Gemm)
-            assert ctx.get(control.prepare_reset) == prepares.resets
+            assert ctx.get(control.prepare_reset) == (prepares.resets or prepares.residual)
             assert ctx.get(control.prepare_clear) == prepares.clears
 
     @staticmethod
@@ -356,9 +473,9 @@ class Stand:
     def _compare_hold(self, ctx: Context, cycle: int) -> None:
         """The second operand is at the memory's output while its micro-op reads the first."""
         hold = self.pipeline.hold
-        reads = self.at(2 + self.levels, cycle)
+        reads = self.computing(2 + self.levels, cycle)
         tensor = reads is not None and reads.tensor
         assert ctx.get(hold.take) == tensor
         if reads is not None and tensor:
-            writer = self.at(self.depth + 1, cycle)
+            writer = self.computing(self.depth + 1, cycle)
             assert ctx.get(hold.from_written) == (writer is not None and writer.dst == reads.src)

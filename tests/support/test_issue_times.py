@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, pack_uops
-from hw.timing import pipeline_depth
-from tests.support.issue_times import Slot, issue_times, slots_of
+from hw.timing import OUT_STAGES, pipeline_depth
+from tests.support.issue_times import Slot, Slots, issue_times, slots_of
 
 TINY = load_config("tiny")
+EXTENDED = TINY.replace(features=frozenset(Feature))
 DEPTH = pipeline_depth(TINY)
 PLAIN = Slot(0, ())
 """A micro-op that waits for nothing."""
@@ -139,3 +141,44 @@ def test_with_one_read_port_a_bubble_goes_ahead_of_two_operands() -> None:
     found = slots_of(asm.build(), np.zeros(1 << 12, np.uint8))
     assert found[two] == [None, Slot(0, (0, 0)), None, Slot(0, (0, 0))]
     assert found[one] == [Slot(0, (0,)), Slot(0, (0,))]
+
+
+def test_where_results_are_requantised_the_end_is_later_and_nothing_else() -> None:
+    slots = {0: [PLAIN, AGAIN], 3: [PLAIN, PLAIN]}
+    started = {0: 10, 3: 12}
+    base, later = (issue_times(config, slots, started) for config in (TINY, EXTENDED))
+    assert (later.last_issue, later.stalls) == (base.last_issue, base.stalls)
+    assert later.end == {at: end + OUT_STAGES for at, end in base.end.items()}
+
+
+def test_a_requantise_is_a_slot_without_a_result() -> None:
+    """Behind a product that waits, it waits too; ahead of one, it makes the wait shorter."""
+    slots: dict[int, Slots] = {0: [PLAIN, AGAIN], 1: [None], 2: [AGAIN]}
+    times = issue_times(EXTENDED, slots, {0: 10, 1: 12, 2: 13})
+    # In stage 3: from 15 to 17, in 18, in 19 and 20. The last is issued in 14.
+    assert times.stalls == [15, 16, 19]
+    assert times.last_issue == {0: 12, 1: 13, 2: 14}
+    late = DEPTH + OUT_STAGES
+    assert times.end == {0: 12 + 2 + late, 1: 13 + 2 + late, 2: 14 + 3 + late}
+
+
+def test_what_extensions_issue() -> None:
+    """An operand from INP is no accumulator: nothing is waited for, and no bubble ahead."""
+    for config in (EXTENDED, EXTENDED.replace(acc_read_ports=1)):
+        asm = Assembler(config)
+        asm.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+        mode = asm.requantise(0)
+        move = asm.alu(AluOp.MOVE, (0, 1), [Loop(2, dst=1)], from_inp=True)
+        product = asm.alu(AluOp.MUL, (0, 1), from_inp=True)
+        residual = asm.alu(AluOp.RESIDUAL, (0, 1), from_inp=True)
+        copy = asm.alu(AluOp.MOVE, (0, 1))
+        asm.finish()
+        found = slots_of(asm.build(), np.zeros(1 << 12, np.uint8))
+        bubble = [None] * (config.acc_read_ports == 1)
+        assert found == {
+            mode: [None],
+            move: [Slot(0, ()), Slot(1, ())],
+            product: [Slot(0, (0,))],
+            residual: [Slot(0, ())],
+            copy: [*bubble, Slot(0, (0,))],
+        }

@@ -14,6 +14,7 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.isa import Program
 from hw.isa.columns import Columns
+from hw.timing import out_delay
 from hw.topology import MemoryId, TokenQueue, Unit
 from sim.result import EventKind, Result
 from tests.support.issue_times import issue_times, slots_of
@@ -116,7 +117,7 @@ class TimingRules:
         """The first cycle in which load or compute can start `index`."""
         if unit is Unit.COMPUTE and self._is_loop(previous) and self._is_loop(index):
             return self.loops.last_issue[previous]
-        return self.ended[previous] + 1
+        return self.ended[previous] + 1 - self._out_delay(previous)
 
     def _tokens_from(self, index: int) -> int:
         """The first cycle in which the tokens that an instruction pops are there."""
@@ -146,7 +147,8 @@ class TimingRules:
                 assert end == earliest if empty else end >= earliest, f"STORE {index} ends in {end}"
                 stored = index
             elif opcode is Opcode.FINISH or self.columns.x_size[index] == 0:
-                assert end == start + 1, f"{opcode.name} {index} ends in {end}"
+                wanted = start + 1 + self._out_delay(index)
+                assert end == wanted, f"{opcode.name} {index} ends in {end}"
             else:
                 waits = self._waits_for_data(index)
                 assert waits >= 0, f"LOAD {index} ends in {end}, {-waits} cycles too early"
@@ -162,7 +164,7 @@ class TimingRules:
         width = x + int(columns.x_pad_0[index]) + int(columns.x_pad_1[index])
         height = y + int(columns.y_pad_0[index]) + int(columns.y_pad_1[index])
         writes = x * y * banks + width * height - x * y
-        return self.ended[index] - self.started[index] - 1 - writes
+        return self.ended[index] - self._out_delay(index) - self.started[index] - 1 - writes
 
     def check_states(self, unit: Unit) -> None:
         """Rule 10; of the store unit, busy and waiting for memory together."""
@@ -186,5 +188,9 @@ class TimingRules:
         last = max(self.ended.values())
         assert self.result.cycles == last + 3, f"{self.result.cycles} cycles, last end {last}"
 
+    def _out_delay(self, index: int) -> int:
+        """The cycles from the last write of ACC to the end, of an instruction of compute."""
+        return out_delay(self.config) if index in self.by_unit[Unit.COMPUTE] else 0
+
     def _is_loop(self, index: int) -> bool:
-        return self.opcodes[index] in (Opcode.GEMM, Opcode.ALU)
+        return self.opcodes[index] in (Opcode.GEMM, Opcode.ALU, Opcode.REQUANTISE)

@@ -3,7 +3,7 @@
 #define TANDEM_REGISTERS_H
 
 #define TANDEM_MAGIC_VALUE                  0x544E444Du /* what register magic reads as */
-#define TANDEM_VERSION_VALUE                0x00010000u /* version of this map */
+#define TANDEM_VERSION_VALUE                0x00010001u /* version of this map */
 
 /* Offsets of the registers, in bytes.
  * ro: read only; rw: read and write; w1: each one written acts. */

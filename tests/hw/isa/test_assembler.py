@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import hw.isa.assembler
+from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.errors import AssemblyError, EncodingError
+from hw.features import Feature
 from hw.isa import (
     Alu,
     AluOp,
@@ -22,6 +24,7 @@ from hw.isa import (
     Loop,
     MemoryId,
     MicroOp,
+    Requantise,
     Store,
     Tokens,
     Unit,
@@ -32,10 +35,11 @@ from hw.isa import (
 from tests.support.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
+EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))
 
 
-def only(write: Callable[[Assembler], object]) -> Instruction:
-    asm = Assembler(PYNQ)
+def only(write: Callable[[Assembler], object], config: HardwareConfig = PYNQ) -> Instruction:
+    asm = Assembler(config)
     write(asm)
     return asm.build()[0]
 
@@ -118,6 +122,34 @@ def test_alu_with_and_without_an_immediate() -> None:
     assert tensor.tokens == Tokens(push_prev=True, push_next=True)
 
 
+def test_operands_from_inp() -> None:
+    written = only(lambda asm: asm.alu(AluOp.RESIDUAL, (0, 1), from_inp=True), EXTENDED)
+    assert isinstance(written, Alu)
+    assert (written.op, written.use_imm, written.from_inp) == (AluOp.RESIDUAL, False, True)
+
+
+def test_requantisation() -> None:
+    written = only(
+        lambda asm: asm.requantise(
+            5, (6, 7), low=-1, high=2, scale=3, waits_for=Unit.LOAD, signals=Unit.STORE
+        ),
+        EXTENDED,
+    )
+    assert written == Requantise(
+        active=True,
+        low=-1,
+        high=2,
+        scale=3,
+        par_base=5,
+        par_factor_out=6,
+        par_factor_in=7,
+        tokens=Tokens(pop_prev=True, push_next=True),
+    )
+    assert only(lambda asm: asm.requantise(0), EXTENDED) == Requantise(active=True)
+    ended = only(lambda asm: asm.end_requantisation(signals=Unit.LOAD), EXTENDED)
+    assert ended == Requantise(active=False, tokens=Tokens(push_prev=True))
+
+
 @pytest.mark.parametrize("unit", Unit)
 def test_nop_runs_where_it_should(unit: Unit) -> None:
     written = only(lambda asm: asm.nop(unit))
@@ -181,6 +213,35 @@ REFUSALS: list[tuple[Callable[[Assembler], object], str]] = [
         lambda asm: asm.gemm((0, 1), [Loop(16384)]),
         r"GEMM iter_in is 16384: it must lie in 0\.\.16383",
     ),
+    (
+        lambda asm: asm.gemm((0, 1), overwrite=True),
+        "GEMM overwrite is an extension that pynq lacks: its features must have 'overwrite'",
+    ),
+    (
+        lambda asm: asm.requantise(0),
+        "REQUANTISE is an extension that pynq lacks: its features must have 'requantise'",
+    ),
+    (
+        lambda asm: asm.end_requantisation(),
+        "REQUANTISE is an extension that pynq lacks: its features must have 'requantise'",
+    ),
+    (
+        lambda asm: asm.load(MemoryId.PAR, sram=0, dram=0, columns=1),
+        "LOAD of PAR is an extension that pynq lacks: its features must have 'requantise'",
+    ),
+    (
+        lambda asm: asm.alu(AluOp.ADD, (0, 1), from_inp=True),
+        "ALU from_inp is an extension that pynq lacks: its features must have 'input_operands'",
+    ),
+    (
+        lambda asm: asm.alu(AluOp.MOVE, (0, 1), imm=0),
+        "ALU MOVE is an extension that pynq lacks: its features must have 'input_operands'",
+    ),
+    (
+        lambda asm: asm.alu(AluOp.RESIDUAL, (0, 1)),
+        "ALU RESIDUAL is an extension that pynq lacks: "
+        "its features must have 'input_operands' and 'requantise'",
+    ),
 ]
 
 
@@ -191,6 +252,22 @@ def test_refusals(write: Callable[[Assembler], object], message: str) -> None:
     with pytest.raises(AssemblyError, match=rf"^instruction 1: {message}$"):
         write(asm)
     assert len(asm) == 1
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda asm: asm.requantise(64), r"REQUANTISE par_base is 64: it must lie in 0\.\.63"),
+        (lambda asm: asm.requantise(0, low=-129), r"REQUANTISE low is -129: .* -128\.\.127"),
+        (lambda asm: asm.requantise(0, high=128), r"REQUANTISE high is 128: .* -128\.\.127"),
+        (lambda asm: asm.requantise(0, scale=-1), r"REQUANTISE scale is -1: .* 0\.\.16777215"),
+        (lambda asm: asm.requantise(0, (64, 0)), r"REQUANTISE par_factor_out is 64: .*"),
+        (lambda asm: asm.requantise(0, (0, -1)), r"REQUANTISE par_factor_in is -1: .*"),
+    ],
+)
+def test_refusals_with_extensions(write: Callable[[Assembler], object], message: str) -> None:
+    with pytest.raises(AssemblyError, match=rf"^instruction 0: {message}$"):
+        write(Assembler(EXTENDED))
 
 
 def test_refuses_a_unit_that_is_none() -> None:

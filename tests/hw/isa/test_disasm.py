@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId, Program, Store, Tokens, Unit, disassemble
+from hw.features import Feature
+from hw.isa import (
+    AluOp,
+    Assembler,
+    Loop,
+    MemoryId,
+    Opcode,
+    Program,
+    Store,
+    Tokens,
+    Unit,
+    disassemble,
+)
 from tests.support.strategies import configs
 from tests.support.vectors import load_vector
 
@@ -42,6 +54,26 @@ def test_illegal_instructions(golden: Callable[[str, str], None]) -> None:
     golden("disasm/illegal.txt", disassemble(program))
 
 
+def test_extensions(golden: Callable[[str, str], None]) -> None:
+    asm = Assembler(load_config("pynq").replace(name="extended", features=frozenset(Feature)))
+    loops = [Loop(2, dst=8, src=8), Loop(8, dst=1, src=1)]
+    asm.load(MemoryId.PAR, sram=3, dram=0x40, columns=2, signals=Unit.COMPUTE)
+    asm.requantise(3, (1, 0), low=0, high=100, scale=(1 << 24) - 1, waits_for=Unit.LOAD)
+    asm.gemm((0, 4), loops, overwrite=True)
+    asm.gemm((0, 4), loops, reset=True, overwrite=True)
+    asm.alu(AluOp.RESIDUAL, (4, 5), loops, from_inp=True)
+    asm.alu(AluOp.MOVE, (4, 5), imm=-128)
+    asm.end_requantisation(signals=Unit.STORE)
+    asm.alu(AluOp.RESIDUAL, (4, 5))
+    asm.alu(AluOp.ADD, (4, 5), imm=1, from_inp=True)
+    asm.requantise(60)
+    asm.gemm((0, 1), [Loop(2)])
+    asm.finish()
+    beyond = Program(asm.config, (1 << 127 | 5).to_bytes(16, "little"))
+    program = Program(asm.config, asm.build().data[:-16] + beyond.data + asm.build().data[-16:])
+    golden("disasm/extensions.txt", disassemble(program))
+
+
 @given(data=st.data())
 def test_anything_has_a_text(data: st.DataObject) -> None:
     config = data.draw(configs())
@@ -51,9 +83,8 @@ def test_anything_has_a_text(data: st.DataObject) -> None:
     for position, (line, word) in enumerate(zip(lines, words, strict=True)):
         index, mnemonic = line.split()[:2]
         assert index == str(position)
-        expected = {0: "LOAD", 1: "STORE", 2: "GEMM", 3: "FINISH", 4: "ALU"}
         if mnemonic == "???":
             assert f"0x{int.from_bytes(word, 'little'):032x}" in line
             assert "!!" in line
         else:
-            assert mnemonic == expected[word[0] & 7]
+            assert mnemonic == Opcode(word[0] & 7).name

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from hw.config import HardwareConfig
+from hw.features import BASE, Feature
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.topology import MemoryId
 from tests.support.rtl import Context, seeds, simulate
@@ -20,7 +22,11 @@ SHAPES = [(0, 0, 64), (0, 1, 64), (0, 2, 64), (0, 2, 512), (1, 4, 64), (0, 4, 12
 
 
 def machine(
-    log_batch: int, log_block_out: int, bus_bits: int, acc_read_ports: int = 2
+    log_batch: int,
+    log_block_out: int,
+    bus_bits: int,
+    acc_read_ports: int = 2,
+    features: frozenset[Feature] = BASE,
 ) -> HardwareConfig:
     """`DEPTH` accumulators of that many lanes."""
     return HardwareConfig(
@@ -33,6 +39,7 @@ def machine(
         log_acc_buffer=5 + log_batch + log_block_out,
         bus_bits=bus_bits,
         acc_read_ports=acc_read_ports,
+        features=features,
     )
 
 
@@ -45,7 +52,8 @@ class Bench:
         self.lanes = config.acc_lanes
         self.rng = rng
         self.model = np.zeros((DEPTH, self.lanes), np.int32)
-        self.reads = {name: 0 for name in ("dst", "src", "out")}
+        self.has_out = MemoryId.PAR not in config.memories
+        self.reads = {name: 0 for name in ("dst", "src", *(["out"] if self.has_out else []))}
 
     def element(self) -> Element:
         """Random values of 32 bits."""
@@ -64,6 +72,9 @@ class Bench:
             ctx.set(getattr(self.block, f"{name}_address"), address)
             if enabled:
                 wanted[name] = self.model[address].copy()
+        if not self.has_out:
+            if ctx.get(self.block.write.enable):
+                assert ctx.get(self.block.write.address) == written
         await ctx.tick()
         ctx.set(self.block.write_enable, 0)
         ctx.set(self.block.dma.valid, 0)
@@ -126,9 +137,15 @@ class Bench:
         await self.cycle(ctx, DEPTH)
 
 
+REQUANTISE = frozenset({Feature.REQUANTISE})
+
+
 @pytest.mark.parametrize("seed", seeds(2))
-@pytest.mark.parametrize("shape", [*SHAPES, (0, 2, 64, 1), (1, 4, 128, 1)])
-def test_holds_what_was_written_last(shape: tuple[int, ...], seed: int) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [*SHAPES, (0, 2, 64, 1), (1, 4, 128, 1), (1, 4, 64, 2, REQUANTISE), (0, 2, 512, 1, REQUANTISE)],
+)
+def test_holds_what_was_written_last(shape: tuple[Any, ...], seed: int) -> None:
     rng = random.Random(seed)
     side = Bench(machine(*shape), rng)
     narrow, wide = MemoryId.ACC_8BIT, MemoryId.ACC

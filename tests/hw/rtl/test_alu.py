@@ -17,6 +17,8 @@ from tests.support.rtl import Context, seeds, simulate
 CORNERS = (LOW, LOW + 1, -(1 << 16), -32768, -129, -2, -1, 0, 1, 2, 127, 32767, 1 << 16, HIGH)
 HALVES = (0, 1, 2, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF)
 """Upper or lower 16 bits of a factor: `Products` multiplies them separately."""
+ONE_TERM = (AluOp.SHR, AluOp.MOVE, AluOp.RESIDUAL)
+"""Operations whose result is a sum with zero."""
 WORDS = tuple(wrapped(high << 16 | low) for high in HALVES for low in HALVES)
 """Every factor of two such halves."""
 
@@ -39,8 +41,9 @@ def check(cases: Iterable[tuple[AluOp, int, int, int]]) -> None:
     m.d.comb += [products.enable.eq(alu.op == AluOp.MUL)]
     m.d.comb += [alu.low.eq(products.low), alu.crossed.eq(products.crossed)]
     m.d.comb += [products.a.eq(shifter.a), products.b.eq(shifter.b)]
-    m.d.comb += [alu.first.eq(Mux(shifts, shifter.result, shifter.a))]
-    m.d.comb += [alu.second.eq(Mux(shifts, 0, shifter.b))]
+    first = Mux(alu.op == AluOp.MOVE, 0, shifter.a)
+    m.d.comb += [alu.first.eq(Mux(shifts, shifter.result, first))]
+    m.d.comb += [alu.second.eq(Mux(shifts | (alu.op == AluOp.RESIDUAL), 0, shifter.b))]
     rng = random.Random(0)
 
     async def bench(ctx: Context) -> None:
@@ -142,7 +145,7 @@ def test_the_second_stage_selects_or_adds(op: AluOp) -> None:
     The terms of MUL are any: of these, some are no products.
     """
     rng = random.Random(int(op))
-    function = AluOp.ADD if op is AluOp.SHR else op
+    function = AluOp.ADD if op in ONE_TERM else op
     pairs = [*itertools.product(CORNERS, CORNERS)]
     pairs += [(rng.randint(LOW, HIGH), rng.randint(LOW, HIGH)) for _ in range(100)]
     noise: Sequence[tuple[int, int]] = rng.sample(pairs, len(pairs))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from hw.config import HardwareConfig
+from hw.features import BASE, Feature
 from hw.operations import AluOp
 from hw.rtl.array import Array
 from hw.timing import tree_levels
@@ -18,8 +19,11 @@ SHAPES = [(0, 0, 0), (0, 2, 1), (1, 1, 2), (2, 3, 1), (1, 4, 0)]
 """log2 of batch, block_in and block_out."""
 
 
-def machine(log_batch: int, log_block_in: int, log_block_out: int) -> HardwareConfig:
+def machine(
+    log_batch: int, log_block_in: int, log_block_out: int, features: frozenset[Feature] = BASE
+) -> HardwareConfig:
     return HardwareConfig(
+        features=features,
         log_batch=log_batch,
         log_block_in=log_block_in,
         log_block_out=log_block_out,
@@ -140,5 +144,61 @@ def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int
                 ctx.set(array.control, {"execute": 1, "execute_op": AluOp.MAX})
                 await ctx.tick()
                 assert ctx.get(array.result) == number(np.maximum(dst, src))
+
+    simulate(array, bench)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 1), (1, 3), (0, 5)])
+def test_operands_from_inp(shape: tuple[int, int]) -> None:
+    """One in each cycle, or an immediate: the byte in the lane's row and column, sign-extended.
+
+    A sum with it comes three cycles after its gathering.
+    """
+    config = machine(shape[0], shape[1], shape[1], frozenset({Feature.INPUT_OPERANDS}))
+    rng = random.Random(sum(shape))
+    random_values = np.random.default_rng(rng.randrange(1 << 30))
+    array = Array(config)
+    levels = tree_levels(config.block_in)
+    count = 40
+    elements = random_values.integers(-128, 128, (count, config.batch, config.block_in), np.int8)
+    elements[0], elements[1] = -128, 127
+    sums = random_values.integers(-(1 << 31), 1 << 31, elements.shape, np.int32)
+    from_inp = [True, True, *(rng.random() < 0.7 for _ in range(count - 2))]
+    imms = [rng.choice((-(1 << 15), (1 << 15) - 1, rng.randint(-99, 99))) for _ in range(count)]
+
+    def wanted(index: int) -> npt.NDArray[np.int64]:
+        """The second operands."""
+        values = np.full(elements[index].shape, imms[index], np.int64)
+        if from_inp[index]:
+            values[:] = elements[index]
+        return values
+
+    async def bench(ctx: Context) -> None:
+        for cycle in range(count + levels + 4):
+
+            def at(stage: int, cycle: int = cycle) -> int | None:
+                """What is in a stage after that in which INP is registered."""
+                return cycle - stage if 0 <= cycle - stage < count else None
+
+            read, operand, gathers = at(0), at(levels - 1), at(levels)
+            ctx.set(array.inp, number(elements[read]) if read is not None else rng.getrandbits(8))
+            ctx.set(array.enable, int(read is not None and from_inp[read]))
+            if operand is not None:
+                ctx.set(array.operand, {"from_inp": from_inp[operand], "imm": imms[operand]})
+            control: dict[str, int] = {"imm": rng.randint(-99, 99)}
+            if gathers is not None:
+                ctx.set(array.dst, number(sums[gathers]))
+                control |= {"gather": 1, "gather_imm": 1}
+                assert ctx.get(array.inp_operand) == number(wanted(gathers).astype(np.int8))
+            if at(levels + 1) is not None:
+                control |= {"prepare": 1, "prepare_op": AluOp.ADD}
+            if at(levels + 2) is not None:
+                control |= {"execute": 1, "execute_op": AluOp.ADD}
+            ctx.set(array.control, control)
+            done = at(levels + 3)
+            if done is not None:
+                result = (sums[done] + wanted(done)).astype(np.uint64).astype(np.uint32)
+                assert ctx.get(array.result) == number(result)
+            await ctx.tick()
 
     simulate(array, bench)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 from typing import Any
@@ -10,14 +11,23 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.encoding import Opcode, WordLayout, alu_layout, memory_layout, opcodes_of
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import Instruction, Load, MemoryId, Store, encode
 from hw.rtl.check import Check
 from hw.timing import CHECK_STAGES
 from tests.support.rtl import Context, seeds, simulate
 from tests.support.words import faults_of, near_legal_word
 
-CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
+TINY, PYNQ = load_config("tiny"), load_config("pynq")
+CONFIGS = [
+    TINY,
+    PYNQ,
+    load_config("small8"),
+    PYNQ.replace(features=frozenset(Feature)),
+    *(TINY.replace(features=frozenset({feature})) for feature in Feature),
+]
 FOUND_BY_CHECK = {fault for fault in Fault if fault <= Fault.FEATURE}
 
 
@@ -93,7 +103,7 @@ def test_ranges_to_the_element(config: HardwareConfig) -> None:
     rng = random.Random(3)
     words: list[Instruction] = []
     wanted: list[Fault] = []
-    for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT, MemoryId.UOP):
+    for memory in set(config.memories) - {MemoryId.OUT}:
         depth = config.depth(memory)
         load = Load(memory=memory, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
         cases = [replace(load, x_size=min(depth, 65535), sram_base=depth - min(depth, 65535))]
@@ -121,3 +131,31 @@ def test_ranges_to_the_element(config: HardwareConfig) -> None:
     numbers = [int.from_bytes(encode(config, each), "little") for each in words]
     assert faults_of(config, numbers) == wanted
     assert check(config, numbers, rng) == wanted
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_what_only_a_feature_allows(config: HardwareConfig) -> None:
+    """Each opcode, memory and operation, and each combination of an operation with operands."""
+    rng = random.Random(4)
+    memory, alu = memory_layout(config), alu_layout(config)
+    loop = 1 << alu["uop_end"].lsb | 1 << alu["iter_out"].lsb | 1 << alu["iter_in"].lsb | Opcode.ALU
+    words = [*range(8)]
+    words += [number << memory["memory_type"].lsb for number in range(8)]
+    flags = [1 << alu[name].lsb for name in ("use_imm", "from_inp") if name in names(alu)]
+    for op in range(8):
+        for chosen in itertools.product((0, 1), repeat=len(flags)):
+            operands = sum(flag for flag, is_set in zip(flags, chosen, strict=True) if is_set)
+            words.append(loop | op << alu["alu_opcode"].lsb | operands)
+    found = check(config, words, rng)
+    assert found == faults_of(config, words)
+    assert [fault is Fault.OPCODE for fault in found[:8]] == [
+        number not in set(opcodes_of(config)) for number in range(8)
+    ]
+    assert [fault is Fault.MEMORY_ID for fault in found[8:16]] == [
+        number not in set(config.memories) for number in range(8)
+    ]
+    assert found.count(Fault.FEATURE) >= 2 * (8 - len(config.operations))
+
+
+def names(layout: WordLayout) -> set[str]:
+    return {field.name for field in layout}

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import (
-    Alu,
     AluOp,
     Finish,
     Instruction,
-    Load,
-    MemoryId,
     MicroOp,
     Tokens,
-    pack_uops,
 )
 from hw.timing import pipeline_depth
-from tests.support.compute_stand import BASES, FIRST_INDEX, MEMORY_BYTES, Stand, fresh_machine
+from tests.support.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
 from tests.support.rtl import (
     Context,
     Watch,
@@ -35,36 +28,6 @@ from tests.support.rtl import (
 
 TINY = load_config("tiny")
 
-ADD_ONE = Alu(
-    op=AluOp.ADD,
-    use_imm=True,
-    imm=1,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-)
-LOAD_UOPS = Load(memory=MemoryId.UOP, sram_base=0, dram_base=0, y_size=1, x_size=4, x_stride=4)
-
-
-def small_stand(
-    program: list[Instruction],
-    uops: list[MicroOp],
-    config: HardwareConfig = TINY,
-    **options: Any,
-) -> Stand:
-    """A program over these micro-ops, which it loads first."""
-    rng = random.Random(0)
-    image = np.zeros(MEMORY_BYTES, np.uint8)
-    packed = np.frombuffer(pack_uops(config, uops), np.uint8)
-    image[BASES[MemoryId.UOP] :][: len(packed)] = packed
-    machine = fresh_machine(config, rng)
-    return Stand(config, [LOAD_UOPS, *program], image, machine, rng, **options)
-
 
 def test_time_of_loops() -> None:
     """No cycle is lost between instructions; each ends with its last write."""
@@ -72,7 +35,7 @@ def test_time_of_loops() -> None:
     program: list[Instruction] = [
         replace(ADD_ONE, iter_in=length, tokens=Tokens(push_next=True)) for length in lengths
     ]
-    stand = small_stand(program, [MicroOp(0, 0, 0)])
+    stand = small_stand(program, [MicroOp(0, 0, 0)], TINY)
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
@@ -101,7 +64,7 @@ def test_time_of_stalls(op: AluOp) -> None:
         replace(change, iter_in=1, tokens=Tokens(push_next=True)),
         replace(LOAD_UOPS, x_size=0),
     ]
-    stand = small_stand([ADD_ONE, *program], [MicroOp(0, 0, 0)])
+    stand = small_stand([ADD_ONE, *program], [MicroOp(0, 0, 0)], TINY)
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
@@ -135,7 +98,7 @@ def test_time_of_a_second_operand(config: HardwareConfig) -> None:
     """A sum of two accumulators waits for one ahead, and less where an empty cycle is between."""
     uops = [MicroOp(0, 0, 0), MicroOp(0, 1, 0), MicroOp(1, 0, 0)]
     total = replace(ADD_ONE, use_imm=False, uop_bgn=1, uop_end=3)
-    stand = small_stand([ADD_ONE, replace(total, iter_in=2)], uops, config=config)
+    stand = small_stand([ADD_ONE, replace(total, iter_in=2)], uops, config)
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
@@ -157,7 +120,7 @@ def test_time_of_a_second_operand(config: HardwareConfig) -> None:
 def test_everything_else_has_the_pipeline_for_itself() -> None:
     empty = replace(LOAD_UOPS, x_size=0)
     program: list[Instruction] = [ADD_ONE, LOAD_UOPS, ADD_ONE, empty, Finish()]
-    stand = small_stand(program, [MicroOp(0, 0, 0)])
+    stand = small_stand(program, [MicroOp(0, 0, 0)], TINY)
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)
@@ -180,7 +143,7 @@ def test_everything_else_has_the_pipeline_for_itself() -> None:
 def test_states() -> None:
     """Waiting for memory, busy, waiting for two tokens, idle."""
     program: list[Instruction] = [replace(ADD_ONE, tokens=Tokens(pop_prev=True, pop_next=True))]
-    stand = small_stand(program, [MicroOp(0, 0, 0)], latency=range(10, 11))
+    stand = small_stand(program, [MicroOp(0, 0, 0)], TINY, latency=range(10, 11))
     stand.prev.left = stand.next.left = 0
 
     async def bench(ctx: Context) -> None:
@@ -204,7 +167,7 @@ def test_states() -> None:
 
 def test_an_index_out_of_bounds_is_told() -> None:
     beyond = replace(ADD_ONE, iter_in=3, dst_factor_in=20)
-    stand = small_stand([ADD_ONE, beyond, ADD_ONE], [MicroOp(0, 0, 0)])
+    stand = small_stand([ADD_ONE, beyond, ADD_ONE], [MicroOp(0, 0, 0)], TINY)
     found = []
 
     def look(ctx: Context) -> None:
@@ -226,7 +189,7 @@ def test_a_shift_too_far_is_told() -> None:
     """By an accumulator that an instruction right before has set to 32."""
     grow = replace(ADD_ONE, imm=32)
     shift = replace(ADD_ONE, op=AluOp.SHR, use_imm=False)
-    stand = small_stand([grow, shift], [MicroOp(0, 0, 0)])
+    stand = small_stand([grow, shift], [MicroOp(0, 0, 0)], TINY)
     found = []
 
     def look(ctx: Context) -> None:
@@ -246,7 +209,7 @@ def test_a_shift_too_far_is_told() -> None:
 
 def test_halt_starts_nothing_more() -> None:
     program: list[Instruction] = [replace(ADD_ONE, iter_in=4) for _ in range(5)]
-    stand = small_stand(program, [MicroOp(0, 0, 0)])
+    stand = small_stand(program, [MicroOp(0, 0, 0)], TINY)
 
     async def bench(ctx: Context) -> None:
         await stand.begin(ctx)

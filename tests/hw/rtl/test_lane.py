@@ -36,6 +36,16 @@ class MicroOp:
     result: int = 0
     overwrite: bool = False
 
+    @property
+    def clears(self) -> bool:
+        """Whether the first operand counts as 0."""
+        return self.reset or self.overwrite or (not self.gemm and self.op is AluOp.MOVE)
+
+    @property
+    def drops(self) -> bool:
+        """Whether the second operand counts as 0."""
+        return self.reset or (not self.gemm and self.op is AluOp.RESIDUAL)
+
     def waits_for(self, ahead: MicroOp | None) -> bool:
         """Whether it must be `FORWARD_DISTANCE` behind the micro-op `ahead`, whose result it uses
         as the second operand, or in a product or shift."""
@@ -158,7 +168,7 @@ class Surroundings:
         for stage, name in ((1, "prepare"), (2, "execute")):
             micro_op = self.slot(cycle - stage)
             if micro_op is not None:
-                reads_dst = int(not (micro_op.reset or micro_op.overwrite))
+                reads_dst = int(not micro_op.clears)
                 control |= {
                     name: 1,
                     f"{name}_op": micro_op.op,
@@ -168,8 +178,8 @@ class Surroundings:
         if prepared is not None:
             control |= {
                 "prepare_gemm": int(prepared.gemm),
-                "prepare_reset": int(prepared.reset),
-                "prepare_clear": int(prepared.reset or prepared.overwrite),
+                "prepare_reset": int(prepared.drops),
+                "prepare_clear": int(prepared.clears),
             }
         ctx.set(self.lane.control, control)
         multiplied = self.slot(cycle + self.levels - 1)

@@ -9,6 +9,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config, preset_names
 from hw.encoding import word_layouts
+from hw.features import BASE, Feature
 from hw.isa import Load, MemoryId, Tokens, encode
 from hw.rtl.layouts import BEATS_BITS, UNIT_EVENTS, clog2, row_bits, view_of
 
@@ -52,10 +53,11 @@ def test_a_view_reads_an_instruction() -> None:
     assert (fields.push_prev, fields.push_next, fields.x_pad_1) == (1, 0, 15)
 
 
+@pytest.mark.parametrize("features", [BASE, frozenset(Feature)], ids=["base", "extended"])
 @pytest.mark.parametrize("name", preset_names())
-def test_the_longest_row_and_burst_fit(name: str) -> None:
-    config = load_config(name)
-    largest = max(config.element_bytes(memory) for memory in MemoryId)
+def test_the_longest_row_and_burst_fit(name: str, features: frozenset[Feature]) -> None:
+    config = load_config(name).replace(features=features)
+    largest = max(config.element_bytes(memory) for memory in config.memories)
     assert 65535 * largest < 1 << row_bits(config)
     assert config.longest_burst < 1 << BEATS_BITS
     assert HardwareConfig(longest_burst=256, load_buffer=256, compute_buffer=256).longest_burst < (

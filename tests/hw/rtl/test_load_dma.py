@@ -12,9 +12,10 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.isa import Load, MemoryId, encode
 from hw.rtl.accumulator import COMPUTE_MEMORIES
-from hw.rtl.load import LOAD_MEMORIES
+from hw.rtl.load import load_memories
 from hw.rtl.load_dma import LoadDma
 from tests.support.reference import ReferenceMachine
 from tests.support.rtl import (
@@ -32,6 +33,8 @@ from tests.support.rtl_bus import PortMemory
 BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
 MEMORY_BYTES = 1 << 14
 TINY = load_config("tiny")
+LOAD_MEMORIES = load_memories(TINY)
+REQUANTISE = frozenset({Feature.REQUANTISE})
 
 Write = tuple[int, int | None, int, int]
 """Element, bank (None: padding, the whole element), data, and the cycle."""
@@ -127,8 +130,8 @@ def run_loads(
     dma = LoadDma(config, memories, depth=depth)
 
     async def bench(ctx: Context) -> None:
-        for memory, base in BASES.items():
-            ctx.set(dma.bases[memory.name.lower()], base)
+        for memory in config.memories:
+            ctx.set(dma.bases[memory.name.lower()], BASES[memory])
         memory_side = PortMemory(
             config,
             dma.port,
@@ -207,6 +210,10 @@ SHAPES = [
     pytest.param(HardwareConfig(bus_bits=128, load_buffer=64), id="pynq-128"),
     pytest.param(HardwareConfig(bus_bits=256, log_batch=1, longest_burst=16), id="batch2-256"),
     pytest.param(TINY.replace(log_block_in=0, log_block_out=0), id="one-multiplier"),
+    pytest.param(TINY.replace(features=REQUANTISE), id="requantise-64"),
+    pytest.param(
+        TINY.replace(features=REQUANTISE, bus_bits=512, load_buffer=8), id="requantise-512"
+    ),
 ]
 
 
@@ -215,7 +222,7 @@ SHAPES = [
 @pytest.mark.parametrize("config", SHAPES)
 def test_writes_what_and_when(config: HardwareConfig, chance: float, seed: int) -> None:
     rng = random.Random(seed)
-    for memories in (LOAD_MEMORIES, COMPUTE_MEMORIES):
+    for memories in (load_memories(config), COMPUTE_MEMORIES):
         loads = [random_load(rng, config, rng.choice(memories)) for _ in range(5)]
         run_loads(config, memories, loads, seed, chance)
 
@@ -260,7 +267,7 @@ def test_every_small_shape(chance: float) -> None:
 @pytest.mark.parametrize("config", SHAPES)
 def test_many_loads(config: HardwareConfig, seed: int) -> None:
     rng = random.Random(seed)
-    for memories in (LOAD_MEMORIES, COMPUTE_MEMORIES):
+    for memories in (load_memories(config), COMPUTE_MEMORIES):
         loads = [random_load(rng, config, rng.choice(memories)) for _ in range(30)]
         run_loads(config, memories, loads, seed, rng.choice((1.0, 0.7, 0.2)))
 
@@ -318,3 +325,6 @@ def test_the_expectation_is_the_reference_machine_s() -> None:
 def test_names_tell_memories_apart() -> None:
     dma = LoadDma(TINY, LOAD_MEMORIES, depth=16)
     assert only_built(dma).variant() == "inp_wgt"
+    config = TINY.replace(features=REQUANTISE)
+    dma = LoadDma(config, load_memories(config), depth=16)
+    assert only_built(dma).variant() == "inp_wgt_par"

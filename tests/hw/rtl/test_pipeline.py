@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 import pytest
 
 from hw.config import HardwareConfig
-from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Tokens
+from hw.features import Feature
+from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Requantise, Tokens
 from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth
 from tests.support.pipeline_stand import (
     ALU,
     BLOCKS,
     GEMM,
     MACHINES,
+    OFF,
     TINY,
     Issue,
     Stand,
@@ -25,13 +27,30 @@ from tests.support.pipeline_stand import (
 )
 from tests.support.rtl import Context, seeds, simulate
 
+SOME = (
+    frozenset({Feature.REQUANTISE}),
+    frozenset({Feature.INPUT_OPERANDS}),
+    frozenset({Feature.OVERWRITE}),
+    frozenset[Feature](),
+)
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+@pytest.mark.parametrize("features", SOME, ids=lambda some: "_".join(each.value for each in some))
+def test_some_extensions_or_none(features: frozenset[Feature], seed: int) -> None:
+    every_micro_op(machine(5).replace(features=features), 150, seed)
+
 
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(("log_block_in", "ports"), MACHINES)
 def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -> None:
+    every_micro_op(machine(log_block_in, ports), 200 if ports == 2 else 400, seed)
+
+
+def every_micro_op(config: HardwareConfig, count: int, seed: int) -> None:
+    """Random micro-ops, of which some stall for a cycle and some for two."""
     rng = random.Random(seed)
-    config = machine(log_block_in, ports)
-    stand = Stand(config, random_issues(rng, config, 150 if ports == 2 else 300))
+    stand = Stand(config, random_issues(rng, config, count))
     stalls = "".join(str(int(moment.stall)) for moment in stand.moments)
     assert {len(part) for part in stalls.split("0")} == {0, 1, 2}
 
@@ -44,6 +63,13 @@ def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -
     simulate(stand.pipeline, bench)
 
 
+def both(config: HardwareConfig) -> HardwareConfig:
+    """The machine with all extensions; its ACC is smaller than its INP."""
+    features = frozenset(Feature)
+    return config.replace(features=features, log_acc_buffer=8, log_par_buffer=7)
+
+
+EXTENDED = both(TINY)
 ACC, INP, WGT = (TINY.depth(memory) for memory in (MemoryId.ACC, MemoryId.INP, MemoryId.WGT))
 RESET = replace(GEMM, reset=True)
 IMMEDIATE = replace(ALU, use_imm=True)
@@ -87,6 +113,64 @@ def test_an_index_out_of_bounds_is_refused(
         assert ctx.get(pipeline.empty)
 
     simulate(pipeline, bench)
+
+
+FROM_INP = replace(ALU, from_inp=True)
+FEW, PAR = (EXTENDED.depth(memory) for memory in (MemoryId.ACC, MemoryId.PAR))
+ON = Requantise(active=True, par_base=1)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "dst", "src", "mode", "par", "bad"),
+    [
+        (FROM_INP, FEW - 1, INP - 1, OFF, 0, False),
+        (FROM_INP, FEW, 0, OFF, 0, True),
+        (FROM_INP, 0, INP, OFF, 0, True),
+        (FROM_INP, 0, 2 * INP - 1, OFF, 0, True),
+        (ALU, 0, FEW, OFF, 0, True),
+        *(
+            case
+            for instruction in (GEMM, RESET, ALU, IMMEDIATE, FROM_INP)
+            for case in (
+                (instruction, 0, 0, ON, PAR - 2, False),
+                (instruction, 0, 0, ON, PAR - 1, True),
+                (instruction, 0, 0, ON, 2 * PAR - 1, True),
+                (instruction, 0, 0, replace(ON, par_base=PAR - 1), 0, False),
+                (instruction, 0, 0, replace(ON, par_base=PAR - 1), 1, True),
+                (instruction, 0, 0, replace(ON, par_base=PAR - 1), 2 * PAR - 1, True),
+                (instruction, 0, 0, replace(ON, active=False), 2 * PAR - 1, False),
+            )
+        ),
+        (GEMM, FEW, INP, ON, PAR, True),
+        (ON, FEW, INP, ON, PAR, False),
+    ],
+)
+def test_an_index_of_an_extension_out_of_bounds_is_refused(
+    instruction: Gemm | Alu | Requantise,
+    dst: int,
+    src: int,
+    mode: Requantise,
+    par: int,
+    bad: bool,
+) -> None:
+    assert FEW < INP
+    issue = Issue(instruction, 77, True, MicroOp(dst, src, 0), MicroOp(0, 0, 0), mode, par)
+    stand = Stand(EXTENDED, [issue])
+    p = stand.pipeline
+
+    async def bench(ctx: Context) -> None:
+        ended = 0
+        for cycle in range(stand.depth + 3):
+            stand.drive(ctx, cycle)
+            assert ctx.get(p.bad_index) == (bad and cycle == 2)
+            if cycle == 2 and bad:
+                assert ctx.get(p.fault_index) == 77
+            ended += ctx.get(p.ends)
+            await ctx.tick()
+        assert ended == (not bad)
+        assert ctx.get(p.empty)
+
+    simulate(p, bench)
 
 
 @pytest.mark.parametrize("log_block_in", BLOCKS)
@@ -138,8 +222,10 @@ def test_the_shift_that_is_executed_is_refused(log_block_in: int, seed: int) -> 
             out_of_range = rng.random() < 0.5
             ctx.set(p.shift_out_of_range, out_of_range)
             executes, writes = stand.at(stand.depth - 1, cycle), stand.at(stand.depth, cycle)
-            assert ctx.get(p.write_enable) == (writes is not None and not refused[-1])
-            assert ctx.get(p.ends) == (ctx.get(p.write_enable) and writes and writes.last)
+            ends = writes is not None and not refused[-1] and writes.last
+            computes = stand.computing(stand.depth, cycle) is not None
+            assert ctx.get(p.write_enable) == (computes and not refused[-1])
+            assert ctx.get(p.ends) == ends
             instruction = executes.instruction if executes is not None else None
             shifts = isinstance(instruction, Alu) and instruction.op is AluOp.SHR
             refused.append(shifts and out_of_range)
@@ -152,12 +238,13 @@ def test_the_shift_that_is_executed_is_refused(log_block_in: int, seed: int) -> 
     simulate(p, bench)
 
 
+@pytest.mark.parametrize("config", [TINY, machine(0)], ids=["base", "extended"])
 @pytest.mark.parametrize("halt", range(1, 22))
-def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
+def test_halt_lets_nothing_in_and_everything_out(halt: int, config: HardwareConfig) -> None:
     """In any cycle, one of a stall included."""
     rng = random.Random(8)
-    issues = [issue for issue in random_issues(rng, TINY, 30) if issue is not None][:20]
-    stand = Stand(TINY, [*issues], halt)
+    issues = [issue for issue in random_issues(rng, config, 40) if issue is not None][:20]
+    stand = Stand(config, [*issues], halt)
     pipeline = stand.pipeline
     assert any(moment.stall for moment in stand.offered[1:21])
 
@@ -166,7 +253,7 @@ def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
         for cycle in range(stand.cycles):
             stand.drive(ctx, cycle)
             stand.compare(ctx, cycle)
-            written += ctx.get(pipeline.write_enable)
+            written += ctx.get(pipeline.write_enable) | ctx.get(pipeline.ends)
             await ctx.tick()
         assert written == halt - sum(moment.stall for moment in stand.offered[:halt])
         assert ctx.get(pipeline.empty)
@@ -175,7 +262,12 @@ def test_halt_lets_nothing_in_and_everything_out(halt: int) -> None:
 
 
 def an_issue(
-    instruction: Gemm | Alu, dst: int, src: int, *, index: int = 0, last: bool = True
+    instruction: Gemm | Alu | Requantise,
+    dst: int,
+    src: int,
+    *,
+    index: int = 0,
+    last: bool = True,
 ) -> Issue:
     """A micro-op that is an instruction, with both tokens, unless it is not the last."""
     tokens = Tokens(push_prev=True, push_next=True)
@@ -330,6 +422,35 @@ def test_the_youngest_result_decides_how_long(user: Alu, noise: float) -> None:
         places = [0, 1, 2 + cycles]
         stalls = [2 + STALL_STAGE + number for number in range(cycles)]
         assert seen(TINY, issues, noise) == Seen(stalls, places, places)
+
+
+@pytest.mark.parametrize("log_block_in", BLOCKS)
+def test_a_requantise_is_a_slot_in_which_nothing_is_written(log_block_in: int) -> None:
+    """It ends like a micro-op, waits for nothing, and nothing waits for it."""
+    config = machine(log_block_in)
+    mode = an_issue(replace(ON, par_base=0), 1, 1)
+    writer, waiting = an_issue(GEMM, 1, 3), an_issue(MUL, 1, 1)
+    assert seen(config, [mode, waiting]) == Seen([], [1], [0, 1])
+    assert seen(config, [writer, mode]) == Seen([], [0], [0, 1])
+    found = seen(config, [writer, mode, waiting])
+    assert found == Seen([2 + STALL_STAGE], [0, 3], [0, 1, 3])
+    # One behind a micro-op that stays does not move either.
+    found = seen(config, [writer, waiting, mode, mode])
+    assert found == Seen([1 + STALL_STAGE, 2 + STALL_STAGE], [0, 3], [0, 3, 4, 5])
+
+
+@pytest.mark.parametrize("ports", [1, 2])
+def test_an_operand_from_inp_is_no_accumulator(ports: int) -> None:
+    """A sum with it waits for nothing; a product waits for its first operand, and what it has read
+    stays, whatever is behind it."""
+    config = machine(4, ports)
+    writer = an_issue(GEMM, 1, 3)
+    for op in (AluOp.ADD, AluOp.MOVE, AluOp.RESIDUAL, AluOp.MIN):
+        user = an_issue(replace(FROM_INP, op=op), 1, 1)
+        assert seen(config, [writer, user, user]) == Seen([], [0, 1, 2], [0, 1, 2])
+    product = an_issue(replace(FROM_INP, op=AluOp.MUL), 1, 5)
+    found = seen(config, [writer, product, an_issue(GEMM, 2, 6), an_issue(FROM_INP, 3, 7)])
+    assert found == Seen([1 + STALL_STAGE, 2 + STALL_STAGE], [0, 3, 4, 5], [0, 3, 4, 5])
 
 
 @pytest.mark.parametrize("log_block_in", BLOCKS)

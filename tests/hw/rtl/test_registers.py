@@ -6,18 +6,14 @@ import random
 
 import pytest
 
-from hw.registers import ADDRESS_BITS, Access, Register, register_map
+from hw.features import BASE, Feature
+from hw.registers import ADDRESS_BITS, Access, Register, register_map, registers_of
 from hw.rtl.registers import Registers
 from tests.support.rtl import Context, seeds, simulate
 from tests.support.rtl_bus import SLVERR, AxiLiteDriver
 
 OKAY = 0
-WORDS = {
-    register.offset + 4 * part: (register, part)
-    for register in register_map()
-    for part in range(register.bits // 32)
-}
-UNMAPPED = sorted(set(range(0, 1 << ADDRESS_BITS, 4)) - set(WORDS))
+FEATURES = (BASE, frozenset({Feature.REQUANTISE}))
 
 
 def merged(old: int, new: int, strobes: int) -> int:
@@ -26,15 +22,27 @@ def merged(old: int, new: int, strobes: int) -> int:
     return old & ~mask | new & mask
 
 
+def words_of(features: frozenset[Feature]) -> dict[int, tuple[Register, int]]:
+    """The register at each offset, and which of its words."""
+    return {
+        register.offset + 4 * part: (register, part)
+        for register in registers_of(features)
+        for part in range(register.bits // 32)
+    }
+
+
 @pytest.mark.parametrize("seed", seeds(3))
-def test_random_accesses(seed: int) -> None:
+@pytest.mark.parametrize("features", FEATURES, ids=["base", "requantise"])
+def test_random_accesses(features: frozenset[Feature], seed: int) -> None:
     rng = random.Random(seed)
-    registers = Registers()
+    registers = Registers(features)
+    words = words_of(features)
+    unmapped = sorted(set(range(0, 1 << ADDRESS_BITS, 4)) - set(words))
 
     async def bench(ctx: Context) -> None:
         driver = AxiLiteDriver(registers.axi, rng)
-        model = dict.fromkeys(WORDS, 0)
-        for register in register_map():
+        model = dict.fromkeys(words, 0)
+        for register in registers_of(features):
             if register.access is not Access.READ_WRITE:
                 value = rng.getrandbits(register.bits)
                 ctx.set(getattr(registers, register.name), value)
@@ -42,7 +50,7 @@ def test_random_accesses(seed: int) -> None:
                     model[register.offset + 4 * part] = value >> 32 * part & 0xFFFF_FFFF
         for _ in range(120):
             mapped = rng.random() < 0.9
-            address = rng.choice(list(WORDS) if mapped else UNMAPPED)
+            address = rng.choice(list(words) if mapped else unmapped)
             low_bits = rng.randrange(4)
             response = OKAY if mapped else SLVERR
             if rng.random() < 0.5:
@@ -51,15 +59,33 @@ def test_random_accesses(seed: int) -> None:
                 continue
             value, strobes = rng.getrandbits(32), rng.choice((0b1111, rng.randrange(16)))
             assert await driver.write(ctx, address | low_bits, value, strobes) == response
-            if mapped and WORDS[address][0].access is Access.READ_WRITE:
+            if mapped and words[address][0].access is Access.READ_WRITE:
                 model[address] = merged(model[address], value, strobes)
-        for register in register_map():
+        for register in registers_of(features):
             if register.access is Access.READ_WRITE:
                 whole = sum(
                     model[register.offset + 4 * part] << 32 * part
                     for part in range(register.bits // 32)
                 )
                 assert ctx.get(getattr(registers, register.name)) == whole
+
+    simulate(registers, bench)
+
+
+@pytest.mark.parametrize("features", FEATURES, ids=["base", "requantise"])
+def test_a_register_is_there_if_its_feature_is(features: frozenset[Feature]) -> None:
+    """Also as a member: what else would drive it?"""
+    registers = Registers(features)
+    there = {register.name for register in registers_of(features)}
+    assert ("par_buffer" in there) == ("base_par" in there) == bool(features)
+    for register in register_map():
+        assert (register.name in registers.signature.members) == (register.name in there)
+
+    async def bench(ctx: Context) -> None:
+        driver = AxiLiteDriver(registers.axi, random.Random(0))
+        for register in register_map():
+            response, _ = await driver.read(ctx, register.offset)
+            assert response == (OKAY if register.name in there else SLVERR), register.name
 
     simulate(registers, bench)
 
@@ -71,7 +97,7 @@ ONES = [register for register in register_map() if register.access is Access.WRI
 @pytest.mark.parametrize("strobes", [0b1111, 0b0010, 0])
 def test_bits_written_as_one_act_for_one_cycle(register: Register, strobes: int) -> None:
     rng = random.Random(strobes)
-    registers = Registers()
+    registers = Registers(BASE)
     pulses: list[int] = []
 
     async def bench(ctx: Context) -> None:
@@ -96,7 +122,7 @@ def test_bits_written_as_one_act_for_one_cycle(register: Register, strobes: int)
 
 def test_an_answer_is_kept_while_the_master_is_busy() -> None:
     """Neither a second write nor a second read is mixed up with the first, unanswered one."""
-    registers = Registers()
+    registers = Registers(BASE)
     axi = registers.axi
     offset = next(each.offset for each in register_map() if each.name == "base_inp")
 

@@ -12,6 +12,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.events import RUNNING_BIT
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
 from hw.registers import MAGIC, VERSION, Control, State, Status, register_map
 from hw.rtl.layouts import NO_INSTRUCTION
@@ -28,8 +29,12 @@ STALLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     "config",
-    [TINY, TINY.replace(log_batch=1, bus_bits=256, address_bits=40, longest_burst=16)],
-    ids=["tiny", "wide"],
+    [
+        TINY,
+        TINY.replace(log_batch=1, bus_bits=256, address_bits=40, longest_burst=16),
+        TINY.replace(features=frozenset(Feature), log_par_buffer=9),
+    ],
+    ids=["tiny", "wide", "extended"],
 )
 def test_registers_tell_what_the_machine_is(config: HardwareConfig) -> None:
     machine = Machine(config, bytearray(4096), random.Random(0))
@@ -45,7 +50,10 @@ def test_registers_tell_what_the_machine_is(config: HardwareConfig) -> None:
         assert bus & 0xFFFF == config.bus_bits
         assert bus >> 16 & 0xFF == config.address_bits
         assert bus >> 24 == config.longest_burst - 1
-        assert await machine.get(ctx, "features") == 0
+        features = sum(1 << feature.bit for feature in config.features)
+        assert await machine.get(ctx, "features") == features
+        if MemoryId.PAR in config.memories:
+            assert await machine.get(ctx, "par_buffer") == 9
         assert await machine.get(ctx, "status") == 0
 
     config_buffers = (config.log_uop_buffer, config.log_inp_buffer)

@@ -55,6 +55,8 @@ def test_memories_by_their_paths() -> None:
         f"{CORE}.compute.accumulator.src_column_0.array": ("RAMB36E1", 2),
         f"{CORE}.compute.accumulator.only_column_10.array": ("RAMB36E1", 1),
         f"{CORE}.compute.accumulator.out_column_0.array": ("RAM64M", 0),
+        f"{CORE}.par_memory.bank_0.array": ("RAM64M", 7),
+        f"{CORE}.compute.out_memory.bank_1.array": ("RAMB18E1", 1),
         f"{CORE}.load_queue.storage": ("RAM64M", 2),
     }
     blocks: dict[str, list[str]] = {}
@@ -66,7 +68,8 @@ def test_memories_by_their_paths() -> None:
         MemoryUse(MemoryId.WGT, block_ram=1, lut_ram=1, registers=0, bram=4),
         MemoryUse(MemoryId.INP, block_ram=1, lut_ram=0, registers=0, bram=1),
         MemoryUse(MemoryId.ACC, block_ram=3, lut_ram=0, registers=0, bram=10),
-        MemoryUse(MemoryId.OUT, block_ram=0, lut_ram=0, registers=1, bram=0),
+        MemoryUse(MemoryId.OUT, block_ram=1, lut_ram=0, registers=1, bram=1),
+        MemoryUse(MemoryId.PAR, block_ram=0, lut_ram=1, registers=0, bram=0),
         MemoryUse(None, block_ram=0, lut_ram=1, registers=0, bram=0),
     )
     written = found.as_json()
@@ -74,7 +77,7 @@ def test_memories_by_their_paths() -> None:
     assert written["bram"] == 16
     memories = written["memories"]
     assert isinstance(memories, dict)
-    assert list(memories) == ["UOP", "WGT", "INP", "ACC", "OUT", "queues"]
+    assert list(memories) == ["UOP", "WGT", "INP", "ACC", "OUT", "PAR", "queues"]
     assert memories["WGT"] == {"block_ram": 1, "lut_ram": 1, "registers": 0, "bram": 4}
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from hw.errors import DeadlockError, HardwareError, ProgramError, UnitWait
 from hw.faults import Fault
+from hw.features import Feature
 from hw.isa import (
     Alu,
     AluOp,
@@ -34,6 +35,7 @@ from tests.support.launching import IMAGE_BYTES, launch
 from tests.support.nonsense import nonsense
 
 TINY = load_config("tiny")
+EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
 """ACC 32 elements, INP 32, WGT 16."""
 UOPS = 0x1000
 
@@ -55,7 +57,7 @@ def run(program: Program, *micro_ops: MicroOp, **how: Any) -> np.ndarray[Any, An
     image = np.zeros(IMAGE_BYTES, dtype=np.uint8)
     words = np.frombuffer(pack_uops(TINY, micro_ops), dtype=np.uint8)
     image[UOPS : UOPS + len(words)] = words
-    _, memory = launch(FunctionalEngine(TINY), program, image, **how)
+    _, memory = launch(FunctionalEngine(program.config), program, image, **how)
     return memory
 
 
@@ -82,6 +84,82 @@ def test_gemm_indices_beyond_a_memory(
     assert str(caught.value) == (
         f"instruction 1: GEMM reaches {memory} element {index} in its micro-op number {number}: "
         f"the memory has {16 if memory == 'WGT' else 32} [SRAM_INDEX]"
+    )
+
+
+def extended_program(*writes: Callable[[Assembler], object]) -> Program:
+    asm = Assembler(EXTENDED)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=4)
+    for write in writes:
+        write(asm)
+    asm.finish()
+    return asm.build()
+
+
+@pytest.mark.parametrize(
+    ("base", "factors", "loops", "index", "number"),
+    [
+        (255, (0, 1), (Loop(3), Loop(2)), 256, 2),
+        (254, (1, 0), (Loop(3), Loop(2)), 256, 8),
+        (250, (3, 2), (Loop(2), Loop(3)), 257, 10),
+    ],
+)
+def test_parameters_beyond_par(
+    base: int, factors: tuple[int, int], loops: tuple[Loop, ...], index: int, number: int
+) -> None:
+    program = extended_program(
+        lambda asm: asm.requantise(base, factors),
+        lambda asm: asm.alu(AluOp.ADD, (0, 2), loops, imm=1),
+    )
+
+    with pytest.raises(ProgramError) as caught:
+        run(program, MicroOp(0), MicroOp(1), validate=False)
+
+    assert (caught.value.fault, caught.value.instruction) == (Fault.SRAM_INDEX, 2)
+    assert str(caught.value) == (
+        f"instruction 2: ALU reaches PAR element {index} in its micro-op number {number}: "
+        f"the memory has 256 [SRAM_INDEX]"
+    )
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_parameters_are_looked_at_only_while_results_are_requantised(ends: bool) -> None:
+    writes = [
+        lambda asm: asm.requantise(255, (1, 1)),
+        lambda asm: asm.end_requantisation(),
+        lambda asm: asm.gemm((0, 1), (Loop(2), Loop(2)), reset=True),
+    ]
+    program = extended_program(*writes[0 if ends else 1 :])
+    run(program, MicroOp(0))
+
+
+def test_inputs_beyond_inp() -> None:
+    program = extended_program(
+        lambda asm: asm.alu(AluOp.MOVE, (0, 1), (Loop(2, src=1),), from_inp=True)
+    )
+
+    with pytest.raises(ProgramError, match=r"ALU reaches INP element 32 .* number 1:") as caught:
+        run(program, MicroOp(dst=0, src=31))
+
+    assert caught.value.fault is Fault.SRAM_INDEX
+
+
+def test_shifts_by_inputs_out_of_range() -> None:
+    def load_amounts(asm: Assembler) -> None:
+        asm.load(MemoryId.INP, sram=8, dram=UOPS // 4 + 1, columns=1, signals=Unit.COMPUTE)
+
+    program = extended_program(
+        load_amounts,
+        lambda asm: asm.alu(AluOp.SHR, (0, 1), waits_for=Unit.LOAD, from_inp=True),
+    )
+
+    # The second micro-op's first byte is the amount: 10 << 5, of which the low byte is 64.
+    with pytest.raises(ProgramError) as caught:
+        run(program, MicroOp(dst=0, src=8), MicroOp(0, src=10))
+
+    assert str(caught.value) == (
+        "instruction 2: SHR by 64, out of INP element 8, in its micro-op number 0: "
+        "it must lie in -31..31 [SHIFT]"
     )
 
 
@@ -134,7 +212,7 @@ def test_tensor_shifts_out_of_range(amount: int) -> None:
     program = program_of(load_amounts, lambda asm: asm.alu(AluOp.SHR, (0, 2)))
 
     with pytest.raises(ProgramError) as caught:
-        launch(FunctionalEngine(TINY), program, image)
+        launch(FunctionalEngine(program.config), program, image)
 
     assert (caught.value.fault, caught.value.instruction) == (Fault.SHIFT, 2)
     assert f"SHR by {amount}, out of ACC element 8, in its micro-op number 1" in str(caught.value)
@@ -340,9 +418,15 @@ def test_a_program_that_memory_cannot_hold() -> None:
         engine.launch(program_of(), np.zeros(16, dtype=np.uint8), Launch(address=0))
 
 
-@given(seed=st.integers(0, 1 << 32), preset=st.sampled_from(["tiny", "small8", "pynq"]))
-def test_nonsense_ends_in_a_typed_error_or_a_result(seed: int, preset: str) -> None:
+@given(
+    seed=st.integers(0, 1 << 32),
+    preset=st.sampled_from(["tiny", "small8", "pynq"]),
+    extended=st.booleans(),
+)
+def test_nonsense_ends_in_a_typed_error_or_a_result(seed: int, preset: str, extended: bool) -> None:
     config = load_config(preset)
+    if extended:
+        config = config.replace(features=frozenset(Feature))
     program, image = nonsense(config, seed)
 
     with suppress(HardwareError, SimulationError):

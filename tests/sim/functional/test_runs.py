@@ -12,6 +12,7 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
+from hw.features import Feature
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 from sim.engine import Launch, Stalls
 from sim.errors import CycleLimitError, EngineError
@@ -20,6 +21,7 @@ from sim.result import Event, EventKind
 from tests.support.launching import launch
 
 TINY = load_config("tiny")
+EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
 UOPS = 0x1000
 """Where images of these tests hold micro-ops."""
 
@@ -42,6 +44,56 @@ def long_gemm(config: HardwareConfig) -> Program:
     asm.gemm((0, config.depth(MemoryId.UOP)), (Loop(16383), Loop(16383)))
     asm.finish()
     return asm.build()
+
+
+def test_the_mode_ends_with_a_launch_and_out_and_par_stay() -> None:
+    engine = FunctionalEngine(EXTENDED)
+    image = image_with(EXTENDED, MicroOp(1))
+    parameters = np.array([(0, 3, 1, 0)] * 4, dtype="<i4,<u2,u1,u1").view(np.uint8)
+    image[0x400 : 0x400 + len(parameters)] = parameters
+
+    def program(*, active: bool, adds: int | None) -> Program:
+        asm = Assembler(EXTENDED)
+        load_uops(asm, 1)
+        if active:
+            asm.load(MemoryId.PAR, sram=5, dram=0x400 // 32, columns=1, signals=Unit.COMPUTE)
+            asm.requantise(5, waits_for=Unit.LOAD)
+        if adds is not None:
+            asm.alu(AluOp.ADD, (0, 1), imm=adds)
+        asm.nop(Unit.COMPUTE, signals=Unit.STORE)
+        asm.store(sram=1, dram=0, columns=1, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+        asm.finish(waits_for=Unit.STORE)
+        return asm.build()
+
+    def stored(code: Program) -> list[int]:
+        _, memory = launch(engine, code, image)
+        return [int(each) for each in memory[:4].view(np.int8)]
+
+    assert stored(program(active=True, adds=21)) == [31] * 4
+    assert stored(program(active=False, adds=None)) == [31] * 4
+    assert stored(program(active=False, adds=1)) == [22] * 4
+
+    asm = Assembler(EXTENDED)
+    load_uops(asm, 1)
+    asm.requantise(5)
+    asm.alu(AluOp.ADD, (0, 1), imm=-222, signals=Unit.STORE)
+    asm.store(sram=1, dram=0, columns=1, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
+    assert stored(asm.build()) == [-128] * 4
+
+
+def test_a_load_of_accumulators_writes_low_bytes_whatever_the_mode() -> None:
+    asm = Assembler(EXTENDED)
+    asm.requantise(0)
+    asm.load(MemoryId.ACC, sram=0, dram=1, columns=1, pad=(0, 0, 1, 0), signals=Unit.STORE)
+    asm.store(sram=0, dram=0, columns=2, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE)
+    asm.finish(waits_for=Unit.STORE)
+    image = np.zeros(64, dtype=np.uint8)
+    image[16:32] = np.array([-1, 128, 511, -300], dtype="<i4").view(np.uint8)
+
+    _, memory = launch(FunctionalEngine(EXTENDED), asm.build(), image)
+
+    assert memory[:8].tolist() == [0] * 4 + [255, 128, 255, -300 & 255]
 
 
 def test_on_chip_memories_start_at_zero_and_persist_between_launches() -> None:

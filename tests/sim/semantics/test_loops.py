@@ -9,7 +9,7 @@ from hw.config_files import load_config
 from hw.isa import Gemm, Program
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import INDEX, MEMORY, POSITION, make_detail
-from sim.semantics.fields import make_mode, make_table
+from sim.semantics.fields import make_table
 from sim.semantics.loops import micro_ops, micro_ops_in_bounds
 
 CONFIG = load_config("tiny")
@@ -54,7 +54,7 @@ def test_room_finds_the_first_micro_op_with_an_index_beyond_its_memory(
     row = make_table(Program.from_instructions(CONFIG, [gemm]).columns())[0]
     detail = make_detail()
 
-    found = micro_ops_in_bounds(chip, make_mode(), row, detail)
+    found = micro_ops_in_bounds(chip, row, detail)
 
     everything = [
         [field + o * out + i * inn for field, out, inn in zip(uop, outer, inner, strict=True)]

@@ -16,11 +16,11 @@ from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Program, Requantise, pack_uops
-from sim.semantics.alu import alu
-from sim.semantics.chip import PARAMETER_ROWS, Chip, make_chip
+from sim.semantics.chip import Chip, make_chip
+from sim.semantics.compute import compute
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
-from sim.semantics.fields import make_mode, make_table
-from sim.semantics.gemm import gemm
+from sim.semantics.fields import make_table
+from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
 from tests.support.random_modes import parameters
 from tests.support.reference import ReferenceMachine
 
@@ -55,26 +55,29 @@ def random_memories(config: HardwareConfig, seed: int) -> ReferenceMachine:
     return machine
 
 
-def chip_of(machine: ReferenceMachine) -> Chip:
+def memories_of(machine: ReferenceMachine) -> tuple[Chip, Requantiser]:
     """The compiled code's form of `machine`'s memories."""
     config = machine.config
     chip = make_chip(config)
+    requantiser = make_requantiser(config, chip)
+    assert requantiser is not None
     inp, acc = len(machine.inp), len(machine.acc)
     chip.uop[:] = machine.uop
     chip.inp.reshape(inp, config.batch, -1)[..., : config.block_in] = machine.inp
     chip.acc.reshape(acc, config.batch, -1)[..., : config.block_out] = machine.acc
-    chip.out.reshape(acc, config.batch, -1)[..., : config.block_out] = machine.out.view(np.uint8)
+    out = requantiser.out.reshape(acc, config.batch, -1)
+    out[..., : config.block_out] = machine.out.view(np.uint8)
     for at, weights in enumerate(machine.wgt):
-        for out, row in enumerate(weights):
+        for output, row in enumerate(weights):
             for channel, weight in enumerate(row.tolist()):
-                group = at * chip.row_out + out // 16 * 16
-                where = group * chip.row_in + (channel // 2 * 16 + out % 16) * 2 + channel % 2
+                group = at * chip.row_out + output // 16 * 16
+                where = group * chip.row_in + (channel // 2 * 16 + output % 16) * 2 + channel % 2
                 chip.wgt[where] = weight
-    par = chip.par.reshape(len(machine.par), PARAMETER_ROWS, -1)[..., : config.block_out]
+    par = requantiser.par.reshape(len(machine.par), PARAMETER_ROWS, -1)[..., : config.block_out]
     par[:, 0] = machine.par[..., :4].copy().view("<i4")[..., 0]
     par[:, 1] = machine.par[..., 4:6].copy().view("<u2")[..., 0]
     par[:, 2] = machine.par[..., 6] & 31
-    return chip
+    return chip, requantiser
 
 
 def small(rng: random.Random) -> int:
@@ -129,15 +132,15 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
         words = np.frombuffer(pack_uops(config, kernel), np.uint32)
         machine.uop[: len(words)] = words
         mode, loops = random_mode(rng), random_loops(rng, len(kernel))
-        chip = chip_of(machine)
+        chip, requantiser = memories_of(machine)
         table = make_table(Program.from_instructions(config, [mode, loops]).columns())
-        execute = gemm if isinstance(loops, Gemm) else alu
+        requantiser.mode[:] = table[0]
         total = len(kernel) * loops.iter_out * loops.iter_in
 
         detail, found, done = make_detail(), NONE, 0
         while done < total and found == NONE:
             stop = min(total, done + rng.choice((1, 2, 3, 7, total)))
-            found = execute(chip, table[0], table[1], done, stop, detail)
+            found = compute(chip, requantiser, table[1], done, stop, detail)
             done = stop
 
         expected, where, indices = run_micro_ops(machine, mode, loops)
@@ -149,7 +152,7 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
             assert (detail[MEMORY], detail[INDEX]) in indices
         acc = chip.acc.reshape(64, config.batch, -1)[..., : config.block_out]
         np.testing.assert_array_equal(acc, machine.acc)
-        out = chip.out.reshape(64, config.batch, -1)[..., : config.block_out]
+        out = requantiser.out.reshape(64, config.batch, -1)[..., : config.block_out]
         np.testing.assert_array_equal(out.view(np.int8), machine.out)
     assert all(seen[fault] > 10 for fault in (Fault.NONE, Fault.SRAM_INDEX, Fault.SHIFT))
 
@@ -200,9 +203,5 @@ def bad_indices(
     return bad
 
 
-def test_a_base_machine_has_no_out_and_no_parameters() -> None:
-    chip = make_chip(SMALL8)
-
-    assert not chip.requantises
-    assert len(chip.out) == len(chip.par) == 0
-    assert not make_mode().any()
+def test_a_base_machine_has_none() -> None:
+    assert make_requantiser(SMALL8, make_chip(SMALL8)) is None

@@ -18,9 +18,9 @@ def check(seeds: range, engine: str = "functional") -> None:
     assert sum(each.offloaded > 0 for each in multiplying) > len(multiplying) / 3
 
 
-@pytest.mark.parametrize("first", [0, 5])
-def test_few(first: int) -> None:
-    check(range(first, first + 5))
+def test_few() -> None:
+    """The digests are of the first four."""
+    check(range(4, 9))
 
 
 def test_few_on_rtl() -> None:

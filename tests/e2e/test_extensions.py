@@ -1,0 +1,45 @@
+"""Extensions compute the same integer network: outputs are equal in every bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.config_files import load_config
+from hw.memory_model import DEFAULT_MEMORY
+from runtime.inputs import PixelNormalisation, random_inputs
+from scripts.model_options import Quantise
+from scripts.run.machine import Arrays, Machine, open_model
+from scripts.sources import Accelerator, ModelOptions
+
+_MACHINE = Machine("functional", DEFAULT_MEMORY, threads=1)
+
+
+def outputs(model: str, quantise: Quantise, preset: str) -> Arrays:
+    options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
+    opened = open_model(model, options, None)
+    network = opened.network(Accelerator(load_config(preset), DEFAULT_MEMORY, True), None)
+    (run,) = _MACHINE.run(network.artifact, [random_inputs(opened.inputs, seed=3)])
+    return run.outputs
+
+
+def check(model: str, quantise: Quantise, preset: str) -> None:
+    wanted = outputs(model, quantise, preset)
+    found = outputs(model, quantise, f"{preset}-x")
+    assert wanted.keys() == found.keys()
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.parametrize("quantise", [Quantise.MULTIPLIER, Quantise.POW2])
+@pytest.mark.parametrize("preset", ["tiny", "small8"])
+def test_digits(preset: str, quantise: Quantise) -> None:
+    check("digits", quantise, preset)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("quantise", [Quantise.MULTIPLIER, Quantise.POW2])
+@pytest.mark.parametrize("preset", ["pynq", "ultra96"])
+@pytest.mark.parametrize("model", ["digits", "resnet18", "resnet34", "resnet50"])
+def test_networks(model: str, preset: str, quantise: Quantise) -> None:
+    check(model, quantise, preset)
