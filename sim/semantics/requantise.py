@@ -108,7 +108,8 @@ def _pass(
     def sweep(
         chip: Chip, requantiser: Requantiser, row: InstructionFields, start: int, stop: int
     ) -> None:
-        bgn, count = row[UOP_BGN], row[UOP_END] - row[UOP_BGN]
+        count = row[UOP_END] - row[UOP_BGN]
+        words = view(chip.uop, row[UOP_BGN], count)
         iter_out, iter_in = row[ITER_OUT], row[ITER_IN]
         dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
         src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
@@ -130,19 +131,21 @@ def _pass(
                 src = o * src_out + i * src_in
                 par = par_base + o * par_out + i * par_in
                 end = min(count, stop - position)
-                word = int(chip.uop[bgn + u])
-                for k in range(u + 1, end + 1):
-                    # At the end of the iteration, a micro-op with another dst.
-                    following = int(chip.uop[bgn + k]) if k < end else ~word
-                    if (following ^ word) & chip.dst_mask:
-                        write(
-                            chip,
-                            requantiser,
-                            dst + (word & chip.dst_mask),
-                            src + (word >> chip.src_shift & chip.src_mask),
-                            par,
-                        )
-                    word = following
+                k = u
+                while k < end:
+                    # The last of the micro-ops with this dst in succession.
+                    word = int(words[k])
+                    k += 1
+                    while k < end and not (int(words[k]) ^ word) & chip.dst_mask:
+                        k += 1
+                    word = int(words[k - 1])
+                    write(
+                        chip,
+                        requantiser,
+                        dst + (word & chip.dst_mask),
+                        src + (word >> chip.src_shift & chip.src_mask),
+                        par,
+                    )
             position += count
             u = 0
             i += 1
