@@ -56,7 +56,7 @@ $(RIVALS): $(STAMP)
 
 bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	@status=0; \
-	for what in isa functional rtl utilization throughput conv2d resnet18 compiling features blur; do \
+	for what in isa functional rtl cycle utilization throughput conv2d resnet18 compiling features blur; do \
 		echo "$$what"; $(BIN)/python -m scripts.bench.$$what || status=1; \
 	done; exit $$status
 

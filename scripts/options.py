@@ -26,7 +26,7 @@ ConfigOption = Annotated[
 ]
 EngineOption = Annotated[
     str,
-    typer.Option("--engine", metavar="NAME", help="Simulator: functional, rtl or pysim."),
+    typer.Option("--engine", metavar="NAME", help="Simulator: functional, cycle, rtl or pysim."),
 ]
 MemoryOption = Annotated[
     str,

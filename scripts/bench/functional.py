@@ -65,6 +65,24 @@ def _kernels(config: HardwareConfig) -> Iterable[tuple[str, list[MicroOp], Instr
         yield f"ALU {op.name} tensor", single, _alu(op, use_imm=False)
 
 
+def tile_program(config: HardwareConfig) -> tuple[Program, bytes]:
+    """Two thousand GEMMs over the tile; and their micro-ops, which lie at `TABLE`."""
+    words = pack_uops(config, [MicroOp(0, k, k) for k in range(KERNEL)])
+    gemms = [_gemm(KERNEL, dst_out=ROWS)] * 2000
+    return Program.from_instructions(config, [_table(KERNEL), *gemms, Finish()]), words
+
+
+def _table(count: int) -> Load:
+    return Load(
+        memory=MemoryId.UOP,
+        sram_base=0,
+        dram_base=TABLE // 4,
+        y_size=1,
+        x_size=count,
+        x_stride=count,
+    )
+
+
 def _gemm(kernel: int, dst_out: int, reset: bool = False) -> Gemm:
     return Gemm(
         reset=reset,
@@ -99,14 +117,7 @@ def _alu(op: AluOp, use_imm: bool) -> Alu:
 
 def _rate(engine: Engine, name: str, kernel: list[MicroOp], work: Instruction) -> Measurement:
     words = np.frombuffer(pack_uops(engine.config, kernel), dtype=np.uint8)
-    table = Load(
-        memory=MemoryId.UOP,
-        sram_base=0,
-        dram_base=TABLE // 4,
-        y_size=1,
-        x_size=len(kernel),
-        x_stride=len(kernel),
-    )
+    table = _table(len(kernel))
     micro_ops = len(kernel) * ROWS * COLUMNS
     return _timed(engine, name, "micro-ops/s", micro_ops, [work], 2000, table, words)
 

@@ -80,7 +80,7 @@ def _run(machine: Machine, run: Run, reads: Reads, stores: Stores) -> None:
             _advance(machine, run, reads, stores)
 
 
-@compiled
+@inlined
 def _grant(machine: Machine, run: Run, reads: Reads, which: int, now: int) -> None:
     """Grant a burst in cycle `now`, and see what its beats do."""
     client = reads.clients[which]
@@ -103,7 +103,7 @@ def _grant(machine: Machine, run: Run, reads: Reads, which: int, now: int) -> No
         check_burst(machine, run, beat, beats, first, machine.interval, instruction)
 
 
-@compiled
+@inlined
 def _advance(machine: Machine, run: Run, reads: Reads, stores: Stores) -> None:
     """Compute what is known without another grant, of the parts that are awake."""
     state = run.state
