@@ -16,7 +16,7 @@ from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.cycle.counters import unit_cycles
 from sim.cycle.events import events_of
 from sim.cycle.machine import make_machine
-from sim.cycle.micro_op_sources import check_micro_op_sources
+from sim.cycle.micro_op_sources import check_micro_op_sources, check_program
 from sim.cycle.outcome import error_of, outcome_of
 from sim.cycle.prepare import Prepared, make_run, prepare
 from sim.cycle.reads import make_reads
@@ -47,7 +47,8 @@ class CycleEngine:
       last until 16 cycles after it.
 
     After an error memory holds what the functional engine leaves: all effects up to a fault, in the
-    order of the program. Programs that load micro-ops which they have stored are refused.
+    order of the program. Programs that store to their own instructions, or load micro-ops
+    that they have stored, are refused.
     """
 
     has_time = True
@@ -80,6 +81,7 @@ class CycleEngine:
         prepared = self._prepare(program)
         accesses = prepared.accesses(how.bases)
         check_micro_op_sources(prepared.columns, accesses)
+        check_program(accesses, how.address, len(program.data))
         run = self._make_run(prepared, memory, how)
         failure = None
         if how.data:

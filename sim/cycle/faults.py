@@ -10,8 +10,8 @@ from __future__ import annotations
 from hw.faults import Fault
 from hw.jit import compiled, inlined
 from sim.cycle.machine import Machine
-from sim.cycle.pipeline import FIELDS as PIPELINE_FIELDS
 from sim.cycle.pipeline import execute, refused_index, refused_shift
+from sim.cycle.pipeline_state import FIELDS as PIPELINE_FIELDS
 from sim.cycle.state import (
     FAULT_AT,
     FAULT_CODE,

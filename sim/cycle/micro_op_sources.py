@@ -1,6 +1,7 @@
-"""Refuses programs whose micro-ops are written by the program itself.
+"""Refuses programs that write their own micro-ops or instructions.
 
-Stalls depend on the contents of micro-ops, which the engine takes from memory as it is at launch.
+Stalls depend on the contents of micro-ops, which the engine takes from memory as it is at launch,
+and so it takes the instructions.
 """
 
 from __future__ import annotations
@@ -30,6 +31,19 @@ def check_micro_op_sources(columns: Columns, accesses: Rectangles) -> None:
                     f"cycle engine takes micro-ops from memory as it is at launch; take another "
                     f"engine"
                 )
+
+
+def check_program(accesses: Rectangles, address: int, size: int) -> None:
+    """Raise `EngineError` if a STORE writes to the program of `size` bytes at `address`."""
+    end = address + size
+    near = accesses.stores & (accesses.first < end) & (accesses.end > address)
+    for store in np.flatnonzero(near).tolist():
+        starts, ends = _rows(accesses, store)
+        if ((starts < end) & (ends > address)).any():
+            raise EngineError(
+                f"instruction {store} stores to where the program lies, {address:#x}..{end:#x}: "
+                f"the cycle engine takes instructions from memory as it is at launch"
+            )
 
 
 def _overlap(accesses: Rectangles, one: int, other: int) -> bool:

@@ -7,8 +7,6 @@ micro-op waits, those behind it wait too, and nothing is issued.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +15,22 @@ from hw.jit import compiled, inlined
 from hw.operations import AluOp
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE
 from sim.cycle.machine import Machine
+from sim.cycle.pipeline_state import (
+    ISSUED,
+    LENGTH,
+    LONG_AGO,
+    RECORD,
+    RESULT,
+    SAVED,
+    STALL,
+    STALLED,
+    STALLS,
+    STAY,
+    UopMemory,
+    remember,
+    repeat,
+    repeats,
+)
 from sim.semantics.fields import (
     ALU_OPCODE,
     DST_FACTOR_IN,
@@ -39,6 +53,7 @@ MUL, SHR = (int(AluOp.MUL), int(AluOp.SHR))
 assert set(EARLY_OPS) == {AluOp.MUL, AluOp.SHR}
 STAGE = STALL_STAGE
 DISTANCE = FORWARD_DISTANCE
+<<<<<<< HEAD
 STALLS = 3
 """Stalls that a micro-op can meet, from its issue to the stage of the stall."""
 
@@ -89,6 +104,8 @@ def make_pipeline() -> Ints:
     state[RESULT:STAY] = NOWHERE
     state[STAY:LENGTH] = LONG_AGO
     return state
+=======
+>>>>>>> cycle
 
 
 @inlined
@@ -130,49 +147,6 @@ def _enter(state: Ints, issued: int, dst: int, early: int, src: int) -> None:
     state[STALL], state[LENGTH] = enters, stay - enters
     state[STALLED] += stay - enters
     state[ISSUED] = issued
-
-
-@inlined
-def _repeats(state: Ints, record: int, now: int, offset: int) -> bool:
-    """Whether the pipeline is as at the last call, but for time and for the offset of indices.
-
-    A stay or stall that is over counts as none: no micro-op meets it any more. The record also
-    holds, last, the time of the call and the stalled cycles until then.
-    """
-    same = True
-    for number in range(STALL - RESULT):
-        value = state[RESULT + number] - offset
-        if number >= STAY - RESULT:
-            value = max(0, state[RESULT + number] - now)
-        same = same and state[record + number] == value
-        state[record + number] = value
-    for number in range(STALLS):
-        first, length = state[STALL + number] - now, state[LENGTH + number]
-        if first + length <= 0:
-            first = length = 0
-        same = same and state[record + 4 + number] == first
-        same = same and state[record + 7 + number] == length
-        state[record + 4 + number], state[record + 7 + number] = first, length
-    return same
-
-
-@inlined
-def _repeat(state: Ints, record: int, now: int, times: int, step: int) -> int:
-    """Repeat what happened since the last record; indices grow by `step` each time. Returns the
-    next cycle."""
-    cycles = (now - state[record + 10]) * times
-    state[STALLED] += (state[STALLED] - state[record + 11]) * times
-    state[ISSUED] += cycles
-    for number in range(STAY - RESULT):
-        state[RESULT + number] += times * step
-    for number in range(LENGTH - STAY):
-        state[STAY + number] += cycles
-    return int(now + cycles)
-
-
-@inlined
-def _remember(state: Ints, record: int, now: int) -> None:
-    state[record + 10], state[record + 11] = now, state[STALLED]
 
 
 @compiled
@@ -236,22 +210,22 @@ def execute(
         if i < inner:
             left = min(inner - i, (stop - number) // count)
             if left > 0 and (not tensor or src_in == dst_in):
-                if _repeats(state, inside, now, dst_first):
-                    now = _repeat(state, inside, now, left, dst_in)
+                if repeats(state, inside, now, dst_first):
+                    now = repeat(state, inside, now, left, dst_in)
                     number += left * count
                     i += left
-                _remember(state, inside, now)
+                remember(state, inside, now)
         if i == inner:
             i = 0
             o += 1
             state[inside + 4] = LONG_AGO
             left = (stop - number) // (inner * count)
             if left > 0 and (not tensor or src_out == dst_out):
-                if _repeats(state, outside, now, (o - 1) * dst_out):
-                    now = _repeat(state, outside, now, left, dst_out)
+                if repeats(state, outside, now, (o - 1) * dst_out):
+                    now = repeat(state, outside, now, left, dst_out)
                     number += left * inner * count
                     o += left
-                _remember(state, outside, now)
+                remember(state, outside, now)
         dst_first, src_first = o * dst_out + i * dst_in, o * src_out + i * src_in
     return int(state[STAY] + machine.depth - STAGE)
 

@@ -14,7 +14,7 @@ from hw.faults import Fault
 from hw.hazards.dram import Rectangles, rectangles_of
 from hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
 from sim.cycle import loads, state
-from sim.cycle.pipeline import UopMemory, make_pipeline
+from sim.cycle.pipeline_state import UopMemory, make_pipeline
 from sim.cycle.state import LONGEST_WAIT, Run
 from sim.functional.plan import Plan, make_plan
 from sim.semantics.detail import make_detail

@@ -17,7 +17,7 @@ from sim.cycle.cells import borrowed
 from sim.cycle.dispatch import INSTRUCTION_SHIFT, dispatch, fetch
 from sim.cycle.faults import check_burst
 from sim.cycle.machine import Machine
-from sim.cycle.pipeline import UopMemory
+from sim.cycle.pipeline_state import UopMemory
 from sim.cycle.reads import (
     ACTIVE,
     BEAT,

@@ -17,7 +17,7 @@ from hw.encoding import Opcode
 from hw.isa import Columns, MemoryId, Unit
 from hw.jit import cached, compiled, fingerprint
 from hw.operations import MAX_SHIFT, AluOp
-from sim.cycle.pipeline import UopMemory
+from sim.cycle.pipeline_state import UopMemory
 from sim.cycle.prepare import Prepared
 from sim.cycle.state import Ints, Run
 from sim.cycle.units import load_micro_ops

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.topology import TokenQueue, Unit
-from sim.cycle.pipeline import UopMemory
+from sim.cycle.pipeline_state import UopMemory
 from sim.semantics.fields import ProgramTable
 
 Ints = npt.NDArray[np.int64]

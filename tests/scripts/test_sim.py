@@ -191,6 +191,20 @@ def test_wrong_usage(files: Files, arguments: list[str]) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
 
 
+def test_time_alone(files: Files) -> None:
+    whole = json.loads(files.sim("--engine", "cycle", "--json").stdout)
+    alone = json.loads(files.sim("--engine", "cycle", "--no-data", "--json").stdout)
+    assert alone["cycles"] == whole["cycles"]
+    assert alone["counters"] == whole["counters"]
+    assert (
+        alone["image_sha256"]
+        == hashlib.sha256((files.folder / "image.bin").read_bytes()).hexdigest()
+    )
+    result = files.sim("--no-data")
+    assert result.exit_code == 1
+    assert "no engine but cycle runs a program without its data" in result.stderr
+
+
 def test_an_engine_with_time(files: Files) -> None:
     trace = files.folder / "timeline.json"
     result = files.sim("--engine", "rtl", "--trace", str(trace), "--json")

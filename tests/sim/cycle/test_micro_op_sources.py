@@ -10,7 +10,7 @@ import pytest
 from hw.config_files import load_config
 from hw.hazards.dram import rectangles_of
 from hw.isa import Finish, Load, MemoryId, Program, Store
-from sim.cycle.micro_op_sources import check_micro_op_sources
+from sim.cycle.micro_op_sources import check_micro_op_sources, check_program
 from sim.errors import EngineError
 
 TINY = load_config("tiny")
@@ -64,3 +64,14 @@ def test_nothing_to_check() -> None:
     columns = Program.from_instructions(TINY, [Finish()]).columns()
     check_micro_op_sources(columns, rectangles_of(TINY, columns, BASES))
     assert np.count_nonzero(columns.opcode) == 1
+
+
+def test_stores_to_the_program() -> None:
+    size = TINY.element_bytes(MemoryId.OUT)
+    store = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=2, x_size=2, x_stride=16)
+    columns = Program.from_instructions(TINY, [store, Finish()]).columns()
+    accesses = rectangles_of(TINY, columns, (0,) * len(MemoryId))
+    check_program(accesses, 2 * size, 14 * size)
+    for address, length in ((0, 1), (2 * size - 1, 16), (17 * size, 16), (0, 1 << 20)):
+        with pytest.raises(EngineError, match="instruction 0 stores to where the program lies"):
+            check_program(accesses, address, length)

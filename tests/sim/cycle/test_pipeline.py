@@ -14,7 +14,8 @@ from hw.config_files import load_config
 from hw.isa import Alu, AluOp, Finish, Gemm, Load, MemoryId, MicroOp, Program, pack_uops
 from hw.memory_model import DEFAULT_MEMORY
 from sim.cycle.machine import make_machine
-from sim.cycle.pipeline import ISSUED, STALLED, UopMemory, execute, make_pipeline
+from sim.cycle.pipeline import execute
+from sim.cycle.pipeline_state import ISSUED, STALLED, UopMemory, make_pipeline
 from sim.cycle.prepare import make_run, prepare
 from sim.cycle.state import LONGEST_WAIT
 from sim.semantics.fields import make_table
