@@ -19,6 +19,8 @@ from sim.cycle.pipeline_state import (
     ISSUED,
     LENGTH,
     LONG_AGO,
+    NOTHING,
+    NOWHERE,
     RECORD,
     RESULT,
     SAVED,
@@ -53,59 +55,6 @@ MUL, SHR = (int(AluOp.MUL), int(AluOp.SHR))
 assert set(EARLY_OPS) == {AluOp.MUL, AluOp.SHR}
 STAGE = STALL_STAGE
 DISTANCE = FORWARD_DISTANCE
-<<<<<<< HEAD
-STALLS = 3
-"""Stalls that a micro-op can meet, from its issue to the stage of the stall."""
-
-# The state. Of two micro-ops and of three stalls, the last one comes first.
-ISSUED = 0
-"""The cycle of the last issue."""
-RESULT = 1
-"""The accumulators that the last two micro-ops write."""
-STAY = 3
-"""Their stays."""
-STALL = 5
-"""The first cycles of the last three micro-ops' stalls."""
-LENGTH = 8
-"""The lengths of these stalls."""
-STALLED = 11
-"""Cycles of stalls."""
-SAVED = 12
-"""Two records of what decides about the micro-ops to come; see `_repeats`."""
-RECORD = 12
-FIELDS = SAVED + 2 * RECORD
-
-LONG_AGO = -(1 << 60)
-NOWHERE = -1
-"""The accumulator that an empty slot writes."""
-NOTHING = -2
-"""The accumulator that a micro-op without a second operand from ACC uses."""
-
-
-class UopMemory(NamedTuple):
-    """The micro-op memory, with what is needed of `sim.semantics.chip.Chip` to find indices that
-    are out of bounds."""
-
-    uop: Ints
-    src_shift: int
-    wgt_shift: int
-    dst_mask: int
-    src_mask: int
-    wgt_mask: int
-    inp_depth: int
-    wgt_depth: int
-    acc_depth: int
-
-
-def make_pipeline() -> Ints:
-    """The state at launch: nothing is in the pipeline."""
-    state = np.zeros(FIELDS, np.int64)
-    state[ISSUED] = LONG_AGO
-    state[RESULT:STAY] = NOWHERE
-    state[STAY:LENGTH] = LONG_AGO
-    return state
-=======
->>>>>>> cycle
 
 
 @inlined

@@ -33,6 +33,10 @@ RECORD = 12
 FIELDS = SAVED + 2 * RECORD
 
 LONG_AGO = -(1 << 60)
+NOWHERE = -1
+"""The accumulator that an empty slot writes."""
+NOTHING = -2
+"""The accumulator that a micro-op without a second operand from ACC uses."""
 
 
 class UopMemory(NamedTuple):
@@ -54,7 +58,7 @@ def make_pipeline() -> Ints:
     """The state at launch: nothing is in the pipeline."""
     state = np.zeros(FIELDS, np.int64)
     state[ISSUED] = LONG_AGO
-    state[RESULT:STAY] = -1
+    state[RESULT:STAY] = NOWHERE
     state[STAY:LENGTH] = LONG_AGO
     return state
 

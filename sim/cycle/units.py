@@ -8,12 +8,8 @@ from hw.topology import MemoryId, TokenQueue, Unit
 from sim.cycle import loads
 from sim.cycle.faults import check_micro_ops
 from sim.cycle.machine import Machine
-<<<<<<< HEAD
-from sim.cycle.pipeline import ISSUED, execute, pass_slot
-=======
-from sim.cycle.pipeline import execute
+from sim.cycle.pipeline import execute, pass_slot
 from sim.cycle.pipeline_state import ISSUED
->>>>>>> cycle
 from sim.cycle.reads import COMPUTE, LOAD, Reads, request
 from sim.cycle.state import (
     DISPATCH,
