@@ -25,8 +25,7 @@ from tests.support.reference import Image
 
 TINY = load_config("tiny")
 MOST_CYCLES = 300_000
-FAR = 1 << 26
-"""In elements."""
+FAR = 1 << 31
 
 
 def ending(engine: Engine, program: Program, image: Image, how: Launch) -> tuple[object, ...]:
@@ -54,7 +53,8 @@ def damaged(drawn: RandomProgram, rng: random.Random, bits: int) -> Program:
         at = rng.randrange(8 * len(data))
         changed[at // 8] ^= 1 << at % 8
         columns = Program.from_bytes(config, bytes(changed)).columns()
-        if not ((columns.x_size > 0) & (columns.dram_base >= FAR)).any():
+        size = max(config.element_bytes(memory) for memory in MemoryId)
+        if not ((columns.x_size > 0) & (columns.dram_base * size >= FAR)).any():
             data = changed
     return Program.from_bytes(config, bytes(data))
 
@@ -87,7 +87,9 @@ def compare(name: str, seeds: range) -> Counter[object]:
             wanted = ending(rtl, program, drawn.image, how)
             assert found == wanted, f"{name}, {memory}, seed {seed}, program {number}"
             kinds[found[0]] += 1
-        rtl.close()
+            # What is on chip after a fault is not defined: the next program finds zeros.
+            rtl.close()
+            cycle.close()
     return kinds
 
 
