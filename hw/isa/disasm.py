@@ -38,7 +38,7 @@ def disassemble(program: Program) -> str:
         for position in range(len(program))
     ]
     index_width = len(str(len(program) - 1))
-    mnemonic_width = max(6, *(len(mnemonic) + 1 for mnemonic, operands, _ in rows if operands))
+    mnemonic_width = max([6, *(len(mnemonic) + 1 for mnemonic, operands, _ in rows if operands)])
     operand_width = max(len(operands) for _, operands, _ in rows)
     lines = (
         f"{position:>{index_width}}  {mnemonic:<{mnemonic_width}}"

@@ -176,6 +176,12 @@ def execute(
                     o += left
                 remember(state, outside, now)
         dst_first, src_first = o * dst_out + i * dst_in, o * src_out + i * src_in
+    return _written(machine, state)
+
+
+@inlined
+def _written(machine: Machine, state: Ints) -> int:
+    """The cycle in which the last slot leaves the pipeline, with its micro-op's write."""
     return int(state[STAY] + machine.depth - STAGE)
 
 
@@ -184,7 +190,7 @@ def pass_slot(machine: Machine, state: Ints, start: int) -> int:
     """Issue the empty slot of a REQUANTISE that starts in cycle `start`; returns the cycle in which
     it leaves the pipeline."""
     _enter(state, _after_stalls(state, start + 1), NOWHERE, False, NOTHING)
-    return int(state[STAY] + machine.depth - STAGE)
+    return _written(machine, state)
 
 
 @inlined

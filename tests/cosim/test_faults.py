@@ -26,6 +26,11 @@ TINY = load_config("tiny")
 EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
 CASES = [*cases(TINY), *cases(EXTENDED)]
 CASES_OF_EVERY_BIT = [*cases_of_every_bit(TINY), *cases_of_every_bit(EXTENDED)]
+QUICK = [
+    case
+    for case in CASES_OF_EVERY_BIT
+    if case.program.config == TINY and case.fault is not Fault.FEATURE
+]
 
 
 def name_of(case: Case) -> str:
@@ -59,9 +64,16 @@ def test_the_validator_sees_it_before_the_run(case: Case) -> None:
     assert (caught.value.fault, caught.value.instruction) == (case.fault, case.instruction)
 
 
-@pytest.mark.parametrize("case", CASES_OF_EVERY_BIT, ids=name_of)
+@pytest.mark.parametrize("case", QUICK, ids=name_of)
 def test_the_run_stops_with_every_bit(engines: dict[str, Engine], case: Case) -> None:
     _stops(engines, case, None)
+
+
+@pytest.mark.exhaustive
+def test_the_run_stops_with_every_bit_of_every_machine(engines: dict[str, Engine]) -> None:
+    for case in CASES_OF_EVERY_BIT:
+        print(name_of(case))
+        _stops(engines, case, None)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)

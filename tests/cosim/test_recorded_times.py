@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from sim.rtl.engine import RtlEngine
 from tests.support.launching import launch
 from tests.support.recorded_times import PATH, RECORD, line_of, modelled, recorded_cases
 
 
+@pytest.mark.exhaustive
 def test_the_record_is_the_rtls(golden: Callable[[str, str], None]) -> None:
     lines = []
     for case in recorded_cases():

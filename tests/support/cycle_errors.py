@@ -135,7 +135,7 @@ ERRORS = (
         ),
         ("state[READY_AT + unit] = now + 2", "state[READY_AT + unit] = now + 1"),
         ("state[LOOPS_AT] = now + 2", "state[LOOPS_AT] = now + 1"),
-        ("end(run, at, now + 1)", "end(run, at, now + 2)"),
+        ("ended = now + 1\n", "ended = now + 2\n"),
         ("state[LOOPS_AT] = ended + 1", "state[LOOPS_AT] = ended"),
     ),
     *_in(
@@ -145,7 +145,7 @@ ERRORS = (
     *_in(
         "counters",
         ("before) - 1)", "before))"),
-        ("end - start - 1 - times", "end - start - times"),
+        ("start - 1 - times[WROTE]", "start - times[WROTE]"),
         ("end - np.maximum(start - 1, before)", "end - np.maximum(start, before)"),
     ),
     *_in("outcome", ("DONE_CYCLES = 3", "DONE_CYCLES = 4")),

@@ -34,6 +34,7 @@ def test_a_row_and_its_heading() -> None:
         assert names.count("|") == rule.count("|") == str(row).count("|")
 
 
+@pytest.mark.exhaustive
 def test_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extensions, "MACHINE", "small8")
     monkeypatch.setattr(extensions, "NETWORK", "digits")

@@ -172,7 +172,7 @@ def test_engines_are_known_before_anything_is_compiled(model: Path) -> None:
     result = tandem("run", model, "--engine", "none")
     assert result.exit_code == 1
     assert result.stderr == (
-        "error: no engine is called 'none': there are functional, rtl, pysim\n"
+        "error: no engine is called 'none': there are functional, cycle, rtl, pysim\n"
     )
 
 
