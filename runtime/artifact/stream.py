@@ -172,9 +172,14 @@ class StreamCode:
         raise ArtifactError(f"instruction stream {self.name}: {reason}")
 
 
+_DTYPES = ("int8", "int32", "int64")
+"""Data, sums, and parameters of requantisation: eight bytes a channel."""
+
+
 def _dtype(stream: str, tensor: PlacedTensor) -> np.dtype[Any]:
-    if tensor.dtype not in ("int8", "int32"):
+    if tensor.dtype not in _DTYPES:
         raise ArtifactError(
-            f"instruction stream {stream}: {tensor.name} is {tensor.dtype}, and int8 or int32 are"
+            f"instruction stream {stream}: {tensor.name} is {tensor.dtype}, not one of "
+            f"{', '.join(_DTYPES)}"
         )
     return np.dtype(tensor.dtype)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
 from runtime.inputs import PixelNormalisation, random_inputs
+from scripts.cli import app
 from scripts.model_options import Quantise
 from scripts.run.machine import Arrays, Machine, open_model
 from scripts.sources import Accelerator, ModelOptions
@@ -35,6 +39,13 @@ def check(model: str, quantise: Quantise, preset: str) -> None:
 @pytest.mark.parametrize("preset", ["tiny", "small8"])
 def test_digits(preset: str, quantise: Quantise) -> None:
     check("digits", quantise, preset)
+
+
+def test_an_artifact_is_written_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "digits.tandem"
+    for arguments in (["compile", "digits", "--config", "small8-x", "-o"], ["run"]):
+        result = CliRunner().invoke(app, [*arguments, str(path)])
+        assert result.exit_code == 0, result.stderr
 
 
 @pytest.mark.exhaustive
