@@ -81,7 +81,7 @@ class CycleEngine:
         prepared = self._prepare(program)
         accesses = prepared.accesses(how.bases)
         check_micro_op_sources(prepared.columns, accesses)
-        check_program(accesses, how.address, len(program.data))
+        check_program(accesses, how.address, len(program.data), prepared.dispatched)
         run = self._make_run(prepared, memory, how)
         failure = None
         if how.data:

@@ -33,11 +33,12 @@ def check_micro_op_sources(columns: Columns, accesses: Rectangles) -> None:
                 )
 
 
-def check_program(accesses: Rectangles, address: int, size: int) -> None:
-    """Raise `EngineError` if a STORE writes to the program of `size` bytes at `address`."""
+def check_program(accesses: Rectangles, address: int, size: int, dispatched: int) -> None:
+    """Raise `EngineError` if a STORE writes to the program of `size` bytes at `address`; only the
+    first `dispatched` instructions execute."""
     end = address + size
     near = accesses.stores & (accesses.first < end) & (accesses.end > address)
-    for store in np.flatnonzero(near).tolist():
+    for store in np.flatnonzero(near[:dispatched]).tolist():
         starts, ends = _rows(accesses, store)
         if ((starts < end) & (ends > address)).any():
             raise EngineError(

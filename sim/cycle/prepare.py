@@ -42,6 +42,12 @@ class Prepared:
     """The most tokens that are pushed to one queue."""
     _accesses: dict[tuple[int, ...], Rectangles]
 
+    @property
+    def dispatched(self) -> int:
+        """The number of instructions ahead of the first that is illegal by itself."""
+        illegal = np.flatnonzero(self.faults)
+        return int(illegal[0]) if len(illegal) else len(self.faults)
+
     def accesses(self, bases: tuple[int, ...]) -> Rectangles:
         """The bytes of DRAM that each instruction accesses, kept for later calls."""
         if bases not in self._accesses:

@@ -71,7 +71,8 @@ def test_stores_to_the_program() -> None:
     store = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=2, x_size=2, x_stride=16)
     columns = Program.from_instructions(TINY, [store, Finish()]).columns()
     accesses = rectangles_of(TINY, columns, (0,) * len(MemoryId))
-    check_program(accesses, 2 * size, 14 * size)
+    check_program(accesses, 2 * size, 14 * size, len(columns.opcode))
     for address, length in ((0, 1), (2 * size - 1, 16), (17 * size, 16), (0, 1 << 20)):
         with pytest.raises(EngineError, match="instruction 0 stores to where the program lies"):
-            check_program(accesses, address, length)
+            check_program(accesses, address, length, len(columns.opcode))
+    check_program(accesses, address, length, 0)  # nothing of it executes
