@@ -33,6 +33,7 @@ matmul: $(STAMP)  ## run a matrix product written by hand on the RTL
 
 test: $(STAMP)  ## run the tests (a few minutes on two cores)
 	@.ci/packages
+	@$(BIN)/python -m tests.support.compile_ahead
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(STAMP)  ## run the tests that a change since the last check can affect (the first time: all)
@@ -41,6 +42,7 @@ check: $(STAMP)  ## run the tests that a change since the last check can affect 
 
 test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
 	@.ci/packages
+	@$(BIN)/python -m tests.support.compile_ahead
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "exhaustive or not exhaustive"
 
 test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (20 minutes)

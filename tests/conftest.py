@@ -11,12 +11,19 @@ from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
+EXAMPLES = 60
+"""Examples of a property that does not say how many: `make test` has some two hundred of them."""
+
 # A first call compiles or builds: a deadline for one example would measure that.
-settings.register_profile("here", deadline=None)
+settings.register_profile("here", deadline=None, max_examples=EXAMPLES)
 # In CI a red run must be red again when it is repeated.
 # How fast it draws examples says something about the machine, not about them.
 settings.register_profile(
-    "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    deadline=None,
+    max_examples=EXAMPLES,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 

@@ -188,7 +188,9 @@ def _transfer(
             fault = store_out(chip, requantiser, dram, row, detail)
     elif row[OPCODE] == REQUANTISE:
         if requantiser is not None:
-            requantiser.mode[:] = row
+            # A loop: an assignment of slices brings the text of its error along, seconds to compile.
+            for field in range(len(row)):
+                requantiser.mode[field] = row[field]
     else:
         state[FINISHED] = 1
     return fault, 1 + row[X_SIZE] * row[Y_SIZE]

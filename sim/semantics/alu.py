@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy.typing as npt
 
 from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
 from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
-from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
+from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 
 SHR = int(AluOp.SHR)
@@ -30,79 +33,92 @@ def _lane(op: AluOp) -> Lane:
     return lane
 
 
+Values = npt.NDArray[Any]
+LaneLoop = Callable[[int, Values, Any], None]
+"""Applies the operation of an opcode to all lanes of `to`, with a number or the lanes of a view."""
+
+
 # One loop over lanes for each operation, so that LLVM vectorises it.
 
 
-def _immediate(lane: Lane) -> Body:
-    """Compile a micro-op with an immediate operand."""
+def _with_number(lane: Lane) -> LaneLoop:
+    """Compile the loop over lanes whose second operand is a number."""
 
     @inlined
-    def immediate(
-        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-    ) -> int:
-        lanes = chip.batch * chip.row_out
-        to = view(chip.acc, dst * lanes, lanes)
-        b = row[IMM]
+    def with_number(opcode: int, to: Values, b: int) -> None:
         for k in range(len(to)):
             to[k] = lane(int(to[k]), b)
-        return NONE
 
-    return immediate
+    return with_number
 
 
-def _tensor(lane: Lane) -> Body:
-    """Compile a micro-op with an operand from ACC."""
+def _with_lanes(lane: Lane) -> LaneLoop:
+    """Compile the loop over lanes whose second operand has lanes, too."""
 
     @inlined
-    def tensor(
-        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-    ) -> int:
-        lanes = chip.batch * chip.row_out
-        to = view(chip.acc, dst * lanes, lanes)
-        b = view(chip.acc, src * lanes, lanes)
+    def with_lanes(opcode: int, to: Values, b: Values) -> None:
         for k in range(len(to)):
             to[k] = lane(int(to[k]), int(b[k]))
-        return NONE
 
-    return tensor
-
-
-def _input(lane: Lane) -> Body:
-    """Compile a micro-op with an operand from INP."""
-
-    @inlined
-    def input_operand(
-        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-    ) -> int:
-        for batch in range(chip.batch):
-            to = view(chip.acc, (dst * chip.batch + batch) * chip.row_out, chip.block_out)
-            b = view(chip.inp, (src * chip.batch + batch) * chip.row_in, chip.block_out)
-            for k in range(len(to)):
-                to[k] = lane(int(to[k]), int(b[k]))
-        return NONE
-
-    return input_operand
+    return with_lanes
 
 
-def _by_opcode(make: Callable[[Lane], Body], ops: Sequence[AluOp]) -> Body:
-    """Compile a branch over `ops` to the body that `make` returns for each of them."""
+def _by_opcode(make: Callable[[Lane], LaneLoop], ops: Sequence[AluOp]) -> LaneLoop:
+    """Compile a branch over `ops` to the loop that `make` returns for each of them."""
     first = make(_lane(ops[0]))
     if len(ops) == 1:
         return first
-    opcode, remaining = int(ops[0]), _by_opcode(make, ops[1:])
+    chosen_here, remaining = int(ops[0]), _by_opcode(make, ops[1:])
 
     @inlined
-    def chosen(
-        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-    ) -> int:
-        if row[ALU_OPCODE] == opcode:
-            return first(chip, row, dst, src, wgt, detail)
-        return remaining(chip, row, dst, src, wgt, detail)
+    def chosen(opcode: int, to: Values, b: Any) -> None:
+        if opcode == chosen_here:
+            first(opcode, to, b)
+        else:
+            remaining(opcode, to, b)
 
     return chosen
 
 
-_SHIFTED = _lane(AluOp.SHR)
+_IMMEDIATE = _by_opcode(_with_number, tuple(AluOp))
+_WITHOUT_SHIFT = tuple(op for op in AluOp if op is not AluOp.SHR)
+"""Operations that cannot fail. RESIDUAL is among them, though `_input_operands` leaves it out, for
+LLVM makes a table of consecutive opcodes: with gaps, the immediates take a sixth more time."""
+_LANES = _by_opcode(_with_lanes, _WITHOUT_SHIFT)
+
+
+@inlined
+def _immediate(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
+    """A micro-op with an immediate operand."""
+    lanes = chip.batch * chip.row_out
+    _IMMEDIATE(row[ALU_OPCODE], view(chip.acc, dst * lanes, lanes), row[IMM])
+    return NONE
+
+
+@inlined
+def _tensor(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
+    """A micro-op with an operand from ACC."""
+    lanes = chip.batch * chip.row_out
+    operands = view(chip.acc, src * lanes, lanes)
+    _LANES(row[ALU_OPCODE], view(chip.acc, dst * lanes, lanes), operands)
+    return NONE
+
+
+@inlined
+def _input(chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail) -> int:
+    """A micro-op with an operand from INP."""
+    for batch in range(chip.batch):
+        to = view(chip.acc, (dst * chip.batch + batch) * chip.row_out, chip.block_out)
+        operands = view(chip.inp, (src * chip.batch + batch) * chip.row_in, chip.block_out)
+        _LANES(row[ALU_OPCODE], to, operands)
+    return NONE
+
+
+_SHIFTED = _with_lanes(_lane(AluOp.SHR))
 
 
 @inlined
@@ -126,12 +142,8 @@ def _tensor_shift(
         for b in range(chip.batch):
             amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
             to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
-            for k in range(len(to)):
-                to[k] = _SHIFTED(int(to[k]), int(amounts[k]))
+            _SHIFTED(SHR, to, amounts)
     return fault
-
-
-_INPUT_SHIFT = _input(_SHIFTED)
 
 
 @inlined
@@ -146,17 +158,17 @@ def _input_shift(
                 detail[INDEX] = src
                 detail[VALUE] = int(amounts[k])
                 return SHIFT
-    return _INPUT_SHIFT(chip, row, dst, src, wgt, detail)
+    for b in range(chip.batch):
+        amounts = view(chip.inp, (src * chip.batch + b) * chip.row_in, chip.block_out)
+        to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
+        _SHIFTED(SHR, to, amounts)
+    return NONE
 
 
-_WITHOUT_SHIFT = tuple(op for op in AluOp if op is not AluOp.SHR)
-"""Operations that cannot fail. RESIDUAL is among them, though `_input_operands` leaves it out, for
-LLVM makes a table of consecutive opcodes: with gaps, the immediates take a sixth more time."""
-
-_SWEEP_IMMEDIATE = with_loops("alu_immediate", _by_opcode(_immediate, tuple(AluOp)))
-_SWEEP_TENSOR = with_loops("alu_tensor", _by_opcode(_tensor, _WITHOUT_SHIFT))
+_SWEEP_IMMEDIATE = with_loops("alu_immediate", _immediate)
+_SWEEP_TENSOR = with_loops("alu_tensor", _tensor)
 _SWEEP_TENSOR_SHIFT = with_loops("alu_tensor_shift", _tensor_shift)
-_SWEEP_INPUT = with_loops("alu_input", _by_opcode(_input, _WITHOUT_SHIFT))
+_SWEEP_INPUT = with_loops("alu_input", _input)
 _SWEEP_INPUT_SHIFT = with_loops("alu_input_shift", _input_shift)
 
 

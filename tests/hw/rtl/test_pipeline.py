@@ -335,18 +335,20 @@ FORWARDED: list[tuple[Gemm | Alu, int, int]] = [
 """Instructions, dst and src that do not wait for accumulator 1."""
 
 
-@pytest.mark.parametrize(
-    ("log_block_in", "aheads"),
-    [(BLOCKS[0], AHEAD), *((log_block_in, AHEAD[:1]) for log_block_in in BLOCKS[1:])],
-    ids=lambda value: "" if isinstance(value, list) else str(value),
-)
-def test_a_micro_op_waits_for_a_result_that_no_lane_forwards(
-    log_block_in: int, aheads: list[Gemm | Alu]
-) -> None:
+EVERY_SEVENTH = 7
+"""The step through cases in a quick test: prime to the numbers of instructions, so that all occur
+with one size of the array or another."""
+ALL_PAIRS = pytest.param(1, id="all", marks=pytest.mark.exhaustive)
+
+
+@pytest.mark.parametrize("log_block_in", BLOCKS)
+@pytest.mark.parametrize("step", [pytest.param(EVERY_SEVENTH, id="few"), ALL_PAIRS])
+def test_a_micro_op_waits_for_a_result_that_no_lane_forwards(step: int, log_block_in: int) -> None:
     """From its first cycle in stage 3 until the result is three ahead."""
     config = machine(log_block_in)
     other = an_issue(GEMM, 5, 1)
-    for ahead, (instruction, dst, src) in itertools.product(aheads, WAITING):
+    pairs = list(itertools.product(AHEAD, WAITING))[BLOCKS.index(log_block_in) :: step]
+    for ahead, (instruction, dst, src) in pairs:
         writer, waiting = an_issue(ahead, 1, 3), an_issue(instruction, dst, src)
         found = seen(config, [None, writer, waiting])
         assert found == Seen([2 + STALL_STAGE, 3 + STALL_STAGE], [1, 4], [1, 4])
@@ -356,14 +358,15 @@ def test_a_micro_op_waits_for_a_result_that_no_lane_forwards(
 
 
 @pytest.mark.parametrize("log_block_in", BLOCKS)
-@pytest.mark.parametrize("distance", [1, 2])
-def test_what_lanes_forward_does_not_wait(distance: int, log_block_in: int) -> None:
+@pytest.mark.parametrize("step", [pytest.param(EVERY_SEVENTH, id="few"), ALL_PAIRS])
+def test_what_lanes_forward_does_not_wait(step: int, log_block_in: int) -> None:
     config = machine(log_block_in)
-    for ahead in (MUL, GEMM):
-        for instruction, dst, src in FORWARDED:
-            user = an_issue(instruction, dst, src)
-            found = seen(config, [an_issue(ahead, 1, 3), *[None] * (distance - 1), user])
-            assert found == Seen([], [0, distance], [0, distance])
+    aheads: tuple[Gemm | Alu, ...] = (MUL, GEMM)
+    cases = list(itertools.product(aheads, (1, 2), FORWARDED))
+    for ahead, distance, (instruction, dst, src) in cases[BLOCKS.index(log_block_in) :: step]:
+        user = an_issue(instruction, dst, src)
+        found = seen(config, [an_issue(ahead, 1, 3), *[None] * (distance - 1), user])
+        assert found == Seen([], [0, distance], [0, distance])
 
 
 def test_one_read_port() -> None:

@@ -103,7 +103,7 @@ def test_rtl_gives_the_vectors_results(name: str) -> None:
         assert 0 <= spent.busy + spent.token + spent.memory <= result.cycles
 
 
-@pytest.mark.parametrize("name", SMALL_VECTORS[::2])
+@pytest.mark.parametrize("name", SMALL_VECTORS[::4])
 def test_pysim_is_rtl_to_the_cycle(name: str) -> None:
     vector = load_vector(name)
     for stalls in (None, Stalls(0.25, seed=5)):

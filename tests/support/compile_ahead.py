@@ -1,0 +1,58 @@
+"""Compiles what many tests run, before any: `python -m tests.support.compile_ahead`.
+
+Numba takes a minute for the engines and the compiler's tables, and keeps its machine code on disk.
+Without this every worker of pytest would compile the same functions at the same time. Here they
+are compiled once, in two processes.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from typer.testing import CliRunner
+
+from hw.config_files import load_config
+from scripts.cli import app
+from sim.engine import Launch
+from sim.engines import make_engine
+from sim.memory import place_program
+from tests.support.programs import random_program
+
+
+def compile_functional() -> None:
+    """The functional engine, without features and with."""
+    for name in ("tiny", "tiny-x"):
+        _run("functional", name)
+
+
+def compile_others() -> None:
+    """The time of the cycle engine, and what compiles and proves an accelerator's program."""
+    _run("cycle", "tiny", data=False)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "digits.tandem"
+        CliRunner().invoke(app, ["compile", "digits", "--config", "tiny", "-o", str(path)])
+        assert path.is_file()
+
+
+def _run(engine: str, name: str, data: bool = True) -> None:
+    config = load_config(name)
+    drawn = random_program(config, seed=1, size=12)
+    memory, address = place_program(drawn.image, drawn.program)
+    machine = make_engine(engine, config)
+    machine.launch(drawn.program, memory, Launch(address=address, data=data))
+    machine.close()
+
+
+def main() -> int:
+    """Compile all."""
+    with ProcessPoolExecutor(2) as pool:
+        for job in [pool.submit(compile_functional), pool.submit(compile_others)]:
+            job.result()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
