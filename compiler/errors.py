@@ -91,3 +91,11 @@ class FrontendError(CompilerError):
 
 class UnsupportedError(FrontendError):
     """A model that may be right, and of which something is not supported here."""
+
+
+class RecordError(CompilerError):
+    """A record of tuning that cannot be read or written; names the file, the line and the entry."""
+
+
+class BoundError(CompilerError):
+    """A lower bound that a measurement is below: an error in the bound, which proves nothing."""

@@ -20,9 +20,10 @@ VERBS = {
     "utilization": Verb(
         "scripts.utilization.command", "Measure convolutions with and without latency hiding."
     ),
+    "tune": Verb("scripts.tune.command", "Find schedules for the layers of a network."),
 }
 
-_COLLECTIONS = (50_000, 20, 100)
+COLLECTIONS = (50_000, 20, 100)
 """Thresholds of Python's garbage collector: new objects, and collections of each generation."""
 
 app = typer.Typer(
@@ -61,7 +62,7 @@ def main() -> None:
     """Entry point. Exit code 0: done, 1: failed, 2: wrong usage, 130: interrupted."""
     # Trees of frozen values are freed by their reference counts; searching them for cycles every
     # 700 new objects, Python's default, is a tenth of the time of a compilation.
-    gc.set_threshold(*_COLLECTIONS)
+    gc.set_threshold(*COLLECTIONS)
     try:
         app()
     except OSError as error:

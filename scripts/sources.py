@@ -22,7 +22,7 @@ from compiler.frontends.onnx import Imported, read_model
 from compiler.models import BUILT_IN, built_in
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.cpu.target import cpu
-from compiler.targets.target import Target
+from compiler.targets.target import Target, TunedChoices
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
@@ -62,16 +62,22 @@ class Accelerator:
     memory: MemoryModel
     hiding: bool
 
-    def target(self) -> Target[Any]:
-        """The compiler's target for this accelerator."""
-        timing = MemoryTiming(self.memory.latency, self.memory.interval)
-        return accelerator(self.config, timing, hiding=self.hiding)
+    @property
+    def timing(self) -> MemoryTiming:
+        """The DRAM timing that the compiler assumes."""
+        return MemoryTiming(self.memory.latency, self.memory.interval)
+
+    def target(self, tuned: TunedChoices | None = None) -> Target[Any]:
+        """The compiler's target for this accelerator, with tuned choices if there are any."""
+        return accelerator(self.config, self.timing, hiding=self.hiding, tuned=tuned)
 
 
-def targets(device: Accelerator | None) -> tuple[Target[Any], ...]:
+def targets(
+    device: Accelerator | None, tuned: TunedChoices | None = None
+) -> tuple[Target[Any], ...]:
     """The compiler's targets: the accelerator, if there is one, and then this processor."""
     host = cpu(CpuTarget.host())
-    return (host,) if device is None else (device.target(), host)
+    return (host,) if device is None else (device.target(tuned), host)
 
 
 def compile_model(

@@ -15,6 +15,10 @@ class EngineError(SimulationError):
     """An engine that does not exist, or an option that the engine does not have."""
 
 
+class NeedsDataError(EngineError):
+    """A run without data (`Launch.data`) of a program whose faults depend on data."""
+
+
 class MemoryImageError(SimulationError):
     """A memory image or a placement of the program that cannot be used."""
 

@@ -26,7 +26,7 @@ from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.points import int8_values, return_values
 from compiler.targets.accelerator.target import accelerator
-from compiler.targets.target import Target
+from compiler.targets.target import Backend, Target
 from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
@@ -132,6 +132,10 @@ class PreparedNetwork:
             backends=self._backends,
             report=report,
         )
+
+    def backend(self, target: Target[Any]) -> Backend:
+        """The back end that `build` compiles with for a target."""
+        return self._backends.of(target)
 
 
 def compile_network(

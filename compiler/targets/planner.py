@@ -130,6 +130,26 @@ def best_choice(
     return worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
 
 
+def tuned_choice(
+    target: Target[Any], template: ScheduleTemplate[Any, Any], workload: Any
+) -> Choice | None:
+    """The target's tuned choice for a workload, if it has one that is in the space and fits.
+
+    Choices of another version or of other restrictions may not be: the cost model's is taken then.
+    """
+    choice = target.tuned.choice(template, workload) if target.tuned else None
+    if choice is None:
+        return None
+    space = template.space(workload, target.machine)
+    allowed = {**space.knobs, **{name: only for name, only in target.settings if name in choice}}
+    if set(choice) != set(space.knobs):
+        return None
+    if any(choice[name] not in settings for name, settings in allowed.items()):
+        return None
+    row = space.choices({name: (setting,) for name, setting in choice.items()})
+    return choice if len(row) and bool(template.fits(workload, row, target.machine)[0]) else None
+
+
 def _column(
     template: ScheduleTemplate[Any, Any], what: str, found: Any, choices: Choices, kinds: str
 ) -> NDArray[Any]:
@@ -238,7 +258,9 @@ class Planner:
         key = template, workload
         if key not in self._choices:
             try:
-                self._choices[key] = best_choice(self.target, template, workload)
+                self._choices[key] = tuned_choice(self.target, template, workload) or best_choice(
+                    self.target, template, workload
+                )
             except Unsupported as refusal:
                 self._choices[key] = refusal
         found = self._choices[key]

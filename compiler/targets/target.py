@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from compiler.graph.nodes import Let
 from compiler.graph.passes.pipeline import Pass as GraphPass
 from compiler.graph.types import Type
@@ -15,7 +17,7 @@ from compiler.ir.dtypes import DType
 from compiler.lower.lowering import Pass
 from compiler.requantisation import RequantSpec
 from compiler.targets.parts import ArtifactParts, Invocation, Progress
-from compiler.te.knobs import Setting
+from compiler.te.knobs import Choice, Setting
 from compiler.templates.pattern import Apply, Match
 from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.templates.space import Choices, Floats
@@ -57,6 +59,15 @@ class CostModel(ABC):
         """The choices to pass to `costs`; among choices of equal cost the first is taken."""
         return choices
 
+    def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        """Costs that the choices cannot go below, in the unit that is measured; 0 if unknown."""
+        return np.zeros(len(choices))
+
+    def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        """Numbers that describe each choice to a learned model, [choices, features]; by default
+        the settings of its knobs."""
+        return np.stack([column.astype(np.float64) for column in choices.columns.values()], axis=1)
+
 
 @dataclass(frozen=True, slots=True)
 class TemplateCosts(CostModel):
@@ -71,6 +82,14 @@ class TemplateCosts(CostModel):
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
         found: Choices = template.shortlist(workload, choices, self.machine)
         return found
+
+
+class TunedChoices(ABC):
+    """Choices that measurements found best, by workload. A value that is compared by identity."""
+
+    @abstractmethod
+    def choice(self, template: Any, workload: Any) -> Choice | None:
+        """The choice for a workload of a template, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +185,8 @@ class Target(Generic[M]):
         Returns a new back end, with an empty code cache.
     is_exact
         Whether the machine computes a requantisation exactly; quantisation emits no other.
+    tuned
+        Choices to prefer over those of the cost model, if there are any.
     """
 
     name: str
@@ -178,6 +199,7 @@ class Target(Generic[M]):
     layouts: Layouts = Layouts()
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
     is_exact: Callable[[RequantSpec], bool] = _every_requantisation
+    tuned: TunedChoices | None = None
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
         """Pairs of a template and one of its patterns, in matching order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,6 @@ HIDING = 2
 
 Array = npt.NDArray[np.generic]
 
-_TEMPLATE = Conv2dOnArray()
-
 
 @dataclass(frozen=True, slots=True)
 class CompiledConvolution:
@@ -65,6 +64,8 @@ class Convolution:
         The program's arguments: tensors, and immediates of instructions, by name.
     """
 
+    template: ClassVar[Conv2dOnArray] = Conv2dOnArray()
+
     case: Case
     target: Target[AcceleratorTarget]
     workload: Conv2dWorkload
@@ -87,10 +88,17 @@ class Convolution:
             passes=passes,
         )
         values = {"data": pack_data(case.data, config), "weight": pack_weight(case.weight, config)}
-        choice = best_choice(target, _TEMPLATE, workload, {"threads": (HIDING,)})
+        choice = best_choice(target, Convolution.template, workload, {"threads": (HIDING,)})
         return Convolution(
             case, target, workload, {**values, **numbers.tensors}, numbers.immediates, choice
         )
+
+    @property
+    def channels(self) -> dict[str, Array]:
+        """The arguments with a value for each channel."""
+        return {
+            name: value for name, value in self.values.items() if name not in ("data", "weight")
+        }
 
     def build(self, threads: int) -> CompiledConvolution:
         """Compile the stream with `threads` virtual threads; the tiles do not depend on `threads`.
@@ -102,7 +110,7 @@ class Convolution:
         """
         machine = self.target.machine
         choice = {**self.choice, "threads": threads}
-        program = _TEMPLATE.schedule(self.workload, choice, machine).program
+        program = self.template.schedule(self.workload, choice, machine).program
         operator = Operator(program, {}, immediates=self.immediates)
         stream = compile_stream([operator], machine)
         shape = (1, self.case.layer.outputs, *self.case.layer.size)

@@ -21,7 +21,7 @@ from sim.cycle.pipeline_state import UopMemory
 from sim.cycle.prepare import Prepared
 from sim.cycle.state import Ints, Run
 from sim.cycle.units import load_micro_ops
-from sim.errors import EngineError
+from sim.errors import NeedsDataError
 from sim.semantics.fields import (
     ALU_OPCODE,
     DRAM_BASE,
@@ -60,7 +60,7 @@ Flags = npt.NDArray[np.bool_]
 def check_shifts(
     program: Prepared, run: Run, bases: tuple[int, ...], memory: npt.NDArray[np.uint8]
 ) -> None:
-    """Raise `EngineError` if a shift by accumulators may be out of range."""
+    """Raise `NeedsDataError` if a shift by accumulators may be out of range."""
     columns = program.columns
     if not _shifts(columns).any():
         return
@@ -70,7 +70,7 @@ def check_shifts(
     small = np.zeros(run.memory.acc_depth, np.bool_)
     found = _make_first_unknown()(own, compute, small, memory.view(np.int8), begins, ends)
     if found >= 0:
-        raise EngineError(
+        raise NeedsDataError(
             f"instruction {found} shifts by accumulators that depend on data, and whether it "
             f"faults does too: run the program with data"
         )

@@ -188,7 +188,7 @@ def _transfer(
             fault = store_out(chip, requantiser, dram, row, detail)
     elif row[OPCODE] == REQUANTISE:
         if requantiser is not None:
-            # A loop: an assignment of slices brings the text of its error along, seconds to compile.
+            # A loop: an assignment of slices takes seconds to compile, with the text of its error.
             for field in range(len(row)):
                 requantiser.mode[field] = row[field]
     else:

@@ -31,14 +31,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # Commands that share files are run together; `utilization` is run below.
-TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",))
+TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune",))
+SLOW = ("rtl", "tune")
 
 
 @pytest.mark.parametrize(
     "verbs",
-    # `rtl` of machines as large as the README's takes a while.
-    [*TOUR[:-1], pytest.param(TOUR[-1], marks=pytest.mark.exhaustive)],
-    ids=lambda verbs: verbs[0],
+    # `rtl` of machines as large as the README's takes a while, and so does a network's `tune`.
+    [
+        pytest.param(verbs, marks=[pytest.mark.exhaustive] * (verbs[0] in SLOW), id=verbs[0])
+        for verbs in TOUR
+    ],
 )
 def test_the_commands_of_the_tour(here: Path, verbs: tuple[str, ...]) -> None:
     commands = [command for command in COMMANDS if command.split()[0] in verbs]

@@ -106,6 +106,8 @@ class StreamBackend(Backend):
         self.target = target
         self.planner = Planner(target)
         self._programs = ProgramCache(target.machine, target.passes)
+        self.planned: dict[str, tuple[PlannedCall, ...]] = {}
+        """The calls of each compiled stream, by its name."""
 
     def passes(self) -> tuple[Pass, ...]:
         return offload_passes(self.target, self.planner.plan)
@@ -124,6 +126,7 @@ class StreamBackend(Backend):
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(let.value)
             calls.append(PlannedCall(let.name, type_, let.source, plan))
+        self.planned[stream.name] = tuple(calls)
         names = [each.name for each in results if isinstance(each, Var)]
         code = self.code(stream.name, calls, names)
         parts.streams[stream.name] = code

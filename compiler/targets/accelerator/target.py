@@ -11,7 +11,8 @@ from compiler.lower.accelerator.programs import accelerator_passes
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.block_layouts import Blocks
-from compiler.targets.target import Memory, Target, TemplateCosts
+from compiler.targets.accelerator.costs import AcceleratorCosts
+from compiler.targets.target import Memory, Target, TunedChoices
 from compiler.templates.accelerator.alu_lowering import is_exact
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.dense import DenseOnArray
@@ -36,7 +37,11 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
 
 
 def accelerator(
-    config: HardwareConfig, memory: MemoryTiming | None = None, *, hiding: bool = True
+    config: HardwareConfig,
+    memory: MemoryTiming | None = None,
+    *,
+    hiding: bool = True,
+    tuned: TunedChoices | None = None,
 ) -> Target[AcceleratorTarget]:
     """The target for a configuration.
 
@@ -46,6 +51,8 @@ def accelerator(
         DRAM timing that cost estimates assume; by default that of `MemoryTiming()`.
     hiding
         Whether schedules may use two virtual threads to hide latency.
+    tuned
+        Choices to prefer over the estimated best.
     """
     machine = AcceleratorTarget.of(config)
     return Target(
@@ -54,11 +61,12 @@ def accelerator(
         memories=_memories(config),
         templates=TEMPLATES,
         passes=accelerator_passes(machine),
-        cost=TemplateCosts(MachineCost(config, memory or MemoryTiming())),
+        cost=AcceleratorCosts(MachineCost(config, memory or MemoryTiming())),
         make_backend=StreamBackend,
         layouts=Blocks(machine),
         settings=() if hiding else (("threads", (1,)),),
         is_exact=is_exact,
+        tuned=tuned,
     )
 
 

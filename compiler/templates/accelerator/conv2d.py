@@ -302,6 +302,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             ReductionWork(steps * blocks, size * extents["ic"] * workload.taps, size),
         )
 
+    def counts_are_exact(self, workload: Conv2dWorkload) -> bool:
+        # With groups, fewer elements are loaded where a step continues into the next group.
+        return workload.groups == 1
+
     def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """The most rows and columns of the image that a tile loads, not counting padding."""
         rows, columns = workload.loaded_extents(y, x)

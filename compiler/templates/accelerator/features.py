@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from compiler.templates.accelerator.lower_bound import alu_cycles, array_cycles, bus_cycles
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.tiling import resident_operands
@@ -25,7 +26,6 @@ W = TypeVar("W", bound=Hashable)
 
 _INP, _WGT, _UOP, _OUT = (MemoryId.INP,), (MemoryId.WGT,), (MemoryId.UOP,), (MemoryId.OUT,)
 _LOADED = {"inp": _INP, "wgt": _WGT, "acc": (MemoryId.ACC, MemoryId.ACC_8BIT)}
-_ON_BUS = (*(memory for each in _LOADED.values() for memory in each), MemoryId.PAR)
 _SIZES = {
     "threads": "virtual threads",
     "n": "rows of a tile of a matrix",
@@ -89,17 +89,13 @@ class _Counts:
         return self.work.resets * (not self.cost.overwrites)
 
     def array_cycles(self) -> Floats:
-        return self.work.products + self.resets()
+        return array_cycles(self.work, self.cost)
 
     def alu_cycles(self) -> Floats:
-        tensor = self.cost.alu(self.work.tensor, tensor_operand=True)
-        return self.work.immediate + self.work.inputs + tensor
+        return alu_cycles(self.work, self.cost)
 
     def bus_cycles(self) -> Floats:
-        """Cycles of the bus; reads and writes run in parallel."""
-        width, interval = self.cost.config.bus_bytes, self.cost.memory.interval
-        loaded = self.moved(*_ON_BUS)
-        return np.maximum(loaded, self.moved(*_OUT)) / width * interval
+        return bus_cycles(self.work, self.cost)
 
     def lower_bound(self) -> Floats:
         return np.maximum(self.array_cycles() + self.alu_cycles(), self.bus_cycles())

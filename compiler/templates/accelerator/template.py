@@ -62,6 +62,10 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     def work_counts(self, workload: W, choices: Choices) -> WorkCounts:
         """The traffic and arithmetic of the programs of choices."""
 
+    def counts_are_exact(self, workload: W) -> bool:
+        """Whether programs move at least the elements that `work_counts` says."""
+        return True
+
     @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
         """The cost of each choice, lower is better: cycles, or a rank (`rank_by`)."""

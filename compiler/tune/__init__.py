@@ -1,0 +1,1 @@
+"""The search for schedules: workloads, explorers, cost models, records."""

@@ -1,0 +1,43 @@
+"""The best known choices of records, for the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from compiler.targets.target import TunedChoices
+from compiler.te.knobs import Choice
+from compiler.tune.plain import canonical, canonical_text
+from compiler.tune.records import Record
+from compiler.tune.trial import Status
+
+
+class BestKnown(TunedChoices):
+    """The measured choice of the lowest cost for each workload; the first of equal ones."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        best: dict[tuple[str, str], Record] = {}
+        for record in records:
+            key = record.template, canonical_text(record.workload)
+            if record.status is Status.MEASURED and (
+                key not in best or record.outcome.cost < best[key].outcome.cost
+            ):
+                best[key] = record
+        self._choices: Mapping[tuple[str, str], Choice] = {
+            key: record.choice for key, record in best.items()
+        }
+
+    def choice(self, template: Any, workload: Any) -> Choice | None:
+        return self._choices.get((template.name, canonical(workload)))
+
+
+def of_machine(
+    records: Iterable[Record], machine: Mapping[str, Any], memory: str
+) -> tuple[Record, ...]:
+    """The records of one machine with one memory."""
+    wanted = canonical_text(machine)
+    return tuple(
+        record
+        for record in records
+        if record.memory == memory and canonical_text(record.machine) == wanted
+    )

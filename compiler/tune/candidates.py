@@ -1,0 +1,92 @@
+"""The choices of a workload's space that fit, as a table: what explorers search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import Unsupported
+from compiler.targets.target import Target
+from compiler.te.knobs import Choice, Setting
+from compiler.templates.schedule_template import ScheduleTemplate
+from compiler.templates.space import Choices, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The choices of the base space that fit the machine, a row for each.
+
+    Attributes
+    ----------
+    choices
+        The choices, in the order of the space.
+    """
+
+    target: Target[Any]
+    template: ScheduleTemplate[Any, Any]
+    workload: Any
+    choices: Choices
+
+    @staticmethod
+    def of(target: Target[Any], template: ScheduleTemplate[Any, Any], workload: Any) -> Candidates:
+        """The candidates of a workload. Raises `Unsupported` if no choice fits."""
+        space = template.space(workload, target.machine)
+        allowed = {name: only for name, only in target.settings if name in space.knobs}
+        choices = space.choices(allowed)
+        fitting = choices.where(template.fits(workload, choices, target.machine))
+        if not len(fitting):
+            raise Unsupported(template.no_fit_reason(workload, choices, target.machine))
+        return Candidates(target, template, workload, fitting)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def choice(self, row: int) -> dict[str, Setting]:
+        """The choice of a row."""
+        return self.choices.choice(row)
+
+    def row(self, choice: Choice) -> int | None:
+        """The row of a choice; None if it is not among the candidates."""
+        return self._rows.get(_key(choice))
+
+    @cached_property
+    def estimates(self) -> Floats:
+        """The target's estimate of each choice's cost."""
+        return self.target.cost.costs(self.template, self.workload, self.choices)
+
+    @cached_property
+    def bounds(self) -> Floats:
+        """A lower bound of each choice's cost, in the measured unit; 0 where none is known."""
+        return self.target.cost.bounds(self.template, self.workload, self.choices)
+
+    @cached_property
+    def features(self) -> Floats:
+        """Numbers that describe each choice to a learned cost model: [rows, features]."""
+        return self.target.cost.features(self.template, self.workload, self.choices)
+
+    @cached_property
+    def settings(self) -> Ints:
+        """The number of each choice's setting among those of its knob: [rows, knobs]."""
+        columns = (np.unique(column, return_inverse=True)[1] for column in self._columns)
+        return np.stack([column.astype(np.int64) for column in columns], axis=1)
+
+    @cached_property
+    def rows_by_settings(self) -> Mapping[tuple[int, ...], int]:
+        """The row with these numbers of settings."""
+        return {tuple(row): at for at, row in enumerate(self.settings.tolist())}
+
+    @property
+    def _columns(self) -> list[Ints]:
+        return list(self.choices.columns.values())
+
+    @cached_property
+    def _rows(self) -> Mapping[tuple[tuple[str, Setting], ...], int]:
+        return {_key(self.choice(row)): row for row in range(len(self))}
+
+
+def _key(choice: Choice) -> tuple[tuple[str, Setting], ...]:
+    return tuple(sorted(choice.items()))

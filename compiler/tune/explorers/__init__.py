@@ -1,0 +1,1 @@
+"""Explorers: which choices of a space to measure next."""

@@ -1,0 +1,175 @@
+"""Records of trials: a file with one line of JSON for each.
+
+A trial is appended with one write as soon as it is finished, so that a killed process loses none
+that was finished. A torn last line is cut off before the next trial is appended; damaged lines
+elsewhere are skipped and reported.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compiler.errors import RecordError
+from compiler.te.knobs import Setting
+from compiler.tune.trial import Outcome, Status
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One trial.
+
+    Attributes
+    ----------
+    tandem
+        The version that measured it.
+    target
+        `accelerator` or `cpu`.
+    machine
+        The configuration, as `--config` takes it, or the processor's name and features.
+    memory
+        The memory model; empty on the CPU.
+    template, workload
+        The schedule template's name, and its workload as `compiler.tune.plain` writes it.
+    choice
+        The settings of the knobs.
+    status, cost, reason
+        As in `Outcome`; the cost is in cycles on the accelerator, in seconds on the CPU, and None
+        unless measured.
+    limit
+        The cost at which the measurement would have been abandoned; None if there was none.
+    explorer, seed
+        What proposed the choice.
+    """
+
+    tandem: str
+    target: str
+    machine: Mapping[str, Any]
+    memory: str
+    template: str
+    workload: Any
+    choice: Mapping[str, Setting]
+    status: Status
+    cost: int | float | None
+    reason: str = ""
+    limit: int | float | None = None
+    explorer: str
+    seed: int
+
+    @property
+    def outcome(self) -> Outcome:
+        """The trial's outcome."""
+        return Outcome(self.status, float("inf") if self.cost is None else self.cost, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that is no record.
+
+    Attributes
+    ----------
+    line
+        Its number, from 1.
+    """
+
+    path: Path
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: skipped: {self.reason}"
+
+
+def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
+    """The records of a file in their order, and its damaged lines; a torn last line is neither.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read, or is no file but a device or a pipe.
+    """
+    try:
+        _check_kind(path, path.stat().st_mode)
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror}") from None
+    records, damages = [], []
+    # What follows the last newline is torn, or nothing.
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            records.append(_DECODER.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            damages.append(Damage(path, number, str(error)))
+    return records, damages
+
+
+def append_records(path: Path, records: Iterable[Record]) -> None:
+    """Append records to a file, which is made if it is missing; a torn last line is cut off.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be written; no record that it had is lost.
+    """
+    lines = b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _check_kind(path, os.fstat(descriptor).st_mode)
+            # Another tuner may append to the same file.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            end = _end_of_last_line(descriptor)
+            os.ftruncate(descriptor, end)
+            try:
+                _write(descriptor, lines, end)
+            except OSError:
+                os.ftruncate(descriptor, end)
+                raise
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror}") from None
+
+
+def merge_records(*parts: Sequence[Record]) -> list[Record]:
+    """The records of all parts, equal ones once, in their order."""
+    merged: dict[bytes, Record] = {}
+    for part in parts:
+        for record in part:
+            merged.setdefault(_ENCODER.encode(record), record)
+    return list(merged.values())
+
+
+def _check_kind(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise RecordError(f"{path}: not a regular file")
+
+
+def _write(descriptor: int, data: bytes, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written
+
+
+def _end_of_last_line(descriptor: int) -> int:
+    """The offset behind the last newline."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        at = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+        end = start
+    return 0
+
+
+_BLOCK = 1 << 16
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+_DECODER = msgspec.json.Decoder(Record)

@@ -1,0 +1,64 @@
+"""Tasks: the distinct workloads of a network on the accelerator, and how often each occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.targets.accelerator.backend import PlannedCall
+from compiler.targets.target import Target
+from compiler.te.knobs import Choice
+from compiler.templates.schedule_template import Arguments, ScheduleTemplate
+from compiler.tune.plain import canonical
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A workload to tune.
+
+    Attributes
+    ----------
+    layers
+        The names of the layers with this workload, in order.
+    arguments
+        The first layer's arguments of its program.
+    default
+        The choice that the layers are compiled with.
+    """
+
+    layers: tuple[str, ...]
+    target: Target[Any]
+    template: ScheduleTemplate[Any, Any]
+    workload: Any
+    arguments: Arguments
+    default: Choice
+
+    @property
+    def name(self) -> str:
+        """The name of the first layer."""
+        return self.layers[0]
+
+    @property
+    def count(self) -> int:
+        """The number of layers."""
+        return len(self.layers)
+
+
+def tasks_of(target: Target[Any], calls: Iterable[PlannedCall]) -> tuple[Task, ...]:
+    """The tasks of a network's calls, in the order of their first layers."""
+    found: dict[tuple[str, str], list[PlannedCall]] = {}
+    for call in calls:
+        key = call.plan.template.name, canonical(call.plan.workload)
+        found.setdefault(key, []).append(call)
+    return tuple(
+        Task(
+            layers=tuple(call.source for call in alike),
+            target=target,
+            template=alike[0].plan.template,
+            workload=alike[0].plan.workload,
+            arguments=alike[0].plan.arguments,
+            default=alike[0].plan.choice,
+        )
+        for alike in found.values()
+    )

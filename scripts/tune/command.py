@@ -1,0 +1,190 @@
+"""`tandem tune`: finds schedules for the layers of a network."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from compiler.tune.best_known import BestKnown, of_machine
+from compiler.tune.records import Record, append_records, merge_records, read_records
+from hw.config_files import load_config
+from hw.memory_model import parse_memory
+from runtime.inputs import PixelNormalisation
+from scripts.console import errors_in_one_line, print_json
+from scripts.errors import LayerError
+from scripts.model_options import CalibrateOption, QuantiseOption
+from scripts.options import (
+    DEFAULT_CONFIG,
+    DEFAULT_MEMORY,
+    ConfigOption,
+    DebugOption,
+    JsonOption,
+    MemoryOption,
+    SeedOption,
+)
+from scripts.sources import Accelerator, ModelOptions, import_model
+from scripts.tables import plain_console, print_table
+from scripts.tune.pool import default_jobs
+from scripts.tune.rows import table, task_json, weighted
+from scripts.tune.session import Options, machine_json, memory_text, tune
+from scripts.tune.tasks import compile_tuned, tasks_of_layers
+from scripts.tune.view import show_tuning
+from scripts.utilization.conv_layers import Layer, distinct, parse_layer
+
+DEFAULT_TRIALS = 64
+
+
+class ExplorerName(Enum):
+    """The values of `--explorer`."""
+
+    XGBOOST = "xgboost"
+    RANDOM = "random"
+    GRID = "grid"
+    GENETIC = "genetic"
+    EXACT = "exact"
+    ESTIMATE = "estimate"
+
+
+def _layer(text: str) -> Layer:
+    try:
+        return parse_layer(text)
+    except LayerError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def command(
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MODEL", help="An ONNX file, or resnet18, resnet34, resnet50, digits."
+        ),
+    ] = None,
+    layer: Annotated[
+        list[Layer] | None,
+        typer.Option(
+            "--layer",
+            metavar="NAME=H,W,IC,OC,K,STRIDE,PAD",
+            parser=_layer,
+            help="A convolution instead of a model; may be repeated.",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            "--trials",
+            metavar="N",
+            min=1,
+            help=f"Trials of each task on average (default: {DEFAULT_TRIALS}; no limit with "
+            "--seconds, or with the exact explorer).",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", metavar="N", min=0, help="Time for all tasks."),
+    ] = None,
+    explorer: Annotated[
+        ExplorerName,
+        typer.Option(
+            "--explorer",
+            help="xgboost: led by a learned model; exact: branch and bound until the best is "
+            "certified; estimate: in the order of the compiler's own estimate.",
+        ),
+    ] = ExplorerName.XGBOOST,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--records",
+            metavar="FILE",
+            readable=False,
+            help="Keep trials in this file, and start from those that it has.",
+        ),
+    ] = None,
+    merge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--merge",
+            metavar="FILE",
+            readable=False,
+            help="Add the records of another file to --records; may be repeated.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Processes that measure (default: one a core)."
+        ),
+    ] = None,
+    quantize: QuantiseOption = None,
+    calibrate: CalibrateOption = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    memory: MemoryOption = DEFAULT_MEMORY,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Find schedules for the layers of a network, on the accelerator's exact time.
+
+    Every choice of a layer's space that fits can be proposed; measured ones are kept with
+    --records, from which `tandem run` and `tandem compile` take the best. With the same seed and
+    number of trials the result is the same, on any number of processes.
+    """
+    with errors_in_one_line(debug):
+        begun = perf_counter()
+        if (model is None) == (not layer):
+            raise typer.BadParameter("a MODEL or --layer: one of them")
+        if merge and records is None:
+            raise typer.BadParameter("--merge adds to the file of --records")
+        unlimited = explorer is ExplorerName.EXACT or seconds is not None
+        most = trials if trials is not None or unlimited else DEFAULT_TRIALS
+        options = Options(explorer.value, most, seconds, seed, jobs or default_jobs())
+        machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
+        known = _known(records, merge or [])
+        prepared = None
+        if model is None:
+            tasks = tasks_of_layers(distinct(layer or []), machine, seed)
+        else:
+            chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
+            prepared = import_model(model, chosen, None).prepared(None)
+            default = compile_tuned(prepared, machine, None)
+            tasks = default.tasks
+        with show_tuning(options, quiet=as_json) as report:
+            done = tune(tasks, machine, options, known, records, report)
+        total = weighted(done)
+        if prepared is not None:
+            here = of_machine(known, machine_json(machine.config), memory_text(machine.memory))
+            best = compile_tuned(prepared, machine, BestKnown(here))
+            total = {"default": default.cycles, "best": best.cycles}
+        result = {
+            "tasks": [task_json(one) for one in done],
+            "total": total,
+            "records": None if records is None else str(records),
+            "seconds": perf_counter() - begun,
+        }
+        if as_json:
+            print_json(result)
+            return
+        console = plain_console()
+        print_table(console, table(done))
+        console.print(
+            f"total {total['default']:,} -> {total['best']:,} cycles on {machine.config.name}, "
+            f"memory {memory}, in {perf_counter() - begun:.0f} s"
+        )
+
+
+def _known(file: Path | None, others: list[Path]) -> list[Record]:
+    """The records of a file that may be missing, and of others, which are added to it."""
+    own, damages = read_records(file) if file is not None and file.exists() else ([], [])
+    merged = own
+    for other in others:
+        more, damaged = read_records(other)
+        merged, damages = merge_records(merged, more), [*damages, *damaged]
+    for damage in damages:
+        typer.echo(f"warning: {damage}", err=True)
+    if file is not None:
+        # Also tries whether the file can be written, before long work.
+        append_records(file, merged[len(merge_records(own)) :])
+    return merged

@@ -1,0 +1,98 @@
+"""Measures choices on the accelerator: the exact cycles of a layer alone, by the `cycle` engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.errors import CompilerError
+from compiler.lower.accelerator.dram_layout import Operator
+from compiler.lower.accelerator.stream import compile_stream
+from compiler.target import AcceleratorTarget
+from compiler.targets.accelerator.target import TEMPLATES
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.tune.trial import Outcome
+from hw.config import HardwareConfig
+from hw.errors import HardwareError
+from hw.isa import Program
+from hw.memory_model import MemoryModel
+from sim.cycle.engine import CycleEngine
+from sim.engine import Launch
+from sim.errors import CycleLimitError, NeedsDataError, SimulationError
+from sim.memory import place_program
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer to compile and measure alone; it can be sent to another process.
+
+    Attributes
+    ----------
+    template
+        The name of the accelerator's template.
+    immediates
+        The program's arguments that are immediates of instructions; time does not depend on them.
+    channels
+        Its arguments with a value for each channel, by name: shifts among them have to be valid.
+    """
+
+    config: HardwareConfig
+    memory: MemoryModel
+    template: str
+    workload: Any
+    immediates: Mapping[str, int]
+    channels: Mapping[str, NDArray[np.generic]]
+
+
+def cycles_of(layer: Layer, choice: Choice, limit: float) -> Outcome:
+    """The exact cycles of `layer` with a choice, from launch to done; abandoned above `limit`."""
+    machine, engine = _machine(layer.config), _engine(layer.config, layer.memory)
+    try:
+        program = _template(layer.template).schedule(layer.workload, choice, machine).program
+        stream = compile_stream([Operator(program, {}, immediates=layer.immediates)], machine)
+        most = int(limit) if np.isfinite(limit) else None
+        image = stream.image(layer.channels)
+        return Outcome.measured(exact_cycles(engine, stream.program, image, most))
+    except CycleLimitError:
+        return Outcome.abandoned()
+    except (CompilerError, HardwareError, SimulationError) as error:
+        return Outcome.failed(f"{type(error).__name__}: {error}")
+
+
+def exact_cycles(
+    engine: CycleEngine, program: Program, image: NDArray[np.uint8], limit: int | None = None
+) -> int:
+    """The cycles of a program, from launch to done, computed with data only if it needs them.
+
+    Raises the errors of `Engine.launch`.
+    """
+    memory, address = place_program(image, program)
+    how = Launch(address=address, data=False, max_cycles=limit)
+    try:
+        result = engine.launch(program, memory, how)
+    except NeedsDataError:
+        result = engine.launch(program, memory, replace(how, data=True))
+    assert result.cycles is not None, "the cycle engine knows time"
+    return result.cycles
+
+
+def _template(name: str) -> AcceleratorTemplate[Any]:
+    (found,) = (template for template in TEMPLATES if template.name == name)
+    return found
+
+
+@cache
+def _machine(config: HardwareConfig) -> AcceleratorTarget:
+    return AcceleratorTarget.of(config)
+
+
+@cache
+def _engine(config: HardwareConfig, memory: MemoryModel) -> CycleEngine:
+    """An engine for all measurements of a process, on one machine."""
+    return CycleEngine(config, memory)

@@ -1,0 +1,72 @@
+"""The results of tuning as JSON, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from rich.table import Table
+
+from compiler.tune.plain import to_plain
+from compiler.tune.session import TaskTuning
+from scripts.tables import plain_table
+
+SPACE = "base"
+"""The name of the space that is searched: all choices of the template's knobs that fit."""
+
+
+def task_json(done: TaskTuning) -> dict[str, object]:
+    """A task's entry in the JSON."""
+    task, certificate = done.task, done.certificate
+    best = done.tuning.best
+    return {
+        "name": task.name,
+        "layers": list(task.layers),
+        "template": task.template.name,
+        "workload": to_plain(task.workload),
+        "count": task.count,
+        "trials": len(done.tuning.trials),
+        "default": _number(done.default.cost),
+        "best": _number(certificate.best),
+        "bound": _number(certificate.bound),
+        "certified": certificate.certified,
+        "gap": certificate.gap if isfinite(certificate.gap) else None,
+        "space": {"name": SPACE, "size": certificate.size},
+        "measured": certificate.measured,
+        "pruned": certificate.pruned,
+        "choice": done.tuning.candidates.choice(best.row) if best else None,
+    }
+
+
+def weighted(tasks: Sequence[TaskTuning]) -> dict[str, object]:
+    """The sums of default and best costs, each as often as its layer occurs."""
+    default = sum(done.task.count * done.default.cost for done in tasks)
+    best = sum(done.task.count * done.certificate.best for done in tasks)
+    return {"default": _number(default), "best": _number(best)}
+
+
+def table(tasks: Sequence[TaskTuning]) -> Table:
+    """A row for each task."""
+    heads = ("count", "trials", "default", "best", "bound", "gap", "certified")
+    found = plain_table(("layer",), heads)
+    for done in tasks:
+        certificate = done.certificate
+        found.add_row(
+            done.task.name,
+            str(done.task.count),
+            str(len(done.tuning.trials)),
+            _text(done.default.cost),
+            _text(certificate.best),
+            _text(certificate.bound),
+            f"{certificate.gap:.2%}" if isfinite(certificate.gap) else "",
+            "yes" if certificate.certified else "no",
+        )
+    return found
+
+
+def _number(cost: float) -> int | None:
+    return round(cost) if isfinite(cost) else None
+
+
+def _text(cost: float) -> str:
+    return f"{cost:,.0f}" if isfinite(cost) else "-"

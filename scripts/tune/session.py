@@ -1,0 +1,138 @@
+"""A run of `tandem tune`: tasks, their searches and their measurements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import monotonic
+
+from compiler.tune.candidates import Candidates
+from compiler.tune.explorers.table import EXPLORERS
+from compiler.tune.plain import to_plain
+from compiler.tune.recorded import Identity, KnownOutcomes, Proposer, RecordedMeasure
+from compiler.tune.records import Record, append_records
+from compiler.tune.session import Budget, TaskTuning, tune_tasks
+from compiler.tune.tasks import Task
+from compiler.tune.trial import Trial
+from compiler.tune.tuner import Tuning
+from hw.config import HardwareConfig
+from hw.config_files import dump_config
+from hw.memory_model import MemoryModel
+from scripts.sources import Accelerator
+from scripts.tune.on_cycle import Layer, cycles_of
+from scripts.tune.pool import Pool
+from scripts.tune.tasks import measured_layer
+
+Report = Callable[[Sequence[TaskTuning]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `tandem tune` was asked for.
+
+    Attributes
+    ----------
+    trials
+        For each task on average; None without a limit.
+    seconds
+        For all tasks; None without a limit.
+    """
+
+    explorer: str
+    trials: int | None
+    seconds: float | None
+    seed: int
+    jobs: int
+
+
+def tune(
+    tasks: Sequence[Task],
+    accelerator: Accelerator,
+    options: Options,
+    known: list[Record],
+    file: Path | None,
+    report: Report,
+) -> list[TaskTuning]:
+    """Tune tasks, from what is known; new records are added to `known` and to the file.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be written; what was finished before is in it.
+    CompilerError
+        A default choice cannot be compiled.
+    """
+    started = monotonic()
+    outcomes = KnownOutcomes()
+    outcomes.add(known)
+
+    def save(record: Record) -> None:
+        known.append(record)
+        if file is not None:
+            append_records(file, [record])
+
+    def expired() -> bool:
+        return options.seconds is not None and monotonic() - started >= options.seconds
+
+    with Pool(cycles_of, options.jobs) as pool:
+        running: list[TaskTuning] = []
+        for task in tasks:
+            running.append(_begin(task, accelerator, options, outcomes, pool, save))
+            report(running)
+        tune_tasks(running, Budget(options.trials, expired), lambda task: report(running))
+    return running
+
+
+def identity(task: Task, config: HardwareConfig, memory: MemoryModel) -> Identity:
+    """What a task's measurements on a machine depend on."""
+    return Identity(
+        tandem=version("tandem-workbench"),
+        target="accelerator",
+        machine=machine_json(config),
+        memory=memory_text(memory),
+        template=task.template.name,
+        workload=to_plain(task.workload),
+    )
+
+
+def machine_json(config: HardwareConfig) -> dict[str, object]:
+    """The configuration as records have it."""
+    found: dict[str, object] = json.loads(dump_config(config))
+    return found
+
+
+def memory_text(memory: MemoryModel) -> str:
+    """The memory model as records have it, and as `--memory` takes it."""
+    return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
+
+
+def _begin(
+    task: Task,
+    accelerator: Accelerator,
+    options: Options,
+    outcomes: KnownOutcomes,
+    pool: Pool,
+    save: Callable[[Record], None],
+) -> TaskTuning:
+    layer: Layer = measured_layer(task, accelerator)
+    candidates = Candidates.of(task.target, task.template, task.workload)
+    tuning = Tuning(candidates, EXPLORERS[options.explorer](candidates, options.seed))
+    of = identity(task, accelerator.config, accelerator.memory)
+
+    def measure_by(explorer: str) -> RecordedMeasure:
+        return RecordedMeasure(
+            of,
+            Proposer(explorer, options.seed),
+            outcomes,
+            lambda choices, limit: pool.measure(layer, choices, limit),
+            save,
+        )
+
+    (default,) = measure_by("default")([task.default], float("inf"))
+    row = candidates.row(task.default)
+    if row is not None:
+        tuning.learn([Trial(row, default)])
+    return TaskTuning(task, tuning, measure_by(options.explorer), default)

@@ -1,0 +1,93 @@
+"""What to tune: the layers of a model, or convolutions by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.targets.accelerator.backend import StreamBackend
+from compiler.targets.target import TunedChoices
+from compiler.templates.schedule_template import Arguments
+from compiler.tune.tasks import Task, tasks_of
+from hw.isa import Program
+from runtime.artifact import Artifact
+from scripts.sources import Accelerator, targets
+from scripts.tune.on_cycle import Layer, exact_cycles
+from scripts.utilization.build import Convolution
+from scripts.utilization.case import make_case
+from scripts.utilization.conv_layers import Layer as NamedLayer
+from sim.cycle.engine import CycleEngine
+
+WEIGHT = "weight"
+"""The argument that only sums are computed from: time never depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A network compiled with choices.
+
+    Attributes
+    ----------
+    tasks
+        Its workloads on the accelerator, with the choices that were taken.
+    cycles
+        The exact cycles of all its instruction streams.
+    """
+
+    artifact: Artifact
+    tasks: tuple[Task, ...]
+    cycles: int
+
+
+def compile_tuned(
+    prepared: PreparedNetwork, accelerator: Accelerator, tuned: TunedChoices | None
+) -> Tuned:
+    """Compile a network with tuned choices, where there are any, and time it."""
+    machine, host = targets(accelerator, tuned)
+    artifact = prepared.build((machine, host))
+    backend = prepared.backend(machine)
+    assert isinstance(backend, StreamBackend), "the accelerator's"
+    calls = [call for stream in artifact.streams for call in backend.planned[stream]]
+    return Tuned(artifact, tasks_of(machine, calls), _cycles(artifact, accelerator))
+
+
+def _cycles(artifact: Artifact, accelerator: Accelerator) -> int:
+    engine, total = CycleEngine(accelerator.config, accelerator.memory), 0
+    for code in artifact.streams.values():
+        program = Program.from_bytes(accelerator.config, code.program)
+        total += exact_cycles(engine, program, code.image)
+    return total
+
+
+def tasks_of_layers(
+    layers: Sequence[NamedLayer], accelerator: Accelerator, seed: int
+) -> tuple[Task, ...]:
+    """The tasks of convolutions, each with one epilogue, as `tandem utilization` measures them."""
+    found = []
+    for layer in layers:
+        case = make_case(layer, seed)
+        convolution = Convolution.of(case, accelerator.config, accelerator.timing)
+        found.append(
+            Task(
+                layers=(layer.name,) * layer.count,
+                target=convolution.target,
+                template=convolution.template,
+                workload=convolution.workload,
+                arguments=Arguments(convolution.channels, convolution.immediates),
+                default=convolution.choice,
+            )
+        )
+    return tuple(found)
+
+
+def measured_layer(task: Task, accelerator: Accelerator) -> Layer:
+    """The layer that measurers compile for a task."""
+    return Layer(
+        accelerator.config,
+        accelerator.memory,
+        task.template.name,
+        task.workload,
+        dict(task.arguments.immediates),
+        {name: value for name, value in task.arguments.tensors.items() if name != WEIGHT},
+    )

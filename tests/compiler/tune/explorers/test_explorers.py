@@ -1,0 +1,110 @@
+"""What all explorers have in common, and what each does best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.templates.space import Choices, Floats
+from compiler.tune.explorers.table import EXPLORERS
+from compiler.tune.trial import Outcome, Trial
+from compiler.tune.tuner import Tuning
+from tests.support.tuning import candidates, measure_of, valley
+
+SIZE = 360
+LEARNING = ("xgboost", "genetic")
+
+
+def upside_down(choices: Choices) -> Floats:
+    """An estimate that is wrong everywhere."""
+    return -valley(choices)
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_choice_is_proposed_once(name: str) -> None:
+    tuning = Tuning(candidates(), EXPLORERS[name](candidates(), 3))
+    while tuning.step(measure_of(), 37):
+        pass
+    rows = [trial.row for trial in tuning.trials]
+    assert len(rows) == len({*rows}) == SIZE
+    assert tuning.certificate().certified
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_what_was_tried_before_is_not_proposed(name: str) -> None:
+    explorer = EXPLORERS[name](candidates(), 3)
+    explorer.learn([Trial(row, Outcome.measured(200)) for row in range(0, SIZE, 2)])
+    found = list(explorer.propose(SIZE))
+    assert found
+    assert all(row % 2 for row in found)
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_the_same_seed_proposes_the_same(name: str) -> None:
+    runs = []
+    for seed in (5, 5, 6):
+        tuning = Tuning(candidates(), EXPLORERS[name](candidates(), seed))
+        for _ in range(4):
+            tuning.step(measure_of())
+        runs.append([trial.row for trial in tuning.trials])
+    assert runs[0] == runs[1]
+    if name in (*LEARNING, "random"):
+        assert runs[0] != runs[2]
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_failures_do_not_stop_the_search(name: str) -> None:
+    tuning = Tuning(candidates(), EXPLORERS[name](candidates(), 3))
+
+    def measure(choices: object, limit: float) -> list[Outcome]:
+        assert isinstance(choices, list)
+        return [Outcome.failed("a reason")] * len(choices)
+
+    for _ in range(3):
+        assert len(tuning.step(measure)) == 8
+    assert tuning.best is None
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_learning_beats_chance(name: str) -> None:
+    """Over ten seeds, 48 trials come closer to the best than as many at random."""
+    found = {}
+    for kind in (name, "random"):
+        best = []
+        for seed in range(10):
+            tuning = Tuning(candidates(upside_down), EXPLORERS[kind](candidates(), seed))
+            for _ in range(6):
+                tuning.step(measure_of())
+            best.append(tuning.explorer.best)
+        found[kind] = np.mean(best)
+    assert found[name] < found["random"]
+
+
+def test_the_model_finds_the_valley() -> None:
+    tuning = Tuning(candidates(), EXPLORERS["xgboost"](candidates(), 1))
+    for _ in range(10):
+        tuning.step(measure_of())
+    assert tuning.explorer.best <= 101
+
+
+def test_a_batch_of_the_model_is_diverse() -> None:
+    explorer = EXPLORERS["xgboost"](candidates(), 1)
+    tuning = Tuning(candidates(), explorer)
+    for _ in range(3):
+        tuning.step(measure_of())
+    rows = list(explorer.propose(8))
+    settings = candidates().settings[rows]
+    assert len(np.unique(settings, axis=0)) == 8
+    assert all(len(np.unique(column)) > 1 for column in settings.T[:2])
+
+
+def test_the_grid_is_spread_over_the_space() -> None:
+    first = sorted(EXPLORERS["grid"](candidates(), 0).propose(8))
+    gaps = np.diff(first)
+    assert gaps.min() > SIZE // 16
+
+
+def test_the_estimate_s_order() -> None:
+    explorer = EXPLORERS["estimate"](candidates(), 0)
+    rows = list(explorer.propose(20))
+    assert (np.diff(valley(candidates().choices)[rows]) >= 0).all()

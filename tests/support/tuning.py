@@ -1,0 +1,65 @@
+"""Tables of candidates with given costs, to be searched without a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.target import CostModel
+from compiler.te.knobs import Choice
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.space import Choices, Floats, Space
+from compiler.tune.candidates import Candidates
+from compiler.tune.trial import Outcome
+from compiler.tune.tuner import Measure
+from hw.config_files import load_config
+
+KNOBS = {"x": tuple(range(12)), "y": tuple(range(10)), "order": ("a", "b", "c")}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenCosts(CostModel):
+    """Estimates and bounds that are functions of the choices."""
+
+    estimate: Callable[[Choices], Floats]
+    bound: Callable[[Choices], Floats]
+
+    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        return self.estimate(choices)
+
+    def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        return self.bound(choices)
+
+
+def valley(choices: Choices) -> Floats:
+    """Costs from 100 up, least at x=7 y=3 order=b."""
+    found: Floats = 100.0 + (choices["x"] - 7) ** 2 + 2.0 * (choices["y"] - 3) ** 2
+    return found + 15.0 * ~choices.equals("order", "b")
+
+
+def no_bound(choices: Choices) -> Floats:
+    """Nothing is known."""
+    return np.zeros(len(choices))
+
+
+def candidates(
+    estimate: Callable[[Choices], Floats] = valley,
+    bound: Callable[[Choices], Floats] = no_bound,
+) -> Candidates:
+    """All combinations of `KNOBS`."""
+    target = replace(accelerator(load_config("tiny")), cost=GivenCosts(estimate, bound))
+    return Candidates(target, Conv2dOnArray(), None, Space(KNOBS).choices())
+
+
+def measure_of(cost: Callable[[Choices], Floats] = valley) -> Measure:
+    """Measures choices as `cost` says, up to the limit."""
+
+    def measure(choices: Sequence[Choice], limit: float) -> list[Outcome]:
+        costs = [float(cost(Choices.of([{**choice}]))[0]) for choice in choices]
+        return [Outcome.measured(one) if one <= limit else Outcome.abandoned() for one in costs]
+
+    return measure
