@@ -50,7 +50,8 @@ def alu_cycles(work: WorkCounts, cost: MachineCost) -> Floats:
 
 def bus_cycles(work: WorkCounts, cost: MachineCost) -> Floats:
     """Cycles of the bus: reads, those of instructions too, and writes run in parallel."""
-    instructions = work.gemms + work.alus
+    # Half of all GEMM instructions may be resets, which machines that overwrite leave out.
+    instructions = work.gemms / (2 if cost.overwrites else 1) + work.alus
     loaded, stored = np.zeros(()), np.zeros(())
     for copies in work.copies:
         size = copies.elements * cost.config.element_bytes(copies.memory)

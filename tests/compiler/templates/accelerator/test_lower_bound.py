@@ -1,0 +1,65 @@
+"""No program is faster than its choice's lower bound, on any machine, with any memory.
+
+A certificate of the tuner rests on that; `compiler.tune.tuner` also checks it in every run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.targets.accelerator.target import TEMPLATES
+from compiler.templates.accelerator.lower_bound import lower_bound
+from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
+from compiler.templates.accelerator.template import AcceleratorTemplate
+from hw.memory_model import MemoryModel
+from sim.cycle.engine import CycleEngine
+from sim.engine import Launch
+from sim.errors import NeedsDataError
+from sim.memory import place_program
+from tests.support.accelerator_operators import CONFIGS, EXTENDED, machine
+from tests.support.random_choices import drawn
+
+FEW, MANY = 2, 60
+CHOICES = 3
+
+
+def check(template: AcceleratorTemplate[Any], seed: int, name: str) -> list[float]:
+    """The least and exact cycles' ratio of random choices of a random workload."""
+    config = machine(name)
+    found = drawn(template, seed, config, CHOICES)
+    rng = np.random.default_rng(seed)
+    latency, interval = int(rng.choice([1, 5, 16, 64, 300])), int(rng.choice([1, 2, 4, 9]))
+    memory = MemoryModel(latency, interval, int(rng.choice([1, 2, 16])))
+    cost = MachineCost(config, MemoryTiming(latency, interval))
+    bounds = lower_bound(template, found.workload, found.choices, cost)
+    engine, ratios = CycleEngine(config, memory), []
+    for row, bound in enumerate(bounds):
+        stream = found.stream(found.choices.choice(row))
+        image, address = place_program(stream.image({}), stream.program)
+        try:
+            result = engine.launch(stream.program, image, Launch(address=address, data=False))
+        except NeedsDataError:
+            continue
+        assert result.cycles is not None
+        assert bound <= result.cycles, (found.workload, found.choices.choice(row), memory)
+        ratios.append(float(bound / result.cycles))
+    return ratios
+
+
+@pytest.mark.parametrize("name", ["small8", "extended"])
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_few(template: AcceleratorTemplate[Any], name: str) -> None:
+    for seed in range(FEW):
+        check(template, seed, name)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [*CONFIGS, *EXTENDED])
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_many(template: AcceleratorTemplate[Any], name: str) -> None:
+    ratios = [ratio for seed in range(1000, 1000 + MANY) for ratio in check(template, seed, name)]
+    # A bound that is always zero would be right, too.
+    assert max(ratios, default=1) > 0.1
