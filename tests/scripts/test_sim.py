@@ -61,6 +61,7 @@ def test_json(files: Files) -> None:
         "cycles",
         "counters",
         "image_sha256",
+        "compare",
     }
     assert (found["engine"], found["config"], found["cycles"]) == ("functional", "tiny", None)
     assert found["instructions"] == len((files.folder / "program.bin").read_bytes()) // 16

@@ -24,6 +24,7 @@ KEYS = [
     "layers",
     "outputs",
     "check",
+    "compare",
     "wall_seconds",
     "simulated_cycles_per_second",
 ]
