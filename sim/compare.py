@@ -12,7 +12,8 @@ import numpy as np
 from hw.isa import MemoryId, Program, disassemble
 from hw.topology import Unit
 from sim.engine import Bytes, Launch
-from sim.result import Event, Result
+from sim.events import Event, EventTable
+from sim.result import Result
 
 Value: TypeAlias = int | None
 
@@ -92,9 +93,7 @@ def compare_runs(
 _EventKey: TypeAlias = tuple[object, ...]
 
 
-def _first_event(
-    program: Program, first: tuple[Event, ...], second: tuple[Event, ...]
-) -> Iterator[Difference]:
+def _first_event(program: Program, first: EventTable, second: EventTable) -> Iterator[Difference]:
     """The earliest event that has another time, or is missing on one side."""
     if first == second:
         return

@@ -26,6 +26,7 @@ from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Ru
 from sim.cycle.stores import Stores, make_stores
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
+from sim.events import EventTable
 from sim.functional.engine import FunctionalEngine
 from sim.memory import check_beats
 from sim.preflight import preflight
@@ -94,7 +95,7 @@ class CycleEngine:
             cycles=cycles,
             units=unit_cycles(self._machine, run, stores),
             work=work_of(program),
-            events=events_of(run) if how.events else (),
+            events=events_of(run) if how.events else EventTable.of(()),
             seconds=perf_counter() - started,
         )
 

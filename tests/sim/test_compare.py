@@ -13,9 +13,10 @@ from hw.topology import Unit
 from sim.compare import Comparison, Difference, compare_runs
 from sim.cycle.engine import CycleEngine
 from sim.engine import Bytes, Launch
+from sim.events import EventKind, EventTable
 from sim.functional.engine import FunctionalEngine
 from sim.memory import place_program
-from sim.result import Event, EventKind, Result
+from sim.result import Result
 
 TINY = load_config("tiny")
 OUT_BYTES = TINY.element_bytes(MemoryId.OUT)
@@ -52,12 +53,12 @@ def _compared(changed: Result, *marked: int) -> Comparison:
     return compare_runs(PROGRAM, how, (result, changed), (memory, other))
 
 
-def _delayed(result: Result, *numbers: int) -> tuple[Event, ...]:
+def _delayed(result: Result, *numbers: int) -> EventTable:
     """The events, some of them a long time later, in the order of time."""
     events = list(result.events)
     for number in numbers:
         events[number] = replace(events[number], cycle=LATER)
-    return tuple(sorted(events, key=lambda event: event.cycle or 0))
+    return EventTable.of(sorted(events, key=lambda event: event.cycle or 0))
 
 
 def test_a_run_equals_itself() -> None:
