@@ -138,7 +138,8 @@ def command(
     """Run a network end to end.
 
     A model is compiled first, with the options of `tandem compile`; an artifact is compiled
-    already. The functional engine has no time: --engine rtl counts cycles.
+    already. Cycles are those of the Verilog, by the engine cycle; --engine rtl runs the Verilog
+    itself, and --engine functional has no time.
     """
     with errors_in_one_line(debug):
         # Wrong usage is refused before the network is compiled and run, which takes minutes.

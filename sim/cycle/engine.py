@@ -75,7 +75,9 @@ class CycleEngine:
         if how.stalls is not None:
             raise EngineError("the cycle engine has no random stalls: rtl and pysim have them")
         if how.waveform is not None:
-            raise EngineError("the cycle engine has no waveform: it has no bus signals")
+            raise EngineError(
+                "the cycle engine has no waveform, as it has no bus signals: rtl and pysim have"
+            )
         preflight(self.config, program, memory, replace(how, data=True))
         check_beats(self.config, memory)
         started = perf_counter()

@@ -74,10 +74,9 @@ def test_the_earliest_event_that_differs_is_first() -> None:
         assert found.first is not None
         assert len(found.differences) == 1
         assert found.first.values == (event.cycle, LATER)
-        times = [
-            each.cycle for each in result.events if each.instruction == found.first.instruction
-        ]
-        assert event.cycle in times
+        assert found.first.instruction in {
+            same.instruction for same in result.events if same.cycle == event.cycle
+        }
 
 
 def test_an_event_names_its_instruction_unit_and_queue() -> None:
