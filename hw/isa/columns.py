@@ -26,7 +26,7 @@ from hw.topology import MemoryId
 
 Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
-_ALL_ONES = np.uint64((1 << WORD_BITS) - 1)
+_ALL_ONES = (1 << WORD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +89,22 @@ def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
     """Decode the instructions in `data`, a multiple of 16 bytes, legal or illegal."""
     table = np.frombuffer(data, dtype="<u8").reshape(-1, _WORDS)
     words = [np.ascontiguousarray(column) for column in table.T]
+    # One block, and no array beside it: the time of decoding is that of getting memory.
     columns = dict(zip(_NAMES, np.zeros((len(_NAMES), len(table)), np.int64), strict=True))
     common = finish_layout(config).fields
     for field in common:
-        columns[field.name][:] = _extract(words, field, _ALL_ONES)
-    opcode = columns["opcode"]
+        _extract(words, field, columns[field.name])
+    opcode, scratch = columns["opcode"], np.empty(len(table), np.int64)
     for owners, own in _own_fields(config, len(common)).items():
         ones = _ones(opcode, owners)
         for field in own:
-            columns[field.name] |= _extract(words, field, ones)
+            _extract(words, field, scratch)
+            scratch &= ones
+            columns[field.name] |= scratch
     for owner in opcodes_of(config):
         unused, ones = instruction_layout(config, owner).unused, _ones(opcode, (owner,))
         bits = [
-            word & (ones & np.uint64(unused >> WORD_BITS * number & int(_ALL_ONES)))
+            word & (ones.view(np.uint64) & np.uint64(unused >> WORD_BITS * number & _ALL_ONES))
             for number, word in enumerate(words)
         ]
         if any(word.any() for word in bits):
@@ -123,10 +126,10 @@ def _own_fields(
     return found
 
 
-def _ones(opcode: Ints, owners: Iterable[Opcode]) -> _Words:
+def _ones(opcode: Ints, owners: Iterable[Opcode]) -> Ints:
     """All ones for each instruction that has one of the opcodes `owners`, 0 for all others."""
-    ones = np.zeros(_FIELD_VALUES, np.uint64)
-    ones[[*owners]] = _ALL_ONES
+    ones = np.zeros(_FIELD_VALUES, np.int64)
+    ones[[*owners]] = -1
     return ones[opcode]
 
 
@@ -258,17 +261,15 @@ def _misfits(fields: Sequence[Field], values: Mapping[str, Ints]) -> Iterator[tu
             yield int(np.argmax((column < low) | (column > high))), field
 
 
-def _extract(words: Sequence[_Words], field: Field, ones: _Words | np.uint64) -> Ints:
-    """The field's value where `ones` has all ones; 0 where it has 0."""
+def _extract(words: Sequence[_Words], field: Field, values: Ints) -> None:
+    """Write the field's value in each instruction to `values`."""
     word, shift = divmod(field.lsb, WORD_BITS)
-    bits = words[word] >> np.uint64(shift)
-    bits &= ones & np.uint64((1 << field.width) - 1)
-    values = bits.view(np.int64)
+    np.right_shift(words[word], np.uint64(shift), out=values.view(np.uint64))
+    values &= (1 << field.width) - 1
     if field.signed:
         sign = 1 << (field.width - 1)
         values ^= sign
         values -= sign
-    return values
 
 
 def _lowest_bit(words: Sequence[_Words]) -> Ints:
