@@ -32,7 +32,7 @@ def test_the_gemms_are_legal() -> None:
 
 
 def test_a_layer_alone_is_legal_and_has_the_layers_work() -> None:
-    stream, program = cycle.network("digits", "tiny")
+    stream, program = cycle.network("digits", "small8")
     layer = stream.layers[2].name
     alone = cycle.layer_program(stream, program, layer)
     validate(alone)
