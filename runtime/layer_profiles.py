@@ -17,7 +17,8 @@ from hw.encoding import Opcode
 from hw.isa import Program
 from hw.topology import MemoryId, TokenQueue, Unit
 from runtime.artifact.stream import Layer, StreamCode
-from sim.result import EventKind, Result
+from sim.events import KINDS, EventKind, EventTable, Ints
+from sim.result import Result
 
 
 class Cause(Enum):
@@ -126,50 +127,53 @@ def profile_layers(
 
 def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[Cause, int]]:
     """For each layer, its cycles by cause."""
-    kinds = _kinds(program)
-    found = [dict.fromkeys(Cause, 0) for _ in stream.layers]
-    starts: dict[int, int] = {}
-    waits: dict[int, Cause] = {}
-    now = 0
-    layer = 0
-    for event in result.events:
-        if event.unit is not Unit.COMPUTE or event.cycle is None:
-            continue
-        at = event.instruction
-        match event.kind:
-            case EventKind.START:
-                starts[at] = event.cycle
-            case EventKind.POP:
-                loaded = event.queue is TokenQueue.LOAD_TO_COMPUTE
-                waits[at] = Cause.WAIT_LOAD if loaded else waits.get(at, Cause.WAIT_STORE)
-            case EventKind.END:
-                own = int(stream.layer_of[at])
-                layer = own if own >= 0 else layer
-                start = max(starts[at], now)
-                found[layer][waits.get(at, Cause.OTHER)] += start - now
-                end = max(event.cycle, start)
-                found[layer][kinds[at]] += end - start
-                now = end
-            case EventKind.PUSH | EventKind.FETCH | EventKind.DISPATCH:
-                pass
     assert result.cycles is not None, "checked by the caller"
-    if found:
-        found[layer][Cause.OTHER] += result.cycles - now
+    causes, layers = tuple(Cause), len(stream.layers)
+    if not layers:
+        return []
+    ended = _compute_events(result.events, EventKind.END)
+    begun = _compute_events(result.events, EventKind.START)
+    at = result.events.instruction[ended]
+    starts = np.zeros(len(program), np.int64)
+    starts[result.events.instruction[begun]] = result.events.cycle[begun]
+    # Compute is done with an instruction when it and all before it have ended.
+    before = np.concatenate(([0], np.maximum.accumulate(result.events.cycle[ended])))
+    start = np.maximum(starts[at], before[:-1])
+    own = np.maximum(stream.layer_of[at], -1)
+    # An instruction without a layer belongs to that of the instruction before it.
+    last = np.maximum.accumulate(np.where(own >= 0, np.arange(len(own)), -1))
+    layer = np.where(last >= 0, own[last], 0)
+    spent = np.zeros((layers, len(causes)), np.int64)
+    np.add.at(spent, (layer, _waits(program, result.events)[at]), start - before[:-1])
+    np.add.at(spent, (layer, _kinds(program)[at]), before[1:] - start)
+    spent[layer[-1] if len(layer) else 0, _NUMBERS[Cause.OTHER]] += result.cycles - before[-1]
+    return [dict(zip(causes, row, strict=True)) for row in spent.tolist()]
+
+
+_NUMBERS = {cause: number for number, cause in enumerate(Cause)}
+_KINDS = {Opcode.GEMM: Cause.GEMM, Opcode.ALU: Cause.ALU, Opcode.LOAD: Cause.LOAD}
+
+
+def _compute_events(events: EventTable, kind: EventKind) -> Ints:
+    """Indices of the events of this kind in compute."""
+    return np.flatnonzero((events.unit == Unit.COMPUTE) & (events.kind == KINDS.index(kind)))
+
+
+def _waits(program: Program, events: EventTable) -> Ints:
+    """For each instruction, the number of the cause of compute's idle cycles before it."""
+    found = np.full(len(program), _NUMBERS[Cause.OTHER])
+    pops = _compute_events(events, EventKind.POP)
+    loaded = events.queue[pops] == TokenQueue.LOAD_TO_COMPUTE
+    found[events.instruction[pops[~loaded]]] = _NUMBERS[Cause.WAIT_STORE]
+    found[events.instruction[pops[loaded]]] = _NUMBERS[Cause.WAIT_LOAD]
     return found
 
 
-def _kinds(program: Program) -> list[Cause]:
-    """For each instruction, the cause of its busy cycles in compute."""
+def _kinds(program: Program) -> Ints:
+    """For each instruction, the number of the cause of its busy cycles in compute."""
     columns = program.columns()
-    kinds = []
-    for opcode, reset in zip(columns.opcode.tolist(), columns.reset_reg.tolist(), strict=True):
-        match Opcode(opcode):
-            case Opcode.GEMM:
-                kinds.append(Cause.RESET if reset else Cause.GEMM)
-            case Opcode.ALU:
-                kinds.append(Cause.ALU)
-            case Opcode.LOAD:
-                kinds.append(Cause.LOAD)
-            case _:
-                kinds.append(Cause.OTHER)
-    return kinds
+    found = np.full(len(program), _NUMBERS[Cause.OTHER])
+    for opcode, cause in _KINDS.items():
+        found[columns.opcode == opcode] = _NUMBERS[cause]
+    found[(columns.opcode == Opcode.GEMM) & (columns.reset_reg == 1)] = _NUMBERS[Cause.RESET]
+    return found

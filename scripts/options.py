@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 DEFAULT_CONFIG = "pynq"
-DEFAULT_ENGINE = "functional"
+DEFAULT_ENGINE = "cycle"
 DEFAULT_MEMORY = "fast"
 
 ProgramArgument = Annotated[

@@ -17,6 +17,7 @@ from hw.isa import Program
 from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
+from scripts.engine_comparison import CompareOption, EngineComparison, choose_engine
 from scripts.image_bounds import check_image_bounds
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -34,14 +35,16 @@ from scripts.options import (
 )
 from scripts.progress import show_progress
 from scripts.traces import Traces, choose_traces
+from sim.compare import Comparison
 from sim.engine import Bytes, Engine, Launch, Stalls
-from sim.engines import make_engine
+from sim.engines import make_engine, make_pair
 from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
 
 
 def command(
+    context: typer.Context,
     program: ProgramArgument,
     image: Annotated[
         Path,
@@ -119,6 +122,7 @@ def command(
     ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     engine: EngineOption = DEFAULT_ENGINE,
+    compare: CompareOption = None,
     memory: MemoryOption = DEFAULT_MEMORY,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -130,6 +134,7 @@ def command(
     """
     with errors_in_one_line(debug):
         traces = choose_traces(trace, waveform)
+        engine = choose_engine(context, engine, compare)
         check_destination(output)
         machine = load_config(config)
         code = Program.from_bytes(machine, program.read_bytes())
@@ -143,7 +148,13 @@ def command(
             stalls=Stalls(stalls / 100, seed) if stalls else None,
             data=not no_data,
         )
-        simulator = make_engine(engine, machine, parse_memory(memory))
+        model = parse_memory(memory)
+        comparisons: list[Comparison] = []
+        simulator = (
+            make_engine(engine, machine, model)
+            if compare is None
+            else make_pair(compare.names, machine, model, comparisons.append)
+        )
         try:
             traces.check(simulator)
             result = _run(simulator, code, physical, how, traces, fill, quiet=as_json)
@@ -153,6 +164,7 @@ def command(
         if output is not None:
             write_atomically(output, after)
         traces.write_timeline(result, code)
+        comparison = EngineComparison(comparisons) if comparisons else None
         digest = hashlib.sha256(after).hexdigest()
         if as_json:
             print_json(
@@ -163,10 +175,16 @@ def command(
                     "cycles": result.cycles,
                     "counters": counters(result),
                     "image_sha256": digest,
+                    "compare": None if comparison is None else comparison.as_json(),
                 }
             )
         else:
             print_counters(Console(), machine, result, digest)
+            if comparison is not None:
+                typer.echo()
+                comparison.print()
+        if comparison is not None:
+            comparison.raise_if_different()
 
 
 def _run(

@@ -6,13 +6,17 @@ engine's module on first use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.isa import Program
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from sim.compare import Comparison
 from sim.engine import Bytes, Engine, Launch, Progress
+from sim.engine_pair import EnginePair
 from sim.errors import EngineError
 from sim.fill import fill_on_chip
 from sim.memory import place_program
@@ -61,6 +65,23 @@ def make_engine(
             return PysimEngine(config, memory_model)
         case _:
             raise _unknown(name)
+
+
+def make_pair(
+    names: tuple[str, str],
+    config: HardwareConfig,
+    memory_model: MemoryModel,
+    report: Callable[[Comparison], None],
+) -> EnginePair:
+    """Two new engines, which are compared at every launch; `report` receives the comparisons.
+
+    Raises
+    ------
+    EngineError
+        No engine is called as one of `names`.
+    """
+    first, second = (make_engine(name, config, memory_model) for name in names)
+    return EnginePair(first, second, report)
 
 
 def run(

@@ -46,3 +46,7 @@ class BusError(SimulationError):
         super().__init__(message)
         self.instruction = instruction
         self.write = write
+
+
+class EnginesDifferError(SimulationError):
+    """A program on which two compared engines end with different errors."""

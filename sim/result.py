@@ -3,42 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from hw.isa import Work
-from hw.topology import TokenQueue, Unit
-
-
-class EventKind(Enum):
-    """The kinds of events. START and END bracket an instruction's stay in its unit.
-
-    Only engines with time have FETCH and DISPATCH.
-    """
-
-    FETCH = "fetch"
-    """The instruction reached dispatch: it was read, and all earlier ones are dispatched."""
-    DISPATCH = "dispatch"
-    """The instruction was put in its unit's queue, which may have been full before."""
-
-    START = "start"
-    """The instruction's tokens were popped, and its execution began."""
-    END = "end"
-    """The instruction's last effect was done; its tokens were pushed in this cycle."""
-    POP = "pop"
-    """A token was popped from a queue."""
-    PUSH = "push"
-    """A token was pushed to a queue."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An event of an instruction. `cycle` is None from an engine without time."""
-
-    cycle: int | None
-    unit: Unit
-    instruction: int
-    kind: EventKind
-    queue: TokenQueue | None = None
+from hw.topology import Unit
+from sim.events import EventTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +48,5 @@ class Result:
     cycles: int | None
     units: dict[Unit, UnitCycles] | None
     work: Work
-    events: tuple[Event, ...]
+    events: EventTable
     seconds: float

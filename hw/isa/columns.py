@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -16,7 +16,6 @@ from hw.encoding import (
     Opcode,
     finish_layout,
     instruction_layout,
-    memory_layout,
     opcodes_of,
     uop_layout,
 )
@@ -27,6 +26,7 @@ from hw.topology import MemoryId
 
 Ints = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
+_ALL_ONES = (1 << WORD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,48 @@ def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
     """Decode the instructions in `data`, a multiple of 16 bytes, legal or illegal."""
     table = np.frombuffer(data, dtype="<u8").reshape(-1, _WORDS)
     words = [np.ascontiguousarray(column) for column in table.T]
-    columns = {name: np.zeros(len(table), dtype=np.int64) for name in _NAMES}
-    opcode = _extract(words, memory_layout(config)["opcode"])
-    for kind in _kinds(config, opcode):
-        chosen = [word[kind.rows] for word in words]
-        for field in kind.fields:
-            columns[field.name][kind.rows] = _extract(chosen, field)
-        columns["unused"][kind.rows] = _lowest_bit(chosen, kind.unused)
+    # One block, and no array beside it: the time of decoding is that of getting memory.
+    columns = dict(zip(_NAMES, np.zeros((len(_NAMES), len(table)), np.int64), strict=True))
+    common = finish_layout(config).fields
+    for field in common:
+        _extract(words, field, columns[field.name])
+    opcode, scratch = columns["opcode"], np.empty(len(table), np.int64)
+    for owners, own in _own_fields(config, len(common)).items():
+        ones = _ones(opcode, owners)
+        for field in own:
+            _extract(words, field, scratch)
+            scratch &= ones
+            columns[field.name] |= scratch
+    for owner in opcodes_of(config):
+        unused, ones = instruction_layout(config, owner).unused, _ones(opcode, (owner,))
+        bits = [
+            word & (ones.view(np.uint64) & np.uint64(unused >> WORD_BITS * number & _ALL_ONES))
+            for number, word in enumerate(words)
+        ]
+        if any(word.any() for word in bits):
+            columns["unused"] |= _lowest_bit(bits)
     return Columns(**columns)
+
+
+def _own_fields(
+    config: HardwareConfig, common: int
+) -> Mapping[tuple[Opcode, ...], Sequence[Field]]:
+    """The fields behind the `common` first ones, by the opcodes whose layouts have them."""
+    owners: dict[Field, tuple[Opcode, ...]] = {}
+    for opcode in opcodes_of(config):
+        for field in instruction_layout(config, opcode).fields[common:]:
+            owners[field] = (*owners.get(field, ()), opcode)
+    found: dict[tuple[Opcode, ...], list[Field]] = {}
+    for field, opcodes in owners.items():
+        found.setdefault(opcodes, []).append(field)
+    return found
+
+
+def _ones(opcode: Ints, owners: Iterable[Opcode]) -> Ints:
+    """All ones for each instruction that has one of the opcodes `owners`, 0 for all others."""
+    ones = np.zeros(_FIELD_VALUES, np.int64)
+    ones[[*owners]] = -1
+    return ones[opcode]
 
 
 def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
@@ -154,7 +188,7 @@ def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) ->
 
 def units_of(columns: Columns) -> npt.NDArray[np.int8]:
     """The unit that executes each instruction; -1 where the opcode is illegal."""
-    return _ROUTES[columns.opcode, columns.memory_type]
+    return _ROUTES.take(columns.opcode * _FIELD_VALUES + columns.memory_type)
 
 
 def _routes() -> npt.NDArray[np.int8]:
@@ -174,14 +208,12 @@ _ROUTES = _routes()
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Instructions that share a layout, and the fields of that layout to decode or encode."""
+    """Instructions that share a layout, and the fields of that layout to encode."""
 
     rows: Ints | slice
     fields: tuple[Field, ...]
     absent: tuple[Field, ...] = ()
     """Zero-width fields for the columns that the layout lacks, which must hold 0."""
-    unused: int = 0
-    """A mask of the bits that belong to no field."""
 
     @property
     def names(self) -> Iterator[str]:
@@ -201,8 +233,7 @@ def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
         own = () if layout is None else layout.fields
         present = {field.name for field in (*header, *own)}
         absent = tuple(Field(name, 0, 0) for name in _NAMES if name not in present)
-        unused = 0 if layout is None else layout.unused
-        yield _Kind(np.flatnonzero(chosen), own[len(header.fields) :], absent, unused)
+        yield _Kind(np.flatnonzero(chosen), own[len(header.fields) :], absent)
 
 
 def _check_arrays(values: Mapping[str, Ints]) -> None:
@@ -230,21 +261,21 @@ def _misfits(fields: Sequence[Field], values: Mapping[str, Ints]) -> Iterator[tu
             yield int(np.argmax((column < low) | (column > high))), field
 
 
-def _extract(words: Sequence[_Words], field: Field) -> Ints:
+def _extract(words: Sequence[_Words], field: Field, values: Ints) -> None:
+    """Write the field's value in each instruction to `values`."""
     word, shift = divmod(field.lsb, WORD_BITS)
-    mask = np.uint64((1 << field.width) - 1)
-    values = (words[word] >> np.uint64(shift) & mask).astype(np.int64)
+    np.right_shift(words[word], np.uint64(shift), out=values.view(np.uint64))
+    values &= (1 << field.width) - 1
     if field.signed:
         sign = 1 << (field.width - 1)
-        values = (values ^ sign) - sign
-    return values
+        values ^= sign
+        values -= sign
 
 
-def _lowest_bit(words: Sequence[_Words], mask: int) -> Ints:
-    """One more than the number of the lowest bit that `mask` has too; 0 if there is none."""
+def _lowest_bit(words: Sequence[_Words]) -> Ints:
+    """One more than the number of the lowest bit that is set; 0 if there is none."""
     found = np.zeros(len(words[0]), dtype=np.int64)
-    for number, word in reversed(tuple(enumerate(words))):
-        bits = word & np.uint64(mask >> WORD_BITS * number & ((1 << WORD_BITS) - 1))
+    for number, bits in reversed(tuple(enumerate(words))):
         lowest = bits & (~bits + np.uint64(1))
         # frexp of a power of two is exact: 2**n is 0.5 * 2**(n + 1).
         exponent = np.frexp(lowest.astype(np.float64))[1]

@@ -5,7 +5,7 @@ Each rule is a mask over the instructions of a program: true where an instructio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from hw.operations import MAX_SHIFT, AluOp
 from hw.topology import MemoryId, Unit, flags_without_queue
 
 Mask = npt.NDArray[np.bool_]
+_FIELD_BITS = 8
+"""The most bits of a field of which rules name single values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +82,24 @@ def _is(column: Ints, value: int) -> Mask:
     return equal
 
 
+def _is_any(column: Ints, values: Sequence[int]) -> Mask:
+    """Where a column, a field of at most `_FIELD_BITS` bits, has one of the values."""
+    known = np.zeros(1 << _FIELD_BITS, dtype=np.bool_)
+    known[[*values]] = True
+    return known[column]
+
+
 def _above(column: Ints, value: int) -> Mask:
     above: Mask = column > value
     return above
 
 
 def _bad_opcode(facts: RuleInputs) -> Mask:
-    return ~np.isin(facts.columns.opcode, opcodes_of(facts.config))
+    return ~_is_any(facts.columns.opcode, opcodes_of(facts.config))
 
 
 def _bad_memory(facts: RuleInputs) -> Mask:
-    known = np.isin(facts.columns.memory_type, facts.config.memories)
+    known = _is_any(facts.columns.memory_type, facts.config.memories)
     return (facts.load | facts.store) & ~known
 
 
@@ -143,7 +152,7 @@ def _bad_flags(facts: RuleInputs) -> Mask:
 
 def _no_feature(facts: RuleInputs) -> Mask:
     c = facts.columns
-    unknown_alu = facts.alu & ~np.isin(c.alu_opcode, facts.config.operations)
+    unknown_alu = facts.alu & ~_is_any(c.alu_opcode, facts.config.operations)
     from_inp = _is(c.from_inp, 1)
     two_operands = from_inp & _is(c.use_imm, 1)
     no_residual = facts.alu & _is(c.alu_opcode, AluOp.RESIDUAL) & ~from_inp
@@ -180,8 +189,10 @@ def _beyond_parameters(facts: RuleInputs) -> Mask:
 
 
 def _after_finish(facts: RuleInputs) -> Mask:
-    finish = _is(facts.columns.opcode, Opcode.FINISH).astype(np.int64)
-    return _above(np.cumsum(finish) - finish, 0)
+    after = np.zeros(len(facts.columns.opcode), dtype=np.bool_)
+    for first in np.flatnonzero(_is(facts.columns.opcode, Opcode.FINISH))[:1]:
+        after[first + 1 :] = True
+    return after
 
 
 _RULES: dict[Fault, Callable[[RuleInputs], Mask]] = {

@@ -11,10 +11,12 @@ import typer
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import is_artifact
-from runtime.executor import Progress
+from runtime.executor import Progress, Run
 from runtime.inputs import PixelNormalisation
 from runtime.joined import join_runs
+from runtime.layer_profiles import StreamRun
 from scripts.console import errors_in_one_line, print_json
+from scripts.engine_comparison import CompareOption, EngineComparison, choose_engine
 from scripts.errors import CommandError
 from scripts.model_options import (
     CalibrateOption,
@@ -47,7 +49,7 @@ from scripts.run.profile_files import TIMELESS, ProfileFiles
 from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.sources import Accelerator, ModelOptions
-from sim.engines import check_engine
+from sim.compare import Comparison
 
 
 def command(
@@ -85,6 +87,7 @@ def command(
         ),
     ] = None,
     engine: EngineOption = DEFAULT_ENGINE,
+    compare_engines: CompareOption = None,
     memory: MemoryOption = DEFAULT_MEMORY,
     hiding: LatencyHidingOption = True,
     check: Annotated[
@@ -135,7 +138,8 @@ def command(
     """Run a network end to end.
 
     A model is compiled first, with the options of `tandem compile`; an artifact is compiled
-    already. The functional engine has no time: --engine rtl counts cycles.
+    already. Cycles are those of the Verilog, by the engine cycle; --engine rtl runs the Verilog
+    itself, and --engine functional has no time.
     """
     with errors_in_one_line(debug):
         # Wrong usage is refused before the network is compiled and run, which takes minutes.
@@ -150,14 +154,20 @@ def command(
         }
         _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
         if on_cpu:
-            flags = {"--check": check, "--explain": explain, "--clock": clock is not None}
+            flags = {
+                "--compare": compare_engines is not None,
+                "--check": check,
+                "--explain": explain,
+                "--clock": clock is not None,
+            }
             refuse_accelerator_options(context, [flag for flag, is_set in flags.items() if is_set])
+        engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
         files.check(on_cpu, engine)
-        check_engine(engine)
         if clock is not None and engine == TIMELESS:
             raise CommandError(f"--clock needs cycles: the {engine} engine has no time")
-        machine = Machine(engine, parse_memory(memory), threads)
+        second = None if compare_engines is None else compare_engines.second
+        machine = Machine(engine, parse_memory(memory), threads, second)
         accelerator = None
         if not on_cpu:
             hardware = load_config(config or DEFAULT_CONFIG)
@@ -168,12 +178,14 @@ def command(
             run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
             network = opened.network(accelerator, activity)
             artifact = network.artifact
-            needing = ["--check"] * check + ["--clock"] * (clock is not None)
+            needing = ["--compare"] * (second is not None) + ["--check"] * check
+            needing += ["--clock"] * (clock is not None)
             _check_offloaded(network, needing + files.options)
             run_inputs.check_finite(artifact)
             batches = run_inputs.batches
             watch = boundaries(artifact) if check else ()
-            runs = machine.run(artifact, batches, _step_progress(activity), watch)
+            launches: list[Comparison] = []
+            runs = machine.run(artifact, batches, _step_progress(activity), watch, launches)
             run = join_runs(runs)
             comparison = ratios = None
             if check:
@@ -197,6 +209,7 @@ def command(
                 memory,
                 len(runs),
                 None if clock is None else named_clock(clock),
+                EngineComparison(launches, _streams(runs)) if launches else None,
             )
             files.write_page(run_report)
             # The timeline shows the first batch.
@@ -212,6 +225,14 @@ def command(
                 f"{comparison.mismatches:,} of {comparison.elements:,} elements differ from the "
                 f"CPU's; the first: {comparison.first}"
             )
+        if run_report.engines is not None:
+            run_report.engines.raise_if_different()
+
+
+def _streams(runs: Sequence[Run]) -> list[StreamRun]:
+    """The launches of the accelerator, in their order."""
+    steps = (step for run in runs for step in run.profile.steps)
+    return [step.run for step in steps if step.run is not None]
 
 
 def _step_progress(activity: Report | None) -> Progress | None:

@@ -20,7 +20,9 @@ from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
 from scripts.sources import Accelerator, ModelOptions, Source, import_model, targets
-from sim.engines import make_engine
+from sim.compare import Comparison
+from sim.engine import Engine
+from sim.engines import make_engine, make_pair
 
 Report: TypeAlias = Callable[[str], None]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -119,6 +121,8 @@ class Machine:
     engine: str
     memory: MemoryModel
     threads: int | None
+    compared: str | None = None
+    """A second engine, to compare the first one with."""
 
     def run(
         self,
@@ -126,19 +130,31 @@ class Machine:
         batches: Sequence[Arrays],
         progress: Progress | None = None,
         watch: Collection[str] = (),
+        comparisons: list[Comparison] | None = None,
     ) -> tuple[Run, ...]:
-        """Run an artifact on each batch."""
-        with self._devices(artifact.config) as devices:
+        """Run an artifact on each batch.
+
+        With a list of `comparisons`, both engines run, and the comparison of each launch is
+        appended.
+        """
+        with self._devices(artifact.config, comparisons) as devices:
             executor = Executor(artifact, devices)
             return tuple(executor.run(batch, progress, watch) for batch in batches)
 
     @contextmanager
-    def _devices(self, config: HardwareConfig | None) -> Iterator[list[Device]]:
+    def _devices(
+        self, config: HardwareConfig | None, comparisons: list[Comparison] | None
+    ) -> Iterator[list[Device]]:
         cpu = CpuDevice(self.threads)
         if config is None:
             yield [cpu]
             return
-        engine = make_engine(self.engine, config, self.memory)
+        engine: Engine
+        if self.compared is None or comparisons is None:
+            engine = make_engine(self.engine, config, self.memory)
+        else:
+            names = self.engine, self.compared
+            engine = make_pair(names, config, self.memory, comparisons.append)
         try:
             yield [AcceleratorDevice(engine), cpu]
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
+from scripts.engine_comparison import EngineComparison
 from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
@@ -60,6 +61,8 @@ class RunReport:
         Number of batches over which the run is summed.
     clock
         The clock that the user names; None without `--clock`.
+    engines
+        The comparison of two engines; None without `--compare`.
     """
 
     network: Network
@@ -71,6 +74,7 @@ class RunReport:
     memory: str
     batches: int
     clock: Clock | None = None
+    engines: EngineComparison | None = None
 
     @property
     def milliseconds(self) -> float | None:
@@ -141,6 +145,7 @@ class RunReport:
             "layers": layers,
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             "check": None if self.comparison is None else self.comparison.as_json(),
+            "compare": None if self.engines is None else self.engines.as_json(),
             "wall_seconds": self.run.profile.seconds,
             "simulated_cycles_per_second": self.cycles_per_second,
         }

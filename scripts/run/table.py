@@ -35,6 +35,8 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
             f"equal to the CPU's, every bit: {report.comparison.elements:,} elements, tensors "
             f"compared: {report.comparison.tensors}"
         )
+    if report.engines is not None:
+        report.engines.print()
     if report.sqnr:
         console.print(f"against float32: SQNR {show_sqnr(report.sqnr)}")
     if explain:

@@ -77,8 +77,8 @@ def command(
     """Measure convolutions with and without latency hiding.
 
     Each runs alone, from launch to done, and its result is compared with NumPy's. The total counts
-    ResNet-18's layers as often as the network has them. The functional engine checks results, but
-    has no time: --engine rtl counts cycles.
+    ResNet-18's layers as often as the network has them. Cycles are those of the Verilog, by the
+    engine cycle; --engine rtl runs the Verilog itself, and --engine functional has no time.
     """
     with errors_in_one_line(debug):
         layers, left = distinct(layer or RESNET18), tuple[str, ...]()

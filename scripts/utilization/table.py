@@ -26,7 +26,7 @@ def print_rows(rows: Sequence[Row], engine: str, config: str, memory: str) -> No
     console.print()
     console.print("all results equal to NumPy's")
     if whole.cycles_with is None:
-        console.print(f"the {engine} engine has no time: --engine rtl tells cycles")
+        console.print(f"the {engine} engine has no time: --engine cycle tells cycles")
 
 
 def _cells(times: Times) -> tuple[str, ...]:

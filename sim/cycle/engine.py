@@ -26,6 +26,7 @@ from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Ru
 from sim.cycle.stores import Stores, make_stores
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
+from sim.events import EventTable
 from sim.functional.engine import FunctionalEngine
 from sim.memory import check_beats
 from sim.preflight import preflight
@@ -74,7 +75,9 @@ class CycleEngine:
         if how.stalls is not None:
             raise EngineError("the cycle engine has no random stalls: rtl and pysim have them")
         if how.waveform is not None:
-            raise EngineError("the cycle engine has no waveform: it has no bus signals")
+            raise EngineError(
+                "the cycle engine has no waveform, as it has no bus signals: rtl and pysim have"
+            )
         preflight(self.config, program, memory, replace(how, data=True))
         check_beats(self.config, memory)
         started = perf_counter()
@@ -94,7 +97,7 @@ class CycleEngine:
             cycles=cycles,
             units=unit_cycles(self._machine, run, stores),
             work=work_of(program),
-            events=events_of(run) if how.events else (),
+            events=events_of(run) if how.events else EventTable.of(()),
             seconds=perf_counter() - started,
         )
 

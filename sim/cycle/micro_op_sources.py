@@ -28,8 +28,8 @@ def check_micro_op_sources(columns: Columns, accesses: Rectangles) -> None:
             if _overlap(accesses, load, store):
                 raise EngineError(
                     f"instruction {load} loads micro-ops that instruction {store} stores: the "
-                    f"cycle engine takes micro-ops from memory as it is at launch; take another "
-                    f"engine"
+                    f"cycle engine takes micro-ops from memory as it is at launch; the other "
+                    f"engines run it"
                 )
 
 
@@ -43,7 +43,8 @@ def check_program(accesses: Rectangles, address: int, size: int, dispatched: int
         if ((starts < end) & (ends > address)).any():
             raise EngineError(
                 f"instruction {store} stores to where the program lies, {address:#x}..{end:#x}: "
-                f"the cycle engine takes instructions from memory as it is at launch"
+                f"the cycle engine takes instructions from memory as it is at launch; the other "
+                f"engines run it"
             )
 
 

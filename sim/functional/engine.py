@@ -14,6 +14,7 @@ from hw.isa import Columns, Program, TokenQueue, Unit, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
+from sim.events import EventTable
 from sim.functional.events import events_of
 from sim.functional.plan import Plan, make_plan
 from sim.functional.schedule import DONE, RUNNING, make_run_slice
@@ -95,7 +96,7 @@ class FunctionalEngine:
             cycles=None,
             units=None,
             work=work_of(program),
-            events=events_of(run.plan, run.log) if how.events else (),
+            events=EventTable.of(events_of(run.plan, run.log) if how.events else ()),
             seconds=seconds,
         )
 

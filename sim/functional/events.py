@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hw.isa import TokenQueue, Unit
+from sim.events import Event, EventKind
 from sim.functional.plan import NOWHERE, Plan
-from sim.result import Event, EventKind
 from sim.semantics.fields import InstructionFields
 
 _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)

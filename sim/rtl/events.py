@@ -7,55 +7,46 @@ instruction; fetch dispatches the program in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
 from hw.events import FetchEvent, UnitEvent, fetch_bit, unit_bit
-from hw.isa import Program, TokenQueue, Unit
+from hw.isa import Program, Unit
 from hw.topology import POPS, PUSHES
 from sim.errors import EngineError
-from sim.result import Event, EventKind
+from sim.events import NEVER, POP_SLOTS, PUSH_SLOTS, SLOTS, EventKind, EventTable
 from sim.rtl.bench import EventLog
 
-_FETCH_KINDS = {FetchEvent.FETCHED: EventKind.FETCH, FetchEvent.DISPATCHED: EventKind.DISPATCH}
-_EDGES = {
-    UnitEvent.START: (EventKind.START, EventKind.POP, (UnitEvent.POP_PREV, UnitEvent.POP_NEXT)),
-    UnitEvent.END: (EventKind.END, EventKind.PUSH, (UnitEvent.PUSH_PREV, UnitEvent.PUSH_NEXT)),
-}
-"""For START and END: the kind of event, and the kind and bits of token events in the same cycle."""
+_FETCH = ((FetchEvent.FETCHED, EventKind.FETCH), (FetchEvent.DISPATCHED, EventKind.DISPATCH))
+_EDGES = (
+    (UnitEvent.START, EventKind.START, POP_SLOTS, (UnitEvent.POP_PREV, UnitEvent.POP_NEXT), POPS),
+    (UnitEvent.END, EventKind.END, PUSH_SLOTS, (UnitEvent.PUSH_PREV, UnitEvent.PUSH_NEXT), PUSHES),
+)
+"""START and END: the kind of event, and the slots, bits and queues of the token events in the same
+cycle."""
 
-_Row = tuple[int, Unit, int, int, EventKind, TokenQueue | None]
 
-
-def decode_events(program: Program, log: EventLog) -> tuple[Event, ...]:
+def decode_events(program: Program, log: EventLog) -> EventTable:
     """The records in `log`, ordered by cycle, unit and instruction; pops come before the start,
     pushes after the end."""
-    rows = list(_fetch_rows(program, log))
+    units = program.units()
+    times = np.full((len(units), len(SLOTS)), NEVER, np.int64)
+    cycles = log[:, 0].astype(np.int64)
+    for event, kind in _FETCH:
+        rows = _happened(log[:, 1], fetch_bit(event), "fetch", len(units))
+        times[: len(rows), SLOTS.index(kind)] = cycles[rows]
     for unit in Unit:
-        instructions = np.flatnonzero(program.units() == unit)
-        queues = POPS[unit] + PUSHES[unit]
+        instructions = np.flatnonzero(units == unit)
         bits = log[:, 1] >> np.uint64(unit_bit(unit)) & np.uint64((1 << len(UnitEvent)) - 1)
-        for edge in _EDGES:
-            happened = _happened(bits, edge, unit.name.lower(), len(instructions))
-            numbers = instructions[: len(happened)].tolist()
-            cycles, flags = log[happened, 0].tolist(), bits[happened].tolist()
-            for instruction, cycle, flag in zip(numbers, cycles, flags, strict=True):
-                rows += _rows(cycle, unit, instruction, edge, flag, queues)
-    rows.sort(key=lambda row: row[:4])
-    return tuple(
-        Event(cycle, unit, instruction, kind, queue)
-        for cycle, unit, instruction, _, kind, queue in rows
-    )
-
-
-def _fetch_rows(program: Program, log: EventLog) -> Iterator[_Row]:
-    units = [Unit(number) for number in program.units().tolist()]
-    for event, kind in _FETCH_KINDS.items():
-        happened = _happened(log[:, 1], fetch_bit(event), "fetch", len(units))
-        for instruction, cycle in enumerate(log[happened, 0].tolist()):
-            yield (cycle, units[instruction], instruction, event - len(FetchEvent), kind, None)
+        for edge, kind, slots, tokens, queues in _EDGES:
+            rows = _happened(bits, edge, unit.name.lower(), len(instructions))
+            numbers = instructions[: len(rows)]
+            times[numbers, SLOTS.index(kind)] = cycles[rows]
+            for slot, token, queue in zip(slots, tokens, queues[unit], strict=True):
+                if queue is not None:
+                    moved = (bits[rows] >> np.uint64(token) & np.uint64(1)).astype(np.bool_)
+                    times[numbers[moved], slot] = cycles[rows][moved]
+    return EventTable.of_times(units, times)
 
 
 def _happened(
@@ -67,23 +58,4 @@ def _happened(
         raise EngineError(
             f"{unit} showed {len(rows)} instructions: the program has {instructions} for it"
         )
-    return rows
-
-
-def _rows(
-    cycle: int,
-    unit: Unit,
-    instruction: int,
-    edge: UnitEvent,
-    flags: int,
-    queues: tuple[TokenQueue | None, ...],
-) -> list[_Row]:
-    """The start or the end of one instruction, with the tokens that it pops or pushes."""
-    kind, token_kind, tokens = _EDGES[edge]
-    # The fourth entry orders the events of a cycle: fetch, pops, start, end, pushes.
-    rows: list[_Row] = [(cycle, unit, instruction, 2 + edge, kind, None)]
-    for side, token in enumerate(tokens):
-        queue = queues[2 * edge + side]
-        if flags >> token & 1 and queue is not None:
-            rows.append((cycle, unit, instruction, 4 * edge + side, token_kind, queue))
     return rows

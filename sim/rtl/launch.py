@@ -9,6 +9,7 @@ from hw.isa import Program, Unit, work_of
 from hw.registers import CONTROL, Control, State, Status, register_map
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError
+from sim.events import EventTable
 from sim.memory import check_beats
 from sim.preflight import preflight
 from sim.result import Result, UnitCycles
@@ -73,7 +74,7 @@ class Driver:
             cycles=cycles,
             units={unit: self._unit_cycles(unit) for unit in Unit},
             work=work_of(program),
-            events=decode_events(program, log) if how.events else (),
+            events=decode_events(program, log) if how.events else EventTable.of(()),
             seconds=seconds,
         )
 

@@ -6,15 +6,15 @@ Tokens of a queue are alike, so the k-th pushed is the k-th popped.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hw.isa import TokenQueue
-from sim.result import Event, EventKind
+from sim.events import Event, EventKind
 from sim.trace.tracks import PROCESS, Slice
 
 
-def arrows(events: tuple[Event, ...], slices: Mapping[int, Slice]) -> Iterator[dict[str, Any]]:
+def arrows(events: Sequence[Event], slices: Mapping[int, Slice]) -> Iterator[dict[str, Any]]:
     """A pair of flow events for each token whose push and pop both belong to drawn instructions.
 
     `slices` are by instruction. In the file, records of slices precede arrows: each end of an arrow

@@ -7,12 +7,12 @@ instructions of two layers alternate, a layer has several spans.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hw.isa import Unit
-from sim.result import Event, EventKind
+from sim.events import Event, EventKind
 from sim.trace.labels import Labels
 from sim.trace.tracks import PROCESS, Track, cycle_of, number_of
 
@@ -26,7 +26,7 @@ class Span:
     end: int
 
 
-def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Iterator[Span]:
+def layer_spans(events: Sequence[Event], labels: Labels, cycles: int) -> Iterator[Span]:
     """The spans of all layers, contiguous from 0 to `cycles`, the end of the run."""
     if not labels.layers:
         return
@@ -46,7 +46,7 @@ def layer_spans(events: tuple[Event, ...], labels: Labels, cycles: int) -> Itera
 
 
 def layer_records(
-    events: tuple[Event, ...], labels: Labels, cycles: int, multipliers: int
+    events: Sequence[Event], labels: Labels, cycles: int, multipliers: int
 ) -> Iterator[dict[str, Any]]:
     """A slice for each span, with the cycles and the utilisation of its whole layer."""
     spans = list(layer_spans(events, labels, cycles))

@@ -5,12 +5,13 @@ A cycle is drawn as a microsecond. Compute has a track for each kind of instruct
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hw.isa import Program, disassemble
 from sim.errors import EngineError
-from sim.result import Event, Result
+from sim.events import Event
+from sim.result import Result
 from sim.trace.arrows import arrows
 from sim.trace.busy import busy_records
 from sim.trace.labels import Labels
@@ -46,7 +47,7 @@ def timeline(result: Result, program: Program, labels: Labels | None = None) -> 
 
 
 def _records(
-    events: tuple[Event, ...], cycles: int, program: Program, labels: Labels | None
+    events: Sequence[Event], cycles: int, program: Program, labels: Labels | None
 ) -> Iterator[_Record]:
     slices = {item.instruction: item for item in place_slices(events, program)}
     fetched = list(fetch_slices(events))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from hw.encoding import Opcode
 from hw.isa import Program, Unit
-from sim.result import Event, EventKind
+from sim.events import Event, EventKind
 
 PROCESS = 1
 _LANES = 1000
@@ -82,7 +82,7 @@ def title_of(number: int) -> str:
     return _TITLES[Track(track)] + (f" ({lane + 1})" if lane else "")
 
 
-def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]:
+def place_slices(events: Sequence[Event], program: Program) -> Iterator[Slice]:
     """The slices of finished instructions, by start, each on the first free lane of its track.
 
     A track has several lanes where a unit overlaps instructions: while a STORE waits for its
@@ -106,7 +106,7 @@ def place_slices(events: tuple[Event, ...], program: Program) -> Iterator[Slice]
         yield Slice(event.instruction, track, number_of(track, lane), start, end)
 
 
-def fetch_slices(events: tuple[Event, ...]) -> Iterator[Slice]:
+def fetch_slices(events: Sequence[Event]) -> Iterator[Slice]:
     """The slices of fetch: each instruction from its arrival at dispatch to its dispatch.
 
     A slice is long while the unit's queue was full. Between slices, fetch waited for memory.

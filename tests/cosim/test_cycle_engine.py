@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
 from hw.config import HardwareConfig
 from hw.isa import Program
 from hw.memory_model import MEMORY_PRESETS, MemoryModel
+from sim.compare import Comparison
 from sim.cycle.engine import CycleEngine
 from sim.engine import Engine
+from sim.engine_pair import EnginePair
 from sim.rtl.engine import RtlEngine
 from tests.support.configs import UNCOMMON, presets
 from tests.support.launching import launch
@@ -34,14 +35,12 @@ def drawn_memory(seed: int) -> MemoryModel:
 
 
 def compare(rtl: Engine, cycle: Engine, program: Program, image: Image) -> None:
-    wanted, after = launch(rtl, program, image, events=True, max_cycles=MOST_CYCLES)
-    found, memory = launch(cycle, program, image, events=True, max_cycles=MOST_CYCLES)
-    differing = [
-        pair for pair in zip(found.events, wanted.events, strict=True) if pair[0] != pair[1]
-    ]
-    assert not differing, f"first: {differing[0]}"
-    assert (found.cycles, found.units, found.work) == (wanted.cycles, wanted.units, wanted.work)
-    np.testing.assert_array_equal(memory, after)
+    comparisons: list[Comparison] = []
+    pair = EnginePair(rtl, cycle, comparisons.append)
+    launch(pair, program, image, max_cycles=MOST_CYCLES)
+    (comparison,) = comparisons
+    assert comparison.has_time
+    assert comparison.equal, comparison.differences
 
 
 def check(config: HardwareConfig, seeds: range) -> None:

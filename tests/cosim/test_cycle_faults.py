@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from hw.config_files import load_config
-from hw.errors import DeadlockError, ProgramError
 from hw.isa import AluOp, Assembler, MemoryId, Program
 from hw.memory_model import MemoryModel
 from sim.cycle.engine import CycleEngine
 from sim.engine import Engine, Launch
-from sim.errors import BusError, CycleLimitError, EngineError
+from sim.engine_pair import ending_of, run_to_end
+from sim.errors import EngineError
 from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
 from tests.cosim.test_cycle_engine import drawn_memory
@@ -31,17 +31,7 @@ FAR = 1 << 31
 def ending(engine: Engine, program: Program, image: Image, how: Launch) -> tuple[object, ...]:
     """How a run ends: its cycles, or what its error says."""
     memory, address = place_program(image, program)
-    try:
-        result = engine.launch(program, memory, replace(how, address=address))
-    except CycleLimitError as error:
-        return ("limit", str(error))
-    except DeadlockError as error:
-        return ("deadlock", error.waits)
-    except ProgramError as error:
-        return (error.fault.name, error.instruction)
-    except BusError as error:
-        return ("bus", error.instruction, error.write)
-    return ("done", result.cycles)
+    return ending_of(run_to_end(engine, program, memory, replace(how, address=address)))
 
 
 def damaged(drawn: RandomProgram, rng: random.Random, bits: int) -> Program:

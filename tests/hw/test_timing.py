@@ -11,9 +11,9 @@ from hw.isa import Assembler, MemoryId
 from hw.memory_model import MemoryModel
 from hw.timing import TRANSFER_OVERHEAD, issue_cycles, pipeline_depth
 from sim.engine import Launch
+from sim.events import EventKind
 from sim.memory import place_program
 from sim.pysim import PysimEngine
-from sim.result import EventKind
 
 BEATS = 5
 

@@ -20,6 +20,7 @@ from scripts.resources import print_resources
 from scripts.tables import percentage, plain_table, print_table, whole_number
 from scripts.utilization import Layer, Row, Times
 from scripts.utilization.table import print_rows
+from sim.events import EventTable
 from sim.result import Result, UnitCycles
 
 COLUMNS = 80
@@ -118,7 +119,7 @@ def test_counters_of_sim(capsys: pytest.CaptureFixture[str]) -> None:
         gemm_uops=HUGE,
     )
     units = {unit: UnitCycles(HUGE, HUGE + 1, HUGE + 2) for unit in Unit}
-    result = Result("functional", 4 * HUGE, units, work, (), 1.0)
+    result = Result("functional", 4 * HUGE, units, work, EventTable.of(()), 1.0)
     print_counters(Console(), HardwareConfig(), result, "ab" * 32)
     numbers = [f"{HUGE + number:,}" for number in range(3)]
     check_width(capsys.readouterr().out, f"{4 * HUGE:,}", *numbers, "ab" * 32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -14,8 +14,9 @@ import numpy as np
 from hw.config import HardwareConfig
 from hw.isa import MemoryId, Unit
 from hw.memory_model import MemoryModel
+from sim.events import Event
 from sim.memory import place_program
-from sim.result import Event, UnitCycles
+from sim.result import UnitCycles
 from tests.support.configs import UNCOMMON, presets
 from tests.support.programs import RandomProgram, random_program
 
@@ -63,7 +64,7 @@ def line_of(
     case: RecordedCase,
     cycles: int | None,
     units: Mapping[Unit, UnitCycles] | None,
-    events: tuple[Event, ...],
+    events: Sequence[Event],
 ) -> str:
     """A run's line: its counters, and a checksum of its events."""
     memory = case.memory

@@ -12,7 +12,8 @@ from hw.isa import Alu, AluOp, Program
 from hw.memory_model import MEMORY_PRESETS
 from hw.timing import FORWARD_DISTANCE, pipeline_depth
 from hw.topology import Unit
-from sim.result import EventKind, Result
+from sim.events import EventKind
+from sim.result import Result
 from sim.rtl.engine import RtlEngine
 from tests.support.issue_times import Slots, slots_of
 from tests.support.launching import launch

@@ -8,7 +8,8 @@ import numpy as np
 
 from hw.config import HardwareConfig
 from hw.isa import AluOp, Assembler, Program, TokenQueue, Unit, work_of
-from sim.result import Event, EventKind, Result
+from sim.events import Event, EventKind, EventTable
+from sim.result import Result
 from sim.trace import Labels
 
 FETCH, DISPATCH = EventKind.FETCH, EventKind.DISPATCH
@@ -73,4 +74,6 @@ def traced_run() -> TracedRun:
         np.array([0, 0, 0, 1, 1, -1], np.int32),
         ("multiply", "add y=3", "store", "multiply", "store", ""),
     )
-    return TracedRun(program, Result("rtl", 20, None, work_of(program), events, 0.1), labels)
+    return TracedRun(
+        program, Result("rtl", 20, None, work_of(program), EventTable.of(events), 0.1), labels
+    )

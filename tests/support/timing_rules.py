@@ -16,7 +16,8 @@ from hw.isa import Program
 from hw.isa.columns import Columns
 from hw.timing import out_delay
 from hw.topology import MemoryId, TokenQueue, Unit
-from sim.result import EventKind, Result
+from sim.events import EventKind
+from sim.result import Result
 from tests.support.issue_times import issue_times, slots_of
 from tests.support.reference import Image
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -20,11 +23,14 @@ from hw.isa import (
     Program,
     TokenQueue,
     Unit,
+    tokens,
     unit_of,
     validate,
 )
+from hw.isa.rules import broken_rules, rule_inputs
 from hw.isa.tokens import check_tokens
 from hw.topology import MAX_TOKENS
+from tests.support.programs import random_program
 
 TINY = load_config("tiny")
 LOAD, COMPUTE, STORE = Unit
@@ -314,3 +320,22 @@ def test_queue_depth_is_the_configuration() -> None:
     with pytest.raises(DeadlockError):
         validate(program)
     validate(Program(HardwareConfig(instruction_queue=4), program.data))
+
+
+def test_program_order_gives_the_answer_of_the_execution() -> None:
+    """Of random programs, whole and with a token flag flipped."""
+    flow_in_order, answers = tokens._flow_in_order, Counter[bool]()
+    for seed in range(150):
+        rng = random.Random(seed)
+        data = bytearray(random_program(TINY, seed, 40).program.data)
+        for _ in range(rng.choice((0, 0, 1))):
+            data[16 * rng.randrange(len(data) // 16)] ^= 1 << rng.randrange(3, 7)
+        config = TINY.replace(instruction_queue=rng.choice((2, 4, 16)))
+        program, limit = Program.from_bytes(config, bytes(data)), rng.choice((1, 2, 4, 8))
+        if broken_rules(rule_inputs(config, program.columns()))[Fault.TOKEN_FLAG].any():
+            continue
+        found = outcome(program, limit)
+        with patch.object(tokens, "_flow_in_order", return_value=False):
+            assert str(outcome(program, limit)) == str(found), f"seed {seed}"
+        answers[flow_in_order(program.columns(), config.instruction_queue, limit)] += 1
+    assert min(answers[True], answers[False]) > 20

@@ -24,6 +24,7 @@ KEYS = [
     "layers",
     "outputs",
     "check",
+    "compare",
     "wall_seconds",
     "simulated_cycles_per_second",
 ]
@@ -162,7 +163,7 @@ def test_what_it_refuses_before_it_looks_at_the_model(tmp_path: Path) -> None:
         ["--check"],
         ["--no-latency-hiding"],
         # Their defaults, said aloud.
-        ["--engine", "functional"],
+        ["--engine", "cycle"],
         ["--memory", "fast"],
         ["--config", "pynq"],
     ):
@@ -237,7 +238,8 @@ def test_what_it_refuses(artifact: Path, tmp_path: Path) -> None:
     refused("--report shows the accelerator", artifact, "--device", "cpu", "--report", "a.html")
     refused("ends in .html", artifact, "--report", tmp_path / "page.pdf")
     refused("ends in .json", artifact, "--trace", tmp_path / "trace.txt")
-    refused("has no time", artifact, "--trace", tmp_path / "trace.json")
+    timeless = ["--engine", "functional"]
+    refused("has no time", artifact, *timeless, "--trace", tmp_path / "trace.json")
     assert [each.name for each in sorted(tmp_path.iterdir())] == ["damaged", "x.npy"]
 
 
@@ -249,7 +251,8 @@ def test_clocks_that_are_none(clock: str) -> None:
 
 
 def test_a_clock_without_cycles(model: Path, artifact: Path) -> None:
-    refused("--clock needs cycles: the functional engine has no time", model, "--clock", "125")
+    timeless = ["--engine", "functional", "--clock", "125"]
+    refused("--clock needs cycles: the functional engine has no time", model, *timeless)
     refused("--clock is for --device accelerator", model, "--device", "cpu", "--clock", "125")
     options = ["--engine", "rtl", "--clock", "125"]
     refused("--clock: nothing of net.onnx is on an accelerator", artifact, *options)

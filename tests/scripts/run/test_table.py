@@ -75,7 +75,7 @@ def test_a_table_of_cycles_fits_80_columns(lines: list[str], tmp_path: Path) -> 
 
 
 def test_without_cycles_the_table_names_the_device() -> None:
-    lines = printed(80, "run", "digits", "--config", "tiny")
+    lines = printed(80, "run", "digits", "--config", "tiny", "--engine", "functional")
     assert max(map(len, lines)) <= 80
     head, *rows, _ = table(lines)
     assert "device" in head + rows[0]

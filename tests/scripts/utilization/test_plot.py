@@ -69,7 +69,7 @@ def test_a_place_where_nothing_can_be_written(
 
 def test_an_engine_without_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing_runs(monkeypatch)
-    result = run("--plot", str(tmp_path / "bars.svg"))
+    result = run("--engine", "functional", "--plot", str(tmp_path / "bars.svg"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "error: a plot needs cycles: the functional engine has no time\n"
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.config_files import load_config
 from hw.memory_model import MemoryModel
 from sim.cycle.engine import CycleEngine
-from sim.result import EventKind
+from sim.events import EventKind
 from tests.support.launching import launch
 from tests.support.programs import random_program
 

@@ -16,8 +16,8 @@ from hw.features import Feature
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 from sim.engine import Launch, Stalls
 from sim.errors import CycleLimitError, EngineError
+from sim.events import Event, EventKind
 from sim.functional import FunctionalEngine
-from sim.result import Event, EventKind
 from tests.support.launching import launch
 
 TINY = load_config("tiny")

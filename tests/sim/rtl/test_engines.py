@@ -31,8 +31,8 @@ from hw.isa import (
 from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Engine, Launch, Stalls
 from sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
+from sim.events import EventKind
 from sim.pysim import PysimEngine
-from sim.result import EventKind
 from sim.rtl.engine import RtlEngine
 from tests.support.fst import FST_GEOMETRY, FST_HIERARCHY, fst_blocks, unpack_lz4
 from tests.support.launching import launch

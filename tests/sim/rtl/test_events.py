@@ -8,7 +8,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.isa import Assembler, TokenQueue, Unit
 from sim.errors import EngineError
-from sim.result import Event, EventKind
+from sim.events import Event, EventKind
 from sim.rtl.events import decode_events
 
 # Stated here once more, so that a change of the layout shows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from hw.isa import disassemble
 from hw.memory_model import parse_memory
 from sim.engines import make_engine
 from sim.errors import EngineError
-from sim.result import Event, EventKind, Result
+from sim.events import Event, EventKind, EventTable
+from sim.result import Result
 from sim.trace import Labels, timeline, write_timeline
 from tests.support.launching import launch
 from tests.support.programs import RandomProgram, random_program
@@ -117,7 +119,7 @@ def test_unfinished_instructions_are_left_out(tmp_path: Path) -> None:
         for event in STORY.result.events
         if (event.kind, event.instruction) not in ((EventKind.END, 2), (EventKind.END, 5))
     ]
-    cut = replace(STORY, result=replace(STORY.result, events=tuple(events)))
+    cut = replace(STORY, result=replace(STORY.result, events=EventTable.of(events)))
     text = written(tmp_path, cut)
     assert faults(text) == []
     drawn = Counter((track, name) for track, name, *_ in slices(text))
@@ -130,7 +132,7 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
     result, program, labels = STORY.result, STORY.program, STORY.labels
     path = tmp_path / "timeline.json"
     with pytest.raises(EngineError, match="launch with events=True"):
-        write_timeline(path, replace(result, events=()), program)
+        write_timeline(path, replace(result, events=EventTable.of(())), program)
     with pytest.raises(EngineError, match="the functional engine has no time"):
         write_timeline(path, replace(result, engine="functional", cycles=None), program)
     # Before the first record is asked for.
@@ -166,7 +168,7 @@ def test_a_real_run(tmp_path: Path, real: tuple[RandomProgram, Result]) -> None:
     assert {record["cat"] for record in drawn} >= set("abcdef")
 
 
-def _check_arrows(text: str, events: tuple[Event, ...]) -> None:
+def _check_arrows(text: str, events: Sequence[Event]) -> None:
     """Each token has its arrow, from an instruction that pushes to one that pops."""
     acts = {(event.kind, event.instruction, str(event.queue)) for event in events}
     arrows = arrows_of(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hw.config import HardwareConfig
 from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, Unit
-from sim.result import Event, EventKind
+from sim.events import Event, EventKind
 from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
 from tests.support.timelines import traced_run
 
