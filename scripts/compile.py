@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -35,7 +36,8 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.sources import Accelerator, ModelOptions, compile_model
+from scripts.sources import Accelerator, ModelOptions, compile_model, import_model
+from scripts.tuned import RecordsOption, TunedLayers, best_known
 
 
 def command(
@@ -59,6 +61,7 @@ def command(
     memory: MemoryOption = DEFAULT_MEMORY,
     hiding: LatencyHidingOption = True,
     device: DeviceOption = DeviceName.ACCELERATOR,
+    records: RecordsOption = None,
     seed: SeedOption = 0,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
@@ -73,21 +76,30 @@ def command(
         begun = perf_counter()
         check_destination(output)
         if device is DeviceName.CPU:
-            refuse_accelerator_options(context, ["--explain"] * explain)
+            given = ["--explain"] * explain + ["--records"] * (records is not None)
+            refuse_accelerator_options(context, given)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("compile", quiet=as_json) as report:
             machine = Accelerator(load_config(config), parse_memory(memory), hiding)
+            if records is not None:
+                known = best_known(records, machine.config, machine.memory)
+                machine = replace(machine, tuned=known)
+            prepared = import_model(model, options, report).prepared(report)
             chosen = machine if device is DeviceName.ACCELERATOR else None
-            artifact = compile_model(model, options, chosen, report)
+            artifact = compile_model(prepared, chosen, report)
+            tuned = None if records is None else TunedLayers.of(prepared, machine)
             if report is not None:
                 report("writing")
             write_artifact(artifact, output)
         seconds = perf_counter() - begun
         if as_json:
             operators = _operators(artifact)
-            print_json({"artifact": str(output), "operators": operators, "seconds": seconds})
+            result = {"artifact": str(output), "operators": operators, "seconds": seconds}
+            print_json(result if tuned is None else {**result, "tuned": tuned.as_json()})
         else:
             typer.echo(_summary(artifact, output, seconds))
+            if tuned is not None:
+                typer.echo(str(tuned))
             if explain:
                 steps = (step for step in artifact.manifest.steps if isinstance(step, KernelCall))
                 print_reasons([(step.operators, step.reason or None) for step in steps])

@@ -56,41 +56,37 @@ class Accelerator:
     ----------
     hiding
         Whether latency is hidden, with two virtual threads instead of one.
+    tuned
+        Schedules to prefer over the estimated best.
     """
 
     config: HardwareConfig
     memory: MemoryModel
     hiding: bool
+    tuned: TunedChoices | None = None
 
     @property
     def timing(self) -> MemoryTiming:
         """The DRAM timing that the compiler assumes."""
         return MemoryTiming(self.memory.latency, self.memory.interval)
 
-    def target(self, tuned: TunedChoices | None = None) -> Target[Any]:
-        """The compiler's target for this accelerator, with tuned choices if there are any."""
-        return accelerator(self.config, self.timing, hiding=self.hiding, tuned=tuned)
+    def target(self) -> Target[Any]:
+        """The compiler's target for this accelerator."""
+        return accelerator(self.config, self.timing, hiding=self.hiding, tuned=self.tuned)
 
 
-def targets(
-    device: Accelerator | None, tuned: TunedChoices | None = None
-) -> tuple[Target[Any], ...]:
+def targets(device: Accelerator | None) -> tuple[Target[Any], ...]:
     """The compiler's targets: the accelerator, if there is one, and then this processor."""
     host = cpu(CpuTarget.host())
-    return (host,) if device is None else (device.target(tuned), host)
+    return (host,) if device is None else (device.target(), host)
 
 
 def compile_model(
-    model: str,
-    options: ModelOptions,
+    prepared: PreparedNetwork,
     device: Accelerator | None,
     report: Callable[[str], None] | None,
 ) -> Artifact:
-    """Compile a model for this processor and, if there is one, the accelerator.
-
-    Raises as `import_model` and `Source.prepared`.
-    """
-    prepared = import_model(model, options, report).prepared(report)
+    """Compile a network for this processor and, if there is one, the accelerator."""
     artifact = prepared.build(targets(device), report)
     if not artifact.streams:
         return artifact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from time import perf_counter
@@ -30,9 +31,10 @@ from scripts.sources import Accelerator, ModelOptions, import_model
 from scripts.tables import plain_console, print_table
 from scripts.tune.pool import default_jobs
 from scripts.tune.rows import table, task_json, weighted
-from scripts.tune.session import Options, machine_json, memory_text, tune
+from scripts.tune.session import Options, tune
 from scripts.tune.tasks import compile_tuned, tasks_of_layers
 from scripts.tune.view import show_tuning
+from scripts.tuned import machine_json, memory_text
 from scripts.utilization.conv_layers import Layer, distinct, parse_layer
 
 DEFAULT_TRIALS = 64
@@ -149,14 +151,14 @@ def command(
         else:
             chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
             prepared = import_model(model, chosen, None).prepared(None)
-            default = compile_tuned(prepared, machine, None)
+            default = compile_tuned(prepared, machine)
             tasks = default.tasks
         with show_tuning(options, quiet=as_json) as report:
             done = tune(tasks, machine, options, known, records, report)
         total = weighted(done)
         if prepared is not None:
             here = of_machine(known, machine_json(machine.config), memory_text(machine.memory))
-            best = compile_tuned(prepared, machine, BestKnown(here))
+            best = compile_tuned(prepared, replace(machine, tuned=BestKnown(here)))
             total = {"default": default.cycles, "best": best.cycles}
         result = {
             "tasks": [task_json(one) for one in done],

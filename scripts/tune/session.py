@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -19,12 +18,12 @@ from compiler.tune.tasks import Task
 from compiler.tune.trial import Trial
 from compiler.tune.tuner import Tuning
 from hw.config import HardwareConfig
-from hw.config_files import dump_config
 from hw.memory_model import MemoryModel
 from scripts.sources import Accelerator
 from scripts.tune.on_cycle import Layer, cycles_of
 from scripts.tune.pool import Pool
 from scripts.tune.tasks import measured_layer
+from scripts.tuned import machine_json, memory_text
 
 Report = Callable[[Sequence[TaskTuning]], None]
 
@@ -96,17 +95,6 @@ def identity(task: Task, config: HardwareConfig, memory: MemoryModel) -> Identit
         template=task.template.name,
         workload=to_plain(task.workload),
     )
-
-
-def machine_json(config: HardwareConfig) -> dict[str, object]:
-    """The configuration as records have it."""
-    found: dict[str, object] = json.loads(dump_config(config))
-    return found
-
-
-def memory_text(memory: MemoryModel) -> str:
-    """The memory model as records have it, and as `--memory` takes it."""
-    return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
 
 
 def _begin(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.targets.accelerator.backend import StreamBackend
-from compiler.targets.target import TunedChoices
 from compiler.templates.schedule_template import Arguments
 from compiler.tune.tasks import Task, tasks_of
 from hw.isa import Program
@@ -40,11 +39,9 @@ class Tuned:
     cycles: int
 
 
-def compile_tuned(
-    prepared: PreparedNetwork, accelerator: Accelerator, tuned: TunedChoices | None
-) -> Tuned:
-    """Compile a network with tuned choices, where there are any, and time it."""
-    machine, host = targets(accelerator, tuned)
+def compile_tuned(prepared: PreparedNetwork, accelerator: Accelerator) -> Tuned:
+    """Compile a network, with tuned choices where there are any, and time it."""
+    machine, host = targets(accelerator)
     artifact = prepared.build((machine, host))
     backend = prepared.backend(machine)
     assert isinstance(backend, StreamBackend), "the accelerator's"

@@ -1,0 +1,109 @@
+"""Choices of records in compilations: `--records`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
+from compiler.tune.best_known import BestKnown, of_machine
+from compiler.tune.plain import to_plain
+from compiler.tune.records import read_records
+from compiler.tune.tasks import Task, tasks_of
+from hw.config import HardwareConfig
+from hw.config_files import dump_config
+from hw.memory_model import MemoryModel
+from scripts.sources import Accelerator
+
+RecordsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--records",
+        metavar="FILE",
+        readable=False,
+        help="Take the best schedules of this file of `tandem tune`, for this machine and memory.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TunedLayers:
+    """Which layers of a network have a recorded choice.
+
+    Attributes
+    ----------
+    tasks
+        The workloads whose recorded choice was taken.
+    layers, all_layers
+        The number of layers with such a workload, and of all layers on the accelerator.
+    """
+
+    tasks: tuple[Task, ...]
+    layers: int
+    all_layers: int
+
+    @staticmethod
+    def of(prepared: PreparedNetwork, accelerator: Accelerator) -> TunedLayers:
+        """The tuned layers of a network that was built for an accelerator with records."""
+        target = accelerator.target()
+        backend = prepared.backend(target)
+        assert isinstance(backend, StreamBackend), "the accelerator's"
+        assert target.tuned is not None, "given"
+        calls: Sequence[PlannedCall] = [
+            call for stream in backend.planned.values() for call in stream
+        ]
+        tasks = tasks_of(target, calls)
+        taken = tuple(
+            task
+            for task in tasks
+            if task.default == target.tuned.choice(task.template, task.workload)
+        )
+        return TunedLayers(taken, sum(task.count for task in taken), len(calls))
+
+    def as_json(self) -> list[dict[str, object]]:
+        """The entry `tuned` of a command's JSON."""
+        return [
+            {
+                "layers": list(task.layers),
+                "workload": to_plain(task.workload),
+                "choice": dict(task.default),
+            }
+            for task in self.tasks
+        ]
+
+    def __str__(self) -> str:
+        left = self.all_layers - self.layers
+        rest = f", {left} by the compiler's estimate" if left else ""
+        return f"schedules: {self.layers} of {self.all_layers} layers by records{rest}"
+
+
+def best_known(path: Path, config: HardwareConfig, memory: MemoryModel) -> BestKnown:
+    """The best choices that a file knows of a machine with a memory; damaged lines are reported on
+    standard error.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read.
+    """
+    records, damages = read_records(path)
+    for damage in damages:
+        typer.echo(f"warning: {damage}", err=True)
+    return BestKnown(of_machine(records, machine_json(config), memory_text(memory)))
+
+
+def machine_json(config: HardwareConfig) -> dict[str, object]:
+    """The configuration as records have it."""
+    found: dict[str, object] = json.loads(dump_config(config))
+    return found
+
+
+def memory_text(memory: MemoryModel) -> str:
+    """The memory model as records have it, and as `--memory` takes it."""
+    return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
