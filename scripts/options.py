@@ -26,7 +26,11 @@ ConfigOption = Annotated[
 ]
 EngineOption = Annotated[
     str,
-    typer.Option("--engine", metavar="NAME", help="Simulator: functional, cycle, rtl or pysim."),
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Simulator: cycle, rtl, pysim, or functional, which has no time.",
+    ),
 ]
 MemoryOption = Annotated[
     str,
