@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from scripts.utilization.build import HIDING, CompiledConvolution, Convolution
 from scripts.utilization.case import Int8
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct
 from scripts.utilization.rows import Row, Times
-from sim.engine import Engine, Launch
+from sim.engine import Bytes, Engine, Launch
 from sim.memory import place_program
+from sim.result import Result
 
 Report = Callable[[str], None]
 
@@ -46,7 +48,7 @@ def measure(
     WrongResultError
         A wrong result: names the layer, the index and both values.
     """
-    say = report if report is not None else _ignore
+    say = report if report is not None else ignore
     for layer in distinct(layers):
         yield Row(layer, _measured(engine, layer, seed, say))
 
@@ -63,23 +65,34 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
     say(f"{layer.name}: computing the expected result")
     wanted = cases.expected(case)
     cycles = {
-        way: _run(engine, built, wanted, f"{layer.name} {way} latency hiding", say)
+        way: run_checked(
+            engine, built, wanted, f"{layer.name} {way} latency hiding", say
+        ).result.cycles
         for way, built in ways.items()
     }
     macs, multipliers = layer.macs, engine.config.macs
     return Times(layer.name, layer.count, macs, multipliers, cycles["without"], cycles["with"])
 
 
-def _run(
+@dataclass(frozen=True, slots=True)
+class CheckedRun:
+    """A run whose result was found right; memory after it, and the program's address."""
+
+    result: Result
+    memory: Bytes
+    address: int
+
+
+def run_checked(
     engine: Engine, built: CompiledConvolution, wanted: Int8, label: str, say: Report
-) -> int | None:
-    """The cycles of a run; raises `WrongResultError` if its result is wrong."""
+) -> CheckedRun:
+    """Run a convolution; raises `WrongResultError` if its result is wrong."""
     say(label)
     memory, address = place_program(built.image(), built.stream.program, None)
     how = Launch(address=address, progress=lambda done: say(f"{label}, {done:,} steps"))
     result = engine.launch(built.stream.program, memory, how)
     _compare(built.result(memory), wanted, f"{label} on {engine.name}")
-    return result.cycles
+    return CheckedRun(result, memory, address)
 
 
 def _compare(
@@ -95,5 +108,5 @@ def _compare(
     )
 
 
-def _ignore(step: str) -> None:
-    pass
+def ignore(step: str) -> None:
+    """A callback for progress that does nothing."""
