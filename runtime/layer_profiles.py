@@ -1,36 +1,23 @@
 """The profile of each layer of a stream, from the events of its run.
 
-Cycles are attributed to layers as seen from compute: a layer's cycles run from the previous layer's
-last completion in compute to its own, so that they sum to the total. Idle cycles of compute before
-an instruction are waits for the tokens of that instruction.
+Cycles are attributed to layers as seen from compute (`sim.why.causes`): a layer's cycles run from
+the previous layer's last completion in compute to its own, so that they sum to the total.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
 from hw.encoding import Opcode
 from hw.isa import Program
-from hw.topology import MemoryId, TokenQueue, Unit
+from hw.topology import MemoryId
 from runtime.artifact.stream import Layer, StreamCode
-from sim.result import EventKind, Result
-
-
-class Cause(Enum):
-    """What compute spent a layer's cycles on; values are labels for display."""
-
-    GEMM = "products"
-    RESET = "resets"
-    ALU = "ALU"
-    LOAD = "loads by compute"
-    """Loads of micro-ops and accumulators, which compute executes itself."""
-    WAIT_LOAD = "waits for loads"
-    WAIT_STORE = "waits for stores"
-    OTHER = "start and end"
+from sim.result import Result
+from sim.why.causes import Cause, layer_causes
+from sim.why.times import RunTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +96,10 @@ def profile_layers(
     loaded, stored = bytes_of(loads), bytes_of(stores)
 
     instructions = np.bincount(layer_of[layer_of >= 0], minlength=count).tolist()
-    causes = _causes(stream, program, result) if result.cycles is not None else None
+    causes = None
+    if result.cycles is not None:
+        times = RunTimes.of(program, result)
+        causes = layer_causes(program, times, layer_of.tolist(), count)
     return tuple(
         LayerProfile(
             layer,
@@ -122,54 +112,3 @@ def profile_layers(
         )
         for number, layer in enumerate(stream.layers)
     )
-
-
-def _causes(stream: StreamCode, program: Program, result: Result) -> list[dict[Cause, int]]:
-    """For each layer, its cycles by cause."""
-    kinds = _kinds(program)
-    found = [dict.fromkeys(Cause, 0) for _ in stream.layers]
-    starts: dict[int, int] = {}
-    waits: dict[int, Cause] = {}
-    now = 0
-    layer = 0
-    for event in result.events:
-        if event.unit is not Unit.COMPUTE or event.cycle is None:
-            continue
-        at = event.instruction
-        match event.kind:
-            case EventKind.START:
-                starts[at] = event.cycle
-            case EventKind.POP:
-                loaded = event.queue is TokenQueue.LOAD_TO_COMPUTE
-                waits[at] = Cause.WAIT_LOAD if loaded else waits.get(at, Cause.WAIT_STORE)
-            case EventKind.END:
-                own = int(stream.layer_of[at])
-                layer = own if own >= 0 else layer
-                start = max(starts[at], now)
-                found[layer][waits.get(at, Cause.OTHER)] += start - now
-                end = max(event.cycle, start)
-                found[layer][kinds[at]] += end - start
-                now = end
-            case EventKind.PUSH | EventKind.FETCH | EventKind.DISPATCH:
-                pass
-    assert result.cycles is not None, "checked by the caller"
-    if found:
-        found[layer][Cause.OTHER] += result.cycles - now
-    return found
-
-
-def _kinds(program: Program) -> list[Cause]:
-    """For each instruction, the cause of its busy cycles in compute."""
-    columns = program.columns()
-    kinds = []
-    for opcode, reset in zip(columns.opcode.tolist(), columns.reset_reg.tolist(), strict=True):
-        match Opcode(opcode):
-            case Opcode.GEMM:
-                kinds.append(Cause.RESET if reset else Cause.GEMM)
-            case Opcode.ALU:
-                kinds.append(Cause.ALU)
-            case Opcode.LOAD:
-                kinds.append(Cause.LOAD)
-            case _:
-                kinds.append(Cause.OTHER)
-    return kinds

@@ -6,8 +6,9 @@ from typing import Any
 
 from hw.config import HardwareConfig
 from runtime.artifact.stream import Layer
-from runtime.layer_profiles import Cause, LayerProfile
+from runtime.layer_profiles import LayerProfile
 from scripts.run.page import Area, AreaKind, CpuStep, Page
+from sim.why.causes import Cause
 
 CONFIG = HardwareConfig()
 

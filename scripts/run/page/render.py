@@ -7,11 +7,11 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from runtime.layer_profiles import Cause
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows, totals
 from scripts.run.page.library import chart_library
 from scripts.run.page.page import Page
+from sim.why.causes import Cause
 
 _HERE = Path(__file__).parent
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from runtime.layer_profiles import Cause
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Area, AreaKind, Page
 from scripts.run.page.roofline import roofline
 from scripts.run.page.style import CAUSE_COLOURS, ChartSpec
+from sim.why.causes import Cause
 from tests.support.profiles import page, profile
 
 ALL = ["causes-total", "utilisation", "causes", "roofline", "bytes", "memory"]
