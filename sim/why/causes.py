@@ -30,26 +30,41 @@ class Cause(Enum):
     WAIT_STORE = "waits for stores"
     """Waits for a token from store, while store executes."""
     WAIT_TOKEN = "waits for tokens"
-    """Handovers of tokens, and waits for a unit that itself waits for a token."""
+    """Handovers of tokens, instructions that only carry tokens, and waits for a unit that itself
+    waits for a token."""
     WAIT_FETCH = "waits for fetch"
     """Waits for an instruction: compute's own, or that of the unit for which compute waits."""
     OTHER = "start and end"
 
 
 def activities(program: Program) -> list[Cause]:
-    """For each instruction, the cause of its cycles in compute."""
+    """For each instruction, the cause of the cycles in which it executes: in compute, its own kind;
+    in load and store, that of compute's wait for it."""
     columns = program.columns()
+    rows = zip(
+        columns.opcode.tolist(),
+        columns.reset_reg.tolist(),
+        columns.x_size.tolist(),
+        program.units().tolist(),
+        strict=True,
+    )
     found = []
-    for opcode, reset in zip(columns.opcode.tolist(), columns.reset_reg.tolist(), strict=True):
+    for opcode, reset, size, unit in rows:
         match Opcode(opcode):
             case Opcode.GEMM:
                 found.append(Cause.RESET if reset else Cause.GEMM)
             case Opcode.ALU:
                 found.append(Cause.ALU)
+            case Opcode.LOAD | Opcode.STORE if size == 0:
+                found.append(Cause.WAIT_TOKEN)
             case Opcode.LOAD:
-                found.append(Cause.LOAD)
-            case _:
+                found.append(Cause.LOAD if unit == Unit.COMPUTE else Cause.WAIT_LOAD)
+            case Opcode.STORE:
+                found.append(Cause.WAIT_STORE)
+            case Opcode.FINISH | Opcode.REQUANTISE:
                 found.append(Cause.OTHER)
+            case unreachable:
+                assert_never(unreachable)
     return found
 
 
@@ -70,7 +85,7 @@ def layer_causes(
         own = layer_of[instruction]
         layer = own if own >= 0 else layer
         start = max(times.start[instruction], now)
-        _add_waits(found[layer], times, instruction, now, start)
+        _add_waits(found[layer], times, busy, instruction, now, start)
         end = max(times.end[instruction], start)
         found[layer][busy[instruction]] += end - start
         now = end
@@ -79,7 +94,12 @@ def layer_causes(
 
 
 def _add_waits(
-    causes: dict[Cause, int], times: RunTimes, instruction: int, after: int, until: int
+    causes: dict[Cause, int],
+    times: RunTimes,
+    busy: Sequence[Cause],
+    instruction: int,
+    after: int,
+    until: int,
 ) -> None:
     """Add the causes of compute's cycles `after` + 1 to `until`, before `instruction` starts."""
     if after >= until:
@@ -90,7 +110,7 @@ def _add_waits(
     pushed = dispatched
     if token is not None:
         pushed = min(max(times.end[token.pushed_by], dispatched), until)
-        _add_producer(causes, times, token.pushed_by, dispatched, pushed)
+        _add_producer(causes, times, busy, token.pushed_by, dispatched, pushed)
     # What is left is the start itself, and the time that compute needs between two instructions.
     causes[_start_cause(times, instruction, until)] += until - pushed
 
@@ -103,29 +123,21 @@ def _start_cause(times: RunTimes, instruction: int, start: int) -> Cause:
 
 
 def _add_producer(
-    causes: dict[Cause, int], times: RunTimes, producer: int, after: int, until: int
+    causes: dict[Cause, int],
+    times: RunTimes,
+    busy: Sequence[Cause],
+    producer: int,
+    after: int,
+    until: int,
 ) -> None:
     """Add the causes of cycles `after` + 1 to `until`, by what the producer's unit does in them."""
-    executes = _execution(times.units[producer])
     at: int | None = producer
     while at is not None and until > after:
         started = max(min(times.start[at] - 1, until), after)
-        causes[executes] += until - started
+        causes[busy[at]] += until - started
         previous = times.before(at)
         idle = after if previous is None else max(min(times.end[previous], started), after)
         dispatched = max(min(times.dispatch[at], started), idle)
         causes[Cause.WAIT_TOKEN] += started - dispatched
         causes[Cause.WAIT_FETCH] += dispatched - idle
         until, at = idle, previous
-
-
-def _execution(unit: Unit) -> Cause:
-    match unit:
-        case Unit.LOAD:
-            return Cause.WAIT_LOAD
-        case Unit.STORE:
-            return Cause.WAIT_STORE
-        case Unit.COMPUTE:
-            raise AssertionError("compute pushes no token to itself")
-        case _:
-            assert_never(unit)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import assert_never
 
 from hw.isa import Program
 from hw.topology import TokenQueue, Unit
@@ -32,7 +31,8 @@ class EdgeKind(Enum):
     """A LOAD that takes longer than alone, because bursts of others are read in between."""
     STORE = "stores"
     TOKEN = "tokens"
-    """The cycle from a push to the start of the instruction that pops."""
+    """The cycle from a push to the start of the instruction that pops, and instructions that only
+    carry tokens."""
     QUEUE = "full queues"
     """An instruction that waited for space in its unit's queue."""
     FETCH = "fetch"
@@ -48,7 +48,7 @@ class Edge:
     instruction
         The instruction whose execution, fetch or dispatch it is; of a token, the one that pops.
     queue
-        The token's queue; None for other kinds.
+        The queue of a token from push to pop; None for other edges.
     """
 
     kind: EdgeKind
@@ -85,8 +85,7 @@ class PathFinder:
     @staticmethod
     def of(program: Program, times: RunTimes, alone: Alone | None = None) -> PathFinder:
         """A finder for a run of `program`."""
-        causes = activities(program)
-        kinds = [_kind(*pair) for pair in zip(times.units, causes, strict=True)]
+        kinds = [_KINDS[activity] for activity in activities(program)]
         return PathFinder(times, program.config.instruction_queue, kinds, alone)
 
     def path(self, begin: int, end: int) -> tuple[Edge, ...]:
@@ -157,22 +156,14 @@ class PathFinder:
         return None
 
 
-def _kind(unit: Unit, cause: Cause) -> EdgeKind:
-    """The kind of the edges on which an instruction of `unit` executes."""
-    match unit:
-        case Unit.LOAD:
-            return EdgeKind.LOAD
-        case Unit.STORE:
-            return EdgeKind.STORE
-        case Unit.COMPUTE:
-            return _COMPUTE.get(cause, EdgeKind.OTHER)
-        case _:
-            assert_never(unit)
-
-
-_COMPUTE = {
+_KINDS = {
     Cause.GEMM: EdgeKind.GEMM,
     Cause.RESET: EdgeKind.RESET,
     Cause.ALU: EdgeKind.ALU,
     Cause.LOAD: EdgeKind.COMPUTE_LOAD,
+    Cause.WAIT_LOAD: EdgeKind.LOAD,
+    Cause.WAIT_STORE: EdgeKind.STORE,
+    Cause.WAIT_TOKEN: EdgeKind.TOKEN,
+    Cause.OTHER: EdgeKind.OTHER,
 }
+"""The kinds of the edges on which instructions execute, by their activities."""

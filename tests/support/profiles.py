@@ -11,6 +11,15 @@ from scripts.run.page import Area, AreaKind, CpuStep, Page
 from sim.why.causes import Cause
 
 CONFIG = HardwareConfig()
+_CAUSES = (
+    Cause.GEMM,
+    Cause.RESET,
+    Cause.ALU,
+    Cause.LOAD,
+    Cause.WAIT_LOAD,
+    Cause.WAIT_STORE,
+    Cause.OTHER,
+)
 
 
 def profile(
@@ -23,7 +32,8 @@ def profile(
     operators: tuple[str, ...] = ("conv2d", "requantise"),
 ) -> LayerProfile:
     """The profile of a layer with these cycles by cause, or of the functional engine."""
-    causes = dict(zip(Cause, cycles, strict=False))
+    causes = dict.fromkeys(Cause, 0) if cycles else {}
+    causes |= zip(_CAUSES, cycles, strict=False)
     return LayerProfile(
         Layer(name, operators, macs, least),
         sum(cycles) if cycles else None,
