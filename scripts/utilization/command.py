@@ -91,6 +91,16 @@ def command(
             "fields, as lines over the first.",
         ),
     ] = None,
+    roofline: Annotated[
+        Path | None,
+        typer.Option(
+            "--roofline",
+            metavar="FILE",
+            readable=False,
+            help="Draw the convolutions below the roofline of the machine and its memory (.svg or "
+            ".png).",
+        ),
+    ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     engine: EngineOption = DEFAULT_ENGINE,
     memory: MemoryOption = DEFAULT_MEMORY,
@@ -110,12 +120,15 @@ def command(
             if layer:
                 raise typer.BadParameter("layers of a MODEL and --layer: one or the other")
             layers, left = layers_of(model, seed)
-        picture = None if plot is None else Plot(plot)
-        if picture is not None:
-            picture.check()
+        picture, roof = (None if path is None else Plot(path) for path in (plot, roofline))
+        pictures = [each for each in (picture, roof) if each is not None]
+        for image in pictures:
+            image.check()
         machine, memory_model = load_config(config), parse_memory(memory)
         if axes is not None:
             _check_engine(context, engine)
+            if roof is not None:
+                raise CommandError("--roofline shows one machine and one memory: not with --sweep")
             if picture is not None:
                 picture.check_axes(axes)
             with show_activity("utilization", quiet=as_json) as report:
@@ -130,14 +143,16 @@ def command(
             return
         simulator = make_engine(engine, machine, memory_model)
         try:
-            if picture is not None:
-                picture.check_engine(simulator)
+            for image in pictures:
+                image.check_engine(simulator)
             with show_activity("utilization", quiet=as_json) as report:
                 rows = list(measure(simulator, layers, seed, report))
         finally:
             simulator.close()
         if picture is not None:
             picture.write(rows)
+        if roof is not None:
+            roof.write_roofline(rows, machine, memory_model)
         if as_json:
             layers_json = [row.times.as_json() for row in rows]
             print_json({"layers": layers_json, "total": total(rows).as_json()})

@@ -14,7 +14,7 @@ from scripts.utilization import case as cases
 from scripts.utilization.build import HIDING, CompiledConvolution, Convolution
 from scripts.utilization.case import Int8
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct
-from scripts.utilization.rows import Row, Times
+from scripts.utilization.rows import Row, Times, Traffic
 from sim.engine import Bytes, Engine, Launch
 from sim.memory import place_program
 from sim.result import Result
@@ -50,10 +50,10 @@ def measure(
     """
     say = report if report is not None else ignore
     for layer in distinct(layers):
-        yield Row(layer, _measured(engine, layer, seed, say))
+        yield _measured(engine, layer, seed, say)
 
 
-def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
+def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Row:
     say(f"{layer.name}: compiling")
     case = cases.make_case(layer, seed)
     model = engine.memory_model
@@ -64,14 +64,14 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
         raise LayerError(f"layer {layer.name}: {error}") from error
     say(f"{layer.name}: computing the expected result")
     wanted = cases.expected(case)
-    cycles = {
-        way: run_checked(
-            engine, built, wanted, f"{layer.name} {way} latency hiding", say
-        ).result.cycles
+    without, hidden = (
+        run_checked(engine, built, wanted, f"{layer.name} {way} latency hiding", say).result
         for way, built in ways.items()
-    }
-    macs, multipliers = layer.macs, engine.config.macs
-    return Times(layer.name, layer.count, macs, multipliers, cycles["without"], cycles["with"])
+    )
+    times = Times(
+        layer.name, layer.count, layer.macs, engine.config.macs, without.cycles, hidden.cycles
+    )
+    return Row(layer, times, Traffic.of(without.work), Traffic.of(hidden.work))
 
 
 @dataclass(frozen=True, slots=True)

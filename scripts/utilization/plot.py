@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from hw.config import HardwareConfig
 from hw.files import check_destination, write_atomically
+from hw.memory_model import MemoryModel
 from scripts.errors import CommandError
 from scripts.utilization.rows import Row
 from scripts.utilization.sweep import SweptPoint
@@ -69,6 +71,14 @@ class Plot:
         from scripts.utilization.sweep_chart import draw
 
         write_atomically(self.path, draw(swept, axes, self._kind))
+
+    def write_roofline(
+        self, rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel
+    ) -> None:
+        """Draw the rows below the roofline of a machine and its memory, and write the image."""
+        from scripts.utilization.roofline_chart import draw
+
+        write_atomically(self.path, draw(rows, config, memory, self._kind))
 
     @property
     def _kind(self) -> str:

@@ -23,7 +23,7 @@ from scripts.utilization.build import HIDING, Convolution
 from scripts.utilization.case import Case, Int8
 from scripts.utilization.conv_layers import Layer, distinct
 from scripts.utilization.measure import Report, ignore, run_checked
-from scripts.utilization.rows import Row, Times, total
+from scripts.utilization.rows import Row, Times, Traffic, total
 from scripts.utilization.sweep_axes import Axis, Point, describe, machine_at, points
 from sim.engine import Bytes, Launch
 from sim.engines import make_engine
@@ -138,11 +138,12 @@ class _Test:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A program whose result was found right; its place in memory."""
+    """A program whose result was found right; its place in memory, and what it moves."""
 
     program: Program
     memory: Bytes
     address: int
+    traffic: Traffic
 
     def cycles(self, config: HardwareConfig, memory_model: MemoryModel) -> int:
         """The cycles of the program, without data."""
@@ -180,14 +181,22 @@ class _Bench:
                 self._checked(conv, 1, f"{label} without latency hiding"),
                 self._checked(conv, HIDING, f"{label} with latency hiding"),
             )
-        without, hidden = (stream.cycles(self.config, memory) for stream in self.streams[key])
+        without, hidden = self.streams[key]
         layer = self.test.layer
-        times = Times(layer.name, layer.count, layer.macs, self.config.macs, without, hidden)
-        return Row(layer, times)
+        times = Times(
+            layer.name,
+            layer.count,
+            layer.macs,
+            self.config.macs,
+            without.cycles(self.config, memory),
+            hidden.cycles(self.config, memory),
+        )
+        return Row(layer, times, without.traffic, hidden.traffic)
 
     def _checked(self, conv: Convolution, threads: int, label: str) -> _Checked:
         built = conv.build(threads)
         engine = make_engine("functional", self.config)
         run = run_checked(engine, built, self.test.wanted, label, self.report)
         engine.close()
-        return _Checked(built.stream.program, run.memory, run.address)
+        traffic = Traffic.of(run.result.work)
+        return _Checked(built.stream.program, run.memory, run.address, traffic)
