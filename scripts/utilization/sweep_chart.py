@@ -24,25 +24,25 @@ def chart(swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> Chart:
     """Line chart of the total's utilisation: x is the first field, the colour the second, and each
     value of a third has a chart of its own; without a second field colours tell the two ways."""
     first, *others = axes
-    lines = alt.Chart(alt.InlineData(values=_values(swept))).mark_line(
-        point=alt.OverlayMarkDef(size=22, filled=True)
-    )
-    encoded: alt.Chart = lines.encode(
+    base = alt.Chart(alt.InlineData(values=_values(swept))).encode(
         x=_across(first),
         y=alt.Y(
             "utilisation:Q",
             axis=alt.Axis(format="%", title="utilisation", tickCount=5),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        **(_ways_and(others[0]) if others else _ways()),
-    ).properties(width=_SIZE[0], height=_SIZE[1])
+        color=_colour(others[0]) if others else _ways(),
+    )
+    lines = base.mark_line()
+    if others:
+        lines = lines.encode(strokeDash=_dashes(), detail="way:N")
+    points = base.mark_point(filled=True, size=22, opacity=1)
+    layers = alt.LayerChart(layer=[lines, points])
+    encoded = layers.properties(width=_SIZE[0], height=_SIZE[1])
     if len(others) < 2:
         return encoded
     header = alt.Header(labelColor=INK, titleColor=INK, titleFontWeight="normal")
-    faceted: alt.FacetChart = encoded.facet(
-        alt.Facet(f"{others[1].field}:O", header=header), columns=2
-    )
-    return faceted
+    return encoded.facet(alt.Facet(f"{others[1].field}:O", header=header), columns=2)
 
 
 def _values(swept: Sequence[SweptPoint]) -> list[dict[str, Any]]:
@@ -63,29 +63,20 @@ def _across(axis: Axis) -> alt.X:
     return alt.X(f"{axis.field}:Q", scale=scale, axis=ticks)
 
 
-def _ways() -> dict[str, alt.Color]:
+def _ways() -> alt.Color:
     """Colours for the two ways."""
     scale = alt.Scale(domain=WAYS, range=HIDING_COLOURS)
-    legend = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2)
-    return {"color": alt.Color("way:N", sort=WAYS, scale=scale, legend=legend)}
+    return alt.Color("way:N", sort=WAYS, scale=scale, legend=alt.Legend(orient="top", title=None))
 
 
-def _ways_and(axis: Axis) -> dict[str, alt.Color | alt.StrokeDash]:
-    """Dashes for the two ways, and colours for the values of a field."""
-    colours = alt.Scale(scheme="viridis", domain=list(axis.values))
-    dashes = alt.Scale(domain=WAYS, range=_DASHES)
-    return {
-        "color": alt.Color(f"{axis.field}:O", scale=colours),
-        "strokeDash": alt.StrokeDash("way:N", sort=WAYS, scale=dashes, legend=_legend(INK)),
-    }
+def _colour(axis: Axis) -> alt.Color:
+    """Colours for the values of a field."""
+    scale = alt.Scale(scheme="viridis", domain=list(axis.values))
+    return alt.Color(f"{axis.field}:O", scale=scale)
 
 
-def _legend(colour: str) -> alt.Legend:
-    """A legend of the two ways, with lines of this colour."""
-    return alt.Legend(
-        orient="top",
-        title=None,
-        symbolType="stroke",
-        symbolStrokeWidth=2,
-        symbolStrokeColor=colour,
-    )
+def _dashes() -> alt.StrokeDash:
+    """Dashes for the two ways."""
+    scale = alt.Scale(domain=WAYS, range=_DASHES)
+    legend = alt.Legend(orient="top", title=None, symbolStrokeColor=INK)
+    return alt.StrokeDash("way:N", sort=WAYS, scale=scale, legend=legend)
