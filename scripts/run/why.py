@@ -66,15 +66,15 @@ class Why:
     def by_kind(self) -> Mapping[EdgeKind, tuple[int, int]]:
         """The number of edges of the path and their cycles, by kind; the longest first."""
         sums: dict[EdgeKind, tuple[int, int]] = {}
-        for each in self.path:
-            count, cycles = sums.get(each.edge.kind, (0, 0))
-            sums[each.edge.kind] = count + 1, cycles + each.edge.cycles
+        for placed in self.path:
+            count, cycles = sums.get(placed.edge.kind, (0, 0))
+            sums[placed.edge.kind] = count + 1, cycles + placed.edge.cycles
         return dict(sorted(sums.items(), key=lambda item: -item[1][1]))
 
     @property
     def longest(self) -> Sequence[PathEdge]:
         """The longest edges, the longest first; of equal ones the earliest."""
-        return sorted(self.path, key=lambda each: -each.edge.cycles)[:LONGEST]
+        return sorted(self.path, key=lambda placed: -placed.edge.cycles)[:LONGEST]
 
     def as_json(self) -> dict[str, object]:
         """The entry `why` of the command's JSON."""

@@ -24,10 +24,10 @@ def print_why(why: Why) -> None:
     print_table(console, _shares("its critical path", kinds, cycles))
     console.print()
     table = plain_table(("longest", "instruction"), ("cycles", "from cycle"))
-    for each in why.longest:
-        edge = each.edge
+    for placed in why.longest:
+        edge = placed.edge
         kind = edge.kind.value if edge.queue is None else f"token {edge.queue}"
-        text = f"{edge.instruction}: {each.text}"
+        text = f"{edge.instruction}: {placed.text}"
         table.add_row(kind, text, whole_number(edge.cycles), whole_number(edge.start))
     print_table(console, table)
 

@@ -109,7 +109,7 @@ def cycles_by_kind(asm: Assembler, memory: MemoryModel) -> Counter[EdgeKind]:
 
 
 def rounds(config: HardwareConfig, columns: int, products: int) -> Assembler:
-    """Loads of `columns` inputs to two places by turns, and `products` micro-ops on each."""
+    """Loads of `columns` inputs to one of two places, and `products` micro-ops on each."""
     asm = Assembler(config)
     for number in range(10):
         late = Unit.COMPUTE if number > 1 else ()
