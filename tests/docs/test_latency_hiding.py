@@ -98,7 +98,7 @@ def test_what_is_shown(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     arguments = shlex.split(command)
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.stderr
-    printed = [line.rstrip() for line in result.stdout.splitlines()]
-    assert not [line for line in COMMANDS[command] if line.rstrip() not in printed]
+    printed = [line.split() for line in result.stdout.splitlines()]
+    assert not [line for line in COMMANDS[command] if line.split() not in printed]
     if (name := figure(arguments)) is not None:
         assert values(tmp_path / "docs" / name) == values(DOCS / name)
