@@ -11,5 +11,9 @@ class LayerError(CommandError):
     """An impossible convolution, or a text that is no description of a convolution."""
 
 
+class SweepError(CommandError):
+    """A text that is no description of a sweep, or a sweep without a point to measure."""
+
+
 class WrongResultError(CommandError):
     """A result of a machine that differs from the reference."""

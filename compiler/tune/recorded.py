@@ -74,7 +74,7 @@ class Proposer:
 
 
 @dataclass
-class KnownOutcomes:
+class RecordedOutcomes:
     """The outcomes that records tell, by what they depend on."""
 
     _found: dict[tuple[str, str], list[Record]] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class RecordedMeasure:
 
     identity: Identity
     by: Proposer
-    known: KnownOutcomes
+    known: RecordedOutcomes
     measure: MeasureMany
     save: Callable[[Record], None]
 

@@ -48,6 +48,8 @@ from scripts.run.outputs import check_archive, write_archive
 from scripts.run.profile_files import TIMELESS, ProfileFiles
 from scripts.run.report import RunReport
 from scripts.run.table import print_run
+from scripts.run.why import Why, check_layer, explain_run
+from scripts.run.why_table import print_why
 from scripts.sources import Accelerator, ModelOptions
 from sim.compare import Comparison
 
@@ -116,6 +118,15 @@ def command(
             help="The accelerator's clock, to convert cycles to milliseconds.",
         ),
     ] = None,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            "--why",
+            metavar="LAYER",
+            help="Print what the cycles of this layer went to, and the critical path through its "
+            "events: instructions, tokens and transfers. Of several batches, of the first.",
+        ),
+    ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -159,13 +170,15 @@ def command(
                 "--check": check,
                 "--explain": explain,
                 "--clock": clock is not None,
+                "--why": why is not None,
             }
             refuse_accelerator_options(context, [flag for flag, is_set in flags.items() if is_set])
         engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
         files.check(on_cpu, engine)
-        if clock is not None and engine == TIMELESS:
-            raise CommandError(f"--clock needs cycles: the {engine} engine has no time")
+        timing = ["--clock"] * (clock is not None) + ["--why"] * (why is not None)
+        if timing and engine == TIMELESS:
+            raise CommandError(f"{timing[0]} needs cycles: the {engine} engine has no time")
         second = None if compare_engines is None else compare_engines.second
         machine = Machine(engine, parse_memory(memory), threads, second)
         accelerator = None
@@ -178,9 +191,10 @@ def command(
             run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
             network = opened.network(accelerator, activity)
             artifact = network.artifact
-            needing = ["--compare"] * (second is not None) + ["--check"] * check
-            needing += ["--clock"] * (clock is not None)
+            needing = ["--compare"] * (second is not None) + ["--check"] * check + timing
             _check_offloaded(network, needing + files.options)
+            if why is not None:
+                check_layer(artifact, why)
             run_inputs.check_finite(artifact)
             batches = run_inputs.batches
             watch = boundaries(artifact) if check else ()
@@ -199,6 +213,9 @@ def command(
             if report is not None and timed and hiding and network.prepared is not None:
                 plain = network.without_hiding(activity)
                 without_hiding = join_runs(machine.run(plain, batches, _step_progress(activity)))
+            reasons: tuple[Why, ...] = ()
+            if timed and (why is not None or report is not None):
+                reasons = explain_run(runs[0], machine.memory)
             run_report = RunReport(
                 network,
                 machine,
@@ -210,6 +227,8 @@ def command(
                 len(runs),
                 None if clock is None else named_clock(clock),
                 EngineComparison(launches, _streams(runs)) if launches else None,
+                reasons,
+                why,
             )
             files.write_page(run_report)
             # The timeline shows the first batch.
@@ -220,6 +239,8 @@ def command(
             print_json(run_report.as_json())
         else:
             print_run(run_report, explain=explain)
+            if run_report.why is not None:
+                print_why(run_report.why)
         if comparison is not None and not comparison.equal:
             raise CommandError(
                 f"{comparison.mismatches:,} of {comparison.elements:,} elements differ from the "

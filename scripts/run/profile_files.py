@@ -15,7 +15,8 @@ from scripts.errors import CommandError
 from scripts.run.clock import measured_clock
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
 from scripts.run.report import RunReport
-from sim.trace import Labels, write_timeline
+from scripts.run.why import labels_of
+from sim.trace import write_timeline
 
 TIMELESS = "functional"
 """The engine that counts no cycles."""
@@ -61,7 +62,7 @@ class ProfileFiles:
         if self.trace is None:
             return
         longest = max(_streams(run), key=lambda stream: stream.result.cycles or 0)
-        write_timeline(self.trace, longest.result, longest.program, _labels(longest))
+        write_timeline(self.trace, longest.result, longest.program, labels_of(longest))
 
     def write_page(self, report: RunReport) -> None:
         """Write the page, if there is a path for it. The run must have a stream."""
@@ -91,6 +92,7 @@ class ProfileFiles:
             versions=tuple((tool, version(tool)) for tool in _TOOLS),
             equal=None if comparison is None else comparison.equal,
             clock=clock,
+            reasons=report.reasons,
         )
         write_page(page, self.report)
 
@@ -101,13 +103,6 @@ def _streams(run: Run) -> list[StreamRun]:
 
 def _layers(run: Run) -> tuple[LayerProfile, ...]:
     return tuple(layer for stream in _streams(run) for layer in stream.layers)
-
-
-def _labels(run: StreamRun) -> Labels:
-    code = run.stream
-    names = tuple(layer.name for layer in code.layers)
-    macs = tuple(layer.macs for layer in code.layers)
-    return Labels(names, macs, code.layer_of, code.places)
 
 
 def _areas(run: StreamRun) -> list[Area]:

@@ -13,6 +13,7 @@ from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
 from scripts.run.page import Clock
+from scripts.run.why import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class RunReport:
         The clock that the user names; None without `--clock`.
     engines
         The comparison of two engines; None without `--compare`.
+    reasons
+        Why each layer of the first batch took its cycles; empty if nothing asks for it.
+    asked
+        The layer that `--why` names; None without `--why`.
     """
 
     network: Network
@@ -75,6 +80,13 @@ class RunReport:
     batches: int
     clock: Clock | None = None
     engines: EngineComparison | None = None
+    reasons: tuple[Why, ...] = ()
+    asked: str | None = None
+
+    @property
+    def why(self) -> Why | None:
+        """Why the layer that `--why` names took its cycles; None without `--why`."""
+        return next((why for why in self.reasons if why.name == self.asked), None)
 
     @property
     def milliseconds(self) -> float | None:
@@ -142,6 +154,7 @@ class RunReport:
             "config": None if config is None else config.name,
             "cycles": self.run.profile.cycles,
             **self._time_json(),
+            **({} if self.why is None else {"why": self.why.as_json()}),
             "layers": layers,
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             "check": None if self.comparison is None else self.comparison.as_json(),

@@ -11,7 +11,7 @@ from time import monotonic
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.plain import to_plain
-from compiler.tune.recorded import Identity, KnownOutcomes, Proposer, RecordedMeasure
+from compiler.tune.recorded import Identity, RecordedOutcomes, Proposer, RecordedMeasure
 from compiler.tune.records import Record, append_records
 from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task
@@ -65,7 +65,7 @@ def tune(
         A default choice cannot be compiled.
     """
     started = monotonic()
-    outcomes = KnownOutcomes()
+    outcomes = RecordedOutcomes()
     outcomes.add(known)
 
     def save(record: Record) -> None:
@@ -101,7 +101,7 @@ def _begin(
     task: Task,
     accelerator: Accelerator,
     options: Options,
-    outcomes: KnownOutcomes,
+    outcomes: RecordedOutcomes,
     pool: Pool,
     save: Callable[[Record], None],
 ) -> TaskTuning:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
-from scripts.errors import LayerError
+from scripts.errors import CommandError, LayerError, SweepError
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
@@ -28,6 +28,9 @@ from scripts.utilization.measure import measure
 from scripts.utilization.models import layers_of
 from scripts.utilization.plot import Plot
 from scripts.utilization.rows import total
+from scripts.utilization.sweep import ENGINE, sweep
+from scripts.utilization.sweep_axes import Axis, parse_axes
+from scripts.utilization.sweep_table import print_sweep
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
 
@@ -39,7 +42,15 @@ def _layer(text: str) -> Layer:
         raise typer.BadParameter(str(error)) from None
 
 
+def _axes(text: str) -> tuple[Axis, ...]:
+    try:
+        return parse_axes(text)
+    except SweepError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def command(
+    context: typer.Context,
     model: Annotated[
         str | None,
         typer.Argument(
@@ -58,13 +69,36 @@ def command(
             "(default: C2 to C11).",
         ),
     ] = None,
+    axes: Annotated[
+        Any,  # tuple[Axis, ...] | None, which Typer takes for an option with several values
+        typer.Option(
+            "--sweep",
+            metavar="FIELD=LO:HI[:STEP|xFACTOR],...",
+            parser=_axes,
+            help="Measure at every combination of these values, by the cycle engine. Fields are "
+            "those of the memory (latency, interval, in_flight) and the numbers of a "
+            "configuration. Without a step values double; fields that are log2 of a size rise by "
+            "1.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             "--plot",
             metavar="FILE",
             readable=False,
-            help="Draw the utilisation as bars (.svg or .png).",
+            help="Draw the utilisation (.svg or .png): as bars; of a sweep, of at most three "
+            "fields, as lines over the first.",
+        ),
+    ] = None,
+    roofline: Annotated[
+        Path | None,
+        typer.Option(
+            "--roofline",
+            metavar="FILE",
+            readable=False,
+            help="Draw the convolutions below the roofline of the machine and its memory (.svg or "
+            ".png).",
         ),
     ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -78,7 +112,8 @@ def command(
 
     Each runs alone, from launch to done, and its result is compared with NumPy's. The total counts
     ResNet-18's layers as often as the network has them. Cycles are those of the Verilog, by the
-    engine cycle; --engine rtl runs the Verilog itself, and --engine functional has no time.
+    engine cycle; --engine rtl runs the Verilog itself, and --engine functional has no time. With
+    --sweep, tiles are chosen anew at each point.
     """
     with errors_in_one_line(debug):
         layers, left = distinct(layer or RESNET18), tuple[str, ...]()
@@ -86,24 +121,54 @@ def command(
             if layer:
                 raise typer.BadParameter("layers of a MODEL and --layer: one or the other")
             layers, left = layers_of(model, seed)
-        picture = None if plot is None else Plot(plot)
-        if picture is not None:
-            picture.check()
-        machine = load_config(config)
-        simulator = make_engine(engine, machine, parse_memory(memory))
-        try:
+        picture, roof = (None if path is None else Plot(path) for path in (plot, roofline))
+        pictures = [each for each in (picture, roof) if each is not None]
+        for image in pictures:
+            image.check()
+        machine, memory_model = load_config(config), parse_memory(memory)
+        if axes is not None:
+            _check_engine(context, engine)
+            if roof is not None:
+                raise CommandError("--roofline shows one machine and one memory: not with --sweep")
             if picture is not None:
-                picture.check_engine(simulator)
+                picture.check_axes(axes)
+            with show_activity("utilization", quiet=as_json) as report:
+                swept = sweep(axes, machine, memory_model, layers, seed, report)
+            if picture is not None:
+                picture.write_sweep(swept, axes)
+            if as_json:
+                print_json({"sweep": [found.as_json() for found in swept]})
+            else:
+                print_sweep(swept, machine.name, memory)
+                _print_left(left)
+            return
+        simulator = make_engine(engine, machine, memory_model)
+        try:
+            for image in pictures:
+                image.check_engine(simulator)
             with show_activity("utilization", quiet=as_json) as report:
                 rows = list(measure(simulator, layers, seed, report))
         finally:
             simulator.close()
         if picture is not None:
             picture.write(rows)
+        if roof is not None:
+            roof.write_roofline(rows, machine, memory_model)
         if as_json:
             layers_json = [row.times.as_json() for row in rows]
             print_json({"layers": layers_json, "total": total(rows).as_json()})
         else:
             print_rows(rows, simulator.name, machine.name, memory)
-            if left:
-                typer.echo(f"not measured alone: {', '.join(left)}")
+            _print_left(left)
+
+
+def _check_engine(context: typer.Context, engine: str) -> None:
+    """Raise `CommandError` if another engine than that of sweeps was asked for."""
+    source = context.get_parameter_source("engine")
+    if source is not None and source.name == "COMMANDLINE" and engine != ENGINE:
+        raise CommandError(f"--sweep is measured by the {ENGINE} engine, not by {engine}")
+
+
+def _print_left(left: tuple[str, ...]) -> None:
+    if left:
+        typer.echo(f"not measured alone: {', '.join(left)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from scripts.utilization import case as cases
 from scripts.utilization.build import HIDING, CompiledConvolution, Convolution
 from scripts.utilization.case import Int8
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct
-from scripts.utilization.rows import Row, Times
-from sim.engine import Engine, Launch
+from scripts.utilization.rows import Row, Times, Traffic
+from sim.engine import Bytes, Engine, Launch
 from sim.memory import place_program
+from sim.result import Result
 
 Report = Callable[[str], None]
 
@@ -46,12 +48,12 @@ def measure(
     WrongResultError
         A wrong result: names the layer, the index and both values.
     """
-    say = report if report is not None else _ignore
+    say = report if report is not None else ignore
     for layer in distinct(layers):
-        yield Row(layer, _measured(engine, layer, seed, say))
+        yield _measured(engine, layer, seed, say)
 
 
-def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
+def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Row:
     say(f"{layer.name}: compiling")
     case = cases.make_case(layer, seed)
     model = engine.memory_model
@@ -62,24 +64,35 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Times:
         raise LayerError(f"layer {layer.name}: {error}") from error
     say(f"{layer.name}: computing the expected result")
     wanted = cases.expected(case)
-    cycles = {
-        way: _run(engine, built, wanted, f"{layer.name} {way} latency hiding", say)
+    without, hidden = (
+        run_checked(engine, built, wanted, f"{layer.name} {way} latency hiding", say).result
         for way, built in ways.items()
-    }
-    macs, multipliers = layer.macs, engine.config.macs
-    return Times(layer.name, layer.count, macs, multipliers, cycles["without"], cycles["with"])
+    )
+    times = Times(
+        layer.name, layer.count, layer.macs, engine.config.macs, without.cycles, hidden.cycles
+    )
+    return Row(layer, times, Traffic.of(without.work), Traffic.of(hidden.work))
 
 
-def _run(
+@dataclass(frozen=True, slots=True)
+class CheckedRun:
+    """A run whose result was found right; memory after it, and the program's address."""
+
+    result: Result
+    memory: Bytes
+    address: int
+
+
+def run_checked(
     engine: Engine, built: CompiledConvolution, wanted: Int8, label: str, say: Report
-) -> int | None:
-    """The cycles of a run; raises `WrongResultError` if its result is wrong."""
+) -> CheckedRun:
+    """Run a convolution; raises `WrongResultError` if its result is wrong."""
     say(label)
     memory, address = place_program(built.image(), built.stream.program, None)
     how = Launch(address=address, progress=lambda done: say(f"{label}, {done:,} steps"))
     result = engine.launch(built.stream.program, memory, how)
     _compare(built.result(memory), wanted, f"{label} on {engine.name}")
-    return result.cycles
+    return CheckedRun(result, memory, address)
 
 
 def _compare(
@@ -95,5 +108,5 @@ def _compare(
     )
 
 
-def _ignore(step: str) -> None:
-    pass
+def ignore(step: str) -> None:
+    """A callback for progress that does nothing."""

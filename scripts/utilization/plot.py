@@ -1,4 +1,4 @@
-"""`--plot`: the bar chart of utilisation as an image file."""
+"""`--plot`: a chart of utilisation as an image file."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from hw.config import HardwareConfig
 from hw.files import check_destination, write_atomically
+from hw.memory_model import MemoryModel
 from scripts.errors import CommandError
 from scripts.utilization.rows import Row
+from scripts.utilization.sweep import SweptPoint
+from scripts.utilization.sweep_axes import Axis
 from sim.engine import Engine
 
 FORMATS = (".svg", ".png")
+MOST_AXES = 3
 _NEEDED = ("altair", "vl_convert")
 
 
@@ -41,14 +46,40 @@ class Plot:
                 "pip install 'tandem-workbench[report]'"
             )
 
+    def check_axes(self, axes: Sequence[Axis]) -> None:
+        """Raise `CommandError` for more fields than a chart of a sweep shows."""
+        if len(axes) > MOST_AXES:
+            raise CommandError(
+                f"a plot shows a sweep over at most {MOST_AXES} fields: this has {len(axes)}"
+            )
+
     def check_engine(self, engine: Engine) -> None:
         """Raise `CommandError` for an engine that counts no cycles and so has no utilisation."""
         if not engine.has_time:
             raise CommandError(f"a plot needs cycles: the {engine.name} engine has no time")
 
+    # Below, charts are imported where they are drawn, because Altair is large and optional.
+
     def write(self, rows: Sequence[Row]) -> None:
-        """Draw the rows and their total, and write the image."""
-        # Imported here, because Altair is large and optional.
+        """Draw the rows and their total as bars, and write the image."""
         from scripts.utilization.bars import draw
 
-        write_atomically(self.path, draw(rows, self.path.suffix.removeprefix(".")))
+        write_atomically(self.path, draw(rows, self._kind))
+
+    def write_sweep(self, swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> None:
+        """Draw the totals of a sweep as lines, and write the image."""
+        from scripts.utilization.sweep_chart import draw
+
+        write_atomically(self.path, draw(swept, axes, self._kind))
+
+    def write_roofline(
+        self, rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel
+    ) -> None:
+        """Draw the rows below the roofline of a machine and its memory, and write the image."""
+        from scripts.utilization.roofline_chart import draw
+
+        write_atomically(self.path, draw(rows, config, memory, self._kind))
+
+    @property
+    def _kind(self) -> str:
+        return self.path.suffix.removeprefix(".")

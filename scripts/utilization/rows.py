@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hw.isa import Work
 from scripts.utilization.conv_layers import Layer
 
 
@@ -56,11 +57,32 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes that a run moved between DRAM and the chip; instructions do not count."""
+
+    loaded: int
+    stored: int
+
+    @staticmethod
+    def of(work: Work) -> Traffic:
+        """The traffic of a program."""
+        return Traffic(sum(work.loaded.values()), work.stored)
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """A convolution and the times of one run, whatever its count."""
+    """A convolution, and times and traffic of one run, whatever its count.
+
+    Attributes
+    ----------
+    traffic_without, traffic_with
+        Traffic without latency hiding and with it.
+    """
 
     layer: Layer
     times: Times
+    traffic_without: Traffic
+    traffic_with: Traffic
 
 
 def total(rows: Sequence[Row]) -> Times:

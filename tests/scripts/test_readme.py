@@ -77,12 +77,14 @@ def test_a_row_of_the_utilisation(layer: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_whole_table() -> None:
-    whole, own = [each for each in COMMANDS if each.startswith("utilization")]
+def test_the_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, own, curves = [each for each in COMMANDS if each.startswith("utilization")]
     result = CliRunner().invoke(app, shlex.split(whole))
     lines = [line.rstrip() for line in result.output.splitlines()[2:]]
     assert "\n".join(lines).strip("\n") in README
     assert CliRunner().invoke(app, shlex.split(own)).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, shlex.split(curves)).exit_code == 0
 
 
 def test_the_operator() -> None:

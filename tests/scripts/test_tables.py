@@ -19,6 +19,7 @@ from scripts.explain import print_reasons
 from scripts.resources import print_resources
 from scripts.tables import percentage, plain_table, print_table, whole_number
 from scripts.utilization import Layer, Row, Times
+from scripts.utilization.rows import Traffic
 from scripts.utilization.table import print_rows
 from sim.events import EventTable
 from sim.result import Result, UnitCycles
@@ -129,7 +130,8 @@ def test_utilization(capsys: pytest.CaptureFixture[str]) -> None:
     name = "/layer1/layer1.0/conv1/Conv_output_0_quantized"
     layer = Layer(name, 224, 224, 1024, 1024, 3, 2, 1, count=12)
     times = Times(name, 12, HUGE, 256, HUGE, HUGE - 1)
-    print_rows([Row(layer, times)], "rtl", "pynq", "fast")
+    nothing = Traffic(0, 0)
+    print_rows([Row(layer, times, nothing, nothing)], "rtl", "pynq", "fast")
     check_width(capsys.readouterr().out, f"{12 * HUGE:,}", f"{HUGE - 1:,}")
 
 

@@ -6,10 +6,20 @@ from typing import Any
 
 from hw.config import HardwareConfig
 from runtime.artifact.stream import Layer
-from runtime.layer_profiles import Cause, LayerProfile
+from runtime.layer_profiles import LayerProfile
 from scripts.run.page import Area, AreaKind, CpuStep, Page
+from sim.why.causes import Cause
 
 CONFIG = HardwareConfig()
+_CAUSES = (
+    Cause.GEMM,
+    Cause.RESET,
+    Cause.ALU,
+    Cause.LOAD,
+    Cause.WAIT_LOAD,
+    Cause.WAIT_STORE,
+    Cause.OTHER,
+)
 
 
 def profile(
@@ -22,7 +32,8 @@ def profile(
     operators: tuple[str, ...] = ("conv2d", "requantise"),
 ) -> LayerProfile:
     """The profile of a layer with these cycles by cause, or of the functional engine."""
-    causes = dict(zip(Cause, cycles, strict=False))
+    causes = dict.fromkeys(Cause, 0) if cycles else {}
+    causes |= zip(_CAUSES, cycles, strict=False)
     return LayerProfile(
         Layer(name, operators, macs, least),
         sum(cycles) if cycles else None,

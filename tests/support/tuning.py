@@ -22,7 +22,7 @@ KNOBS = {"x": tuple(range(12)), "y": tuple(range(10)), "order": ("a", "b", "c")}
 
 
 @dataclass(frozen=True, eq=False)
-class GivenCosts(CostModel):
+class FixedCosts(CostModel):
     """Estimates and bounds that are functions of the choices."""
 
     estimate: Callable[[Choices], Floats]
@@ -51,7 +51,7 @@ def candidates(
     bound: Callable[[Choices], Floats] = no_bound,
 ) -> Candidates:
     """All combinations of `KNOBS`."""
-    target = replace(accelerator(load_config("tiny")), cost=GivenCosts(estimate, bound))
+    target = replace(accelerator(load_config("tiny")), cost=FixedCosts(estimate, bound))
     return Candidates(target, Conv2dOnArray(), None, Space(KNOBS).choices())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from runtime.layer_profiles import Cause, LayerProfile
+from runtime.layer_profiles import LayerProfile
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.paired_bars import (
     BAR,
@@ -27,6 +27,7 @@ from scripts.run.page.style import (
     short_axis,
     spec_of,
 )
+from sim.why.causes import Cause
 
 _LABEL_SPACE = 1.2
 """Ratio of the chart's width to the longest bar, whose label is at its end."""

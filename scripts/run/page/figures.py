@@ -9,7 +9,7 @@ from scripts.run.page.layer_bars import byte_bars, utilization_bars
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Page
-from scripts.run.page.roofline import roofline
+from scripts.run.page.roofline import layer_runs, roofline
 from scripts.run.page.style import ChartSpec
 
 
@@ -73,7 +73,7 @@ def _times(page: Page) -> list[Figure]:
             cause_bars(found),
         )
     )
-    if roof := roofline(found, page.config.macs, page.bytes_per_cycle):
+    if roof := roofline(layer_runs(found), page.config.macs, page.bytes_per_cycle):
         charts.append(
             Figure(
                 "roofline",

@@ -11,6 +11,7 @@ from hw.memory_model import MemoryModel, parse_memory
 from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
 from scripts.run.page.clock import Clock
+from scripts.run.why import Why
 
 
 class AreaKind(Enum):
@@ -79,6 +80,8 @@ class Page:
         Whether the outputs equal those of the CPU's run; None if they were not compared.
     clock
         The clock with which cycles are converted to time; None if no clock is known.
+    reasons
+        Why each layer took its cycles, of the first batch; empty if that is not known.
 
     Raises
     ------
@@ -101,6 +104,7 @@ class Page:
     equal: bool | None = None
     batches: int = 1
     clock: Clock | None = None
+    reasons: tuple[Why, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.layers and not self.cpu_steps:

@@ -7,11 +7,12 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from runtime.layer_profiles import Cause
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows, totals
 from scripts.run.page.library import chart_library
 from scripts.run.page.page import Page
+from sim.why.causes import Cause
+from sim.why.critical_path import EdgeKind
 
 _HERE = Path(__file__).parent
 
@@ -31,6 +32,7 @@ def render(page: Page) -> str:
         totals=totals(page),
         figures=figures(page),
         causes=tuple(Cause),
+        kinds=tuple(EdgeKind),
         # Our own files and the chart library: no text of the user's model.
         style=Markup(_HERE.joinpath("page.css").read_text("utf-8")),
         library=Markup(chart_library()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -10,7 +11,6 @@ import altair as alt
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.paired_bars import (
     hiding_colour,
-    hiding_kinds,
     hiding_legend,
     hiding_tooltip,
     runs,
@@ -19,25 +19,51 @@ from scripts.run.page.style import INK, PALE, ChartSpec, Hiding, Values, data, s
 
 _MARGIN = 2.0
 """Margin on each side of the points, as a factor."""
+_CLOSE = 1.25
+"""The same across, where names need space between the points."""
 _HEIGHT = 420
 _SHAPES = {Hiding.WITHOUT: "circle", Hiding.WITH: "diamond"}
 
 
+@dataclass(frozen=True, slots=True)
+class LayerRun:
+    """A layer's run, with latency hiding or without."""
+
+    layer: str
+    hiding: Hiding
+    macs: int
+    loaded: int
+    stored: int
+    cycles: int | None
+
+
+def layer_runs(rows: Sequence[LayerRow]) -> list[LayerRun]:
+    """All runs of the layers of a page."""
+    return [
+        LayerRun(row.name, hiding, row.macs, run.loaded, run.stored, run.cycles)
+        for row in rows
+        for hiding, run in runs(row)
+    ]
+
+
 def roofline(
-    rows: Sequence[LayerRow], multipliers: int, bytes_per_cycle: float
+    found: Sequence[LayerRun], multipliers: int, bytes_per_cycle: float, *, names: bool = False
 ) -> ChartSpec | None:
-    """The roofline chart of the layers; None if no layer both multiplies and moves bytes.
+    """The roofline chart of runs; None if no layer both multiplies and moves bytes.
+
+    With `names`, layers have their names beside their points, for pictures without tooltips.
 
     Reads and writes have separate channels, and the busier one is the limit. A layer's loads during
     the previous layer's computation take no cycles of its own, so that a layer can lie above the
     bandwidth roof, but never above the compute roof.
     """
-    points = _points(rows)
+    points = _points(found, multipliers)
     if not points:
         return None
     ridge = multipliers / bytes_per_cycle
     across = [point["intensity"] for point in points] + [ridge]
-    low, high = min(across) / _MARGIN, max(across) * _MARGIN
+    margin = _CLOSE if names else _MARGIN
+    low, high = min(across) / margin, max(across) * margin
     rates = [point["rate"] for point in points]
     x = alt.X(
         "intensity:Q",
@@ -49,30 +75,33 @@ def roofline(
         scale=alt.Scale(type="log", domain=[min(rates) / _MARGIN, multipliers * _MARGIN]),
         axis=alt.Axis(title="MACs per cycle"),
     )
+    kinds = [hiding for hiding in Hiding if hiding in {run.hiding for run in found}]
     roof = _roof(low, high, multipliers, bytes_per_cycle)
     lines = alt.Chart(data(points)).mark_line(color=PALE, strokeWidth=1).encode(detail="layer:N")
-    charts = (*roof, lines, _dots(points, hiding_kinds(rows)))
+    charts = [*roof, lines, _dots(points, kinds)]
+    if names:
+        hidden = [point for point in points if point["hiding"] == Hiding.WITH.value]
+        beside = alt.Chart(data(hidden)).mark_text(
+            color=INK, align="left", baseline="middle", angle=300, dx=10, fontSize=10
+        )
+        charts.append(beside.encode(text="layer:N"))
     layers = [chart.encode(x=x, y=y) for chart in charts]
     return spec_of(alt.LayerChart(layer=layers), _HEIGHT)
 
 
-def _points(rows: Sequence[LayerRow]) -> Values:
-    found: Values = []
-    for row in rows:
-        for hiding, run in runs(row):
-            busier = max(run.loaded, run.stored)
-            if row.macs and busier and run.cycles:
-                found.append(
-                    {
-                        "layer": row.name,
-                        "hiding": hiding.value,
-                        "intensity": row.macs / busier,
-                        "rate": row.macs / run.cycles,
-                        "cycles": run.cycles,
-                        "utilisation": run.utilization,
-                    }
-                )
-    return found
+def _points(found: Sequence[LayerRun], multipliers: int) -> Values:
+    return [
+        {
+            "layer": run.layer,
+            "hiding": run.hiding.value,
+            "intensity": run.macs / busier,
+            "rate": run.macs / run.cycles,
+            "cycles": run.cycles,
+            "utilisation": run.macs / (run.cycles * multipliers),
+        }
+        for run in found
+        if run.macs and (busier := max(run.loaded, run.stored)) and run.cycles
+    ]
 
 
 def _roof(

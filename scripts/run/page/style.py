@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 
-from runtime.layer_profiles import Cause
+from sim.why.causes import Cause
 
 ChartSpec: TypeAlias = dict[str, Any]
 """A chart in Vega-Lite's JSON."""
@@ -18,7 +18,7 @@ Values: TypeAlias = list[dict[str, Any]]
 INK = "#24292f"
 PALE = "#8b949e"
 # Okabe and Ito's colours, which stay apart for every kind of colour blindness. Their yellow is too
-# pale for a white page; grey stands for start and end.
+# pale for a white page; wine and olive are Tol's, and grey stands for start and end.
 CAUSE_COLOURS: Mapping[Cause, str] = {
     Cause.GEMM: "#0072B2",
     Cause.RESET: "#56B4E9",
@@ -26,6 +26,8 @@ CAUSE_COLOURS: Mapping[Cause, str] = {
     Cause.LOAD: "#E69F00",
     Cause.WAIT_LOAD: "#D55E00",
     Cause.WAIT_STORE: "#CC79A7",
+    Cause.WAIT_TOKEN: "#882255",
+    Cause.WAIT_FETCH: "#999933",
     Cause.OTHER: "#9AA1A9",
 }
 LOADED, STORED = "#56B4E9", "#E69F00"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.te.knobs import Choice
-from compiler.tune.recorded import Identity, KnownOutcomes, Proposer, RecordedMeasure
+from compiler.tune.recorded import Identity, RecordedOutcomes, Proposer, RecordedMeasure
 from compiler.tune.records import Record
 from compiler.tune.trial import Outcome, Status
 
@@ -37,22 +37,22 @@ def saved() -> list[Record]:
 
 
 def measure(
-    bench: Bench, known: KnownOutcomes, saved: list[Record], identity: Identity = IDENTITY
+    bench: Bench, known: RecordedOutcomes, saved: list[Record], identity: Identity = IDENTITY
 ) -> RecordedMeasure:
     return RecordedMeasure(identity, BY, known, bench, saved.append)
 
 
 def test_outcomes_are_in_the_order_of_choices(saved: list[Record]) -> None:
     bench = Bench()
-    found = measure(bench, KnownOutcomes(), saved)(CHOICES, INFINITE)
+    found = measure(bench, RecordedOutcomes(), saved)(CHOICES, INFINITE)
     assert [outcome.cost for outcome in found] == [0, 10, 20, 30]
     assert [record.choice for record in saved] == [*reversed(CHOICES)]
 
 
 def test_what_is_recorded_is_not_measured(saved: list[Record]) -> None:
     first = Bench()
-    measure(first, KnownOutcomes(), saved)(CHOICES[:2], INFINITE)
-    known = KnownOutcomes()
+    measure(first, RecordedOutcomes(), saved)(CHOICES[:2], INFINITE)
+    known = RecordedOutcomes()
     known.add(saved)
     second = Bench()
     found = measure(second, known, [])([*CHOICES, CHOICES[0]], INFINITE)
@@ -68,7 +68,7 @@ def test_every_record_is_saved_before_the_next_measurement_ends(saved: list[Reco
             seen.append(len(saved))
             yield at, Outcome.measured(1)
 
-    RecordedMeasure(IDENTITY, BY, KnownOutcomes(), bench, saved.append)(CHOICES, INFINITE)
+    RecordedMeasure(IDENTITY, BY, RecordedOutcomes(), bench, saved.append)(CHOICES, INFINITE)
     assert seen == [0, 1, 2, 3]
 
 
@@ -102,7 +102,7 @@ def test_what_a_record_tells_of_another_limit(
     status: Status, cost: float | None, was: float | None, limit: float, again: Outcome | None
 ) -> None:
     record = IDENTITY.record({"x": 1}, Outcome(status, cost or 0), was or INFINITE, BY)
-    known = KnownOutcomes()
+    known = RecordedOutcomes()
     known.add([record])
     assert known.outcome(IDENTITY.key(), {"x": 1}, limit) == again
 
@@ -119,7 +119,7 @@ def test_what_a_record_tells_of_another_limit(
     ],
 )
 def test_other_measurements_tell_nothing(other: Identity, saved: list[Record]) -> None:
-    known, bench = KnownOutcomes(), Bench()
+    known, bench = RecordedOutcomes(), Bench()
     known.add([IDENTITY.record(CHOICES[0], Outcome.measured(1), INFINITE, BY)])
     measure(bench, known, saved, other)(CHOICES[:1], INFINITE)
     assert bench.asked == CHOICES[:1]

@@ -12,8 +12,8 @@ from runtime.artifact import Artifact
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.errors import RunError
 from runtime.executor import Executor
-from runtime.layer_profiles import Cause
 from sim.engines import make_engine
+from sim.why.causes import Cause
 from tests.support.accelerator_operators import machine
 from tests.support.offloaded import both, image, run_on
 from tests.support.quantised_graphs import residual_net

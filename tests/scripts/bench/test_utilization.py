@@ -7,6 +7,7 @@ import pytest
 from scripts.bench import utilization
 from scripts.bench.measurements import print_measurements
 from scripts.utilization import Layer, Row, Times
+from scripts.utilization.rows import Traffic
 
 
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,7 +34,8 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_targets(without: int, hiding: int, missed: list[str]) -> None:
     layer = Layer("a", 56, 56, 256, 64, 3, 1, 1)
-    rows = [Row(layer, Times("a", 1, layer.macs, 256, without, hiding))]
+    nothing = Traffic(0, 0)
+    rows = [Row(layer, Times("a", 1, layer.macs, 256, without, hiding), nothing, nothing)]
     figures = list(utilization.figures(rows))
     assert [figure.name for figure in figures if not figure.met] == missed
     assert print_measurements(figures) == bool(missed)

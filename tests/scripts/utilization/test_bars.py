@@ -7,12 +7,13 @@ from xml.etree import ElementTree
 
 from scripts.utilization.bars import chart, draw
 from scripts.utilization.conv_layers import Layer
-from scripts.utilization.rows import Row, Times
+from scripts.utilization.rows import Row, Times, Traffic
 
 
 def row(name: str, without: int, hidden: int, count: int = 1) -> Row:
     layer = Layer(name, 8, 8, 8, 8, 1, 1, 0, count)
-    return Row(layer, Times(name, count, 1000, 10, without, hidden))
+    nothing = Traffic(0, 0)
+    return Row(layer, Times(name, count, 1000, 10, without, hidden), nothing, nothing)
 
 
 def values(rows: list[Row]) -> list[dict[str, Any]]:

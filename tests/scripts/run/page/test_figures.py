@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from runtime.layer_profiles import Cause
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Area, AreaKind, Page
-from scripts.run.page.roofline import roofline
+from scripts.run.page.roofline import layer_runs, roofline
 from scripts.run.page.style import CAUSE_COLOURS, ChartSpec
+from sim.why.causes import Cause
 from tests.support.profiles import page, profile
 
 ALL = ["causes-total", "utilisation", "causes", "roofline", "bytes", "memory"]
@@ -95,7 +95,7 @@ def test_every_cause_has_a_colour_of_its_own() -> None:
 
 
 def test_the_roof_bends_where_bus_and_multipliers_are_equal() -> None:
-    spec = roofline(rows(page(without=None)), 256, 8.0)
+    spec = roofline(layer_runs(rows(page(without=None))), 256, 8.0)
     assert spec is not None
     points = values(spec, "layer")
     assert [each["layer"] for each in points] == ["stem", "head"]
@@ -113,14 +113,14 @@ def test_the_roof_bends_where_bus_and_multipliers_are_equal() -> None:
 
 def test_the_busier_direction_of_the_bus_counts() -> None:
     stores = profile("a", 100, macs=1000, loaded=10, stored=500)
-    spec = roofline(rows(page(layers=(stores,), without=None)), 256, 8.0)
+    spec = roofline(layer_runs(rows(page(layers=(stores,), without=None))), 256, 8.0)
     assert spec is not None
     assert [each["intensity"] for each in values(spec, "layer")] == [2.0]
 
 
 def test_layers_that_move_nothing_are_not_on_the_roofline() -> None:
     still = profile("a", 100, macs=1000, loaded=0, stored=0)
-    assert roofline(rows(page(layers=(still,), without=None)), 256, 8.0) is None
+    assert roofline(layer_runs(rows(page(layers=(still,), without=None))), 256, 8.0) is None
 
 
 def test_bytes() -> None:

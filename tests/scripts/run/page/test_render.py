@@ -9,10 +9,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from hw.topology import TokenQueue
 from scripts.run.page.clock import Clock
 from scripts.run.page.figures import figures
 from scripts.run.page.page import CpuStep, Page
 from scripts.run.page.render import render
+from scripts.run.why import PathEdge, Why
+from sim.why.critical_path import Edge, EdgeKind
 from tests.support.profiles import page, profile
 
 TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
@@ -70,11 +73,39 @@ def test_the_table_of_layers() -> None:
     causes = table[5:]
     assert causes[0][1:] == [
         *("products", "resets", "ALU", "loads by compute", "waits for loads"),
-        *("waits for stores", "start and end", "cycles"),
+        *("waits for stores", "waits for tokens", "waits for fetch", "start and end", "cycles"),
     ]
     assert causes[1] == [
-        *("stem", "40,000", "100", "9,000", "500", "1,234", "0", "17", "50,851"),
+        *("stem", "40,000", "100", "9,000", "500", "1,234", "0", "0", "0", "17", "50,851"),
     ]
+
+
+def test_the_critical_path() -> None:
+    made = page()
+    stem, pool, _ = made.layers
+    edges = (
+        Edge(EdgeKind.LOAD, 0, 11_000, 3),
+        Edge(EdgeKind.TOKEN, 11_000, 11_001, 4, TokenQueue.LOAD_TO_COMPUTE),
+        Edge(EdgeKind.GEMM, 11_001, 31_001, 4),
+        Edge(EdgeKind.LOAD, 31_001, 50_851, 5),
+    )
+    reasons = (
+        Why(stem, tuple(PathEdge(edge, f"text <{edge.instruction}>") for edge in edges)),
+        Why(pool, ()),
+    )
+    table = Cells(render(page(reasons=reasons))).rows["why"]
+    assert table[0] == ["layer", *(kind.value for kind in EdgeKind), "cycles"]
+    cells = dict(zip(table[0], table[1], strict=True))
+    assert {name: cells[name] for name in ("loads", "tokens", "products", "ALU", "cycles")} == {
+        "loads": "30,850",
+        "tokens": "1",
+        "products": "20,000",
+        "ALU": "0",
+        "cycles": "50,851",
+    }
+    assert table[3][0] == "layer"
+    assert table[4:] == [["stem", "products", "20,000", "11,001", "4: text <4>"]]
+    assert "why" not in Cells(render(made)).rows
 
 
 def test_the_summary() -> None:

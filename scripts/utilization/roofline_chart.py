@@ -1,0 +1,45 @@
+"""`--roofline`: convolutions below the machine's roofline, without latency hiding and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from hw.config import HardwareConfig
+from hw.memory_model import MemoryModel
+from scripts.errors import CommandError
+from scripts.run.page.roofline import LayerRun, roofline
+from scripts.run.page.style import Hiding
+from scripts.utilization.picture import encode
+from scripts.utilization.rows import Row
+
+_WIDTH = 760
+
+
+def draw(rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel, kind: str) -> bytes:
+    """The chart as a picture; `kind` is svg or png. Rows must have cycles.
+
+    Raises
+    ------
+    CommandError
+        No layer has a place in the chart.
+    """
+    runs = [run for row in rows for run in _runs(row)]
+    spec = roofline(runs, config.macs, config.bus_bytes / memory.interval, names=True)
+    if spec is None:
+        raise CommandError("a roofline needs a layer that multiplies and moves bytes")
+    return encode(alt.LayerChart.from_dict(spec | {"width": _WIDTH}), kind)
+
+
+def _runs(row: Row) -> list[LayerRun]:
+    times, macs = row.times, row.times.macs
+    plain, hidden = row.traffic_without, row.traffic_with
+    ways = (
+        (Hiding.WITHOUT, plain, times.cycles_without),
+        (Hiding.WITH, hidden, times.cycles_with),
+    )
+    return [
+        LayerRun(times.name, hiding, macs, traffic.loaded, traffic.stored, cycles)
+        for hiding, traffic, cycles in ways
+    ]
