@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,7 @@ from scripts.run.table import print_run
 from scripts.run.why import Why, check_layer, explain_run
 from scripts.run.why_table import print_why
 from scripts.sources import Accelerator, ModelOptions
+from scripts.tuned import RecordsOption, best_known
 from sim.compare import Comparison
 
 
@@ -140,6 +142,7 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
+    records: RecordsOption = None,
     threads: ThreadsOption = None,
     seed: SeedOption = 0,
     explain: ExplainOption = False,
@@ -162,6 +165,7 @@ def command(
             "--calibrate": calibrate is not None,
             "--config": config is not None,
             "--no-latency-hiding": not hiding,
+            "--records": records is not None,
         }
         _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
         if on_cpu:
@@ -171,6 +175,7 @@ def command(
                 "--explain": explain,
                 "--clock": clock is not None,
                 "--why": why is not None,
+                "--records": records is not None,
             }
             refuse_accelerator_options(context, [flag for flag, is_set in flags.items() if is_set])
         engine = choose_engine(context, engine, compare_engines)
@@ -185,6 +190,9 @@ def command(
         if not on_cpu:
             hardware = load_config(config or DEFAULT_CONFIG)
             accelerator = Accelerator(hardware, machine.memory, hiding)
+            if records is not None:
+                known = best_known(records, hardware, machine.memory)
+                accelerator = replace(accelerator, tuned=known)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity)

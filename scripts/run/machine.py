@@ -20,6 +20,7 @@ from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
 from scripts.sources import Accelerator, ModelOptions, Source, import_model, targets
+from scripts.tuned import TunedLayers
 from sim.compare import Comparison
 from sim.engine import Engine
 from sim.engines import make_engine, make_pair
@@ -46,6 +47,13 @@ class Network:
     def model(self) -> str:
         """The model's name."""
         return self.artifact.manifest.provenance.model
+
+    @property
+    def tuned(self) -> TunedLayers | None:
+        """The layers with recorded schedules; None without `--records`."""
+        if self.prepared is None or self.accelerator is None or self.accelerator.tuned is None:
+            return None
+        return TunedLayers.of(self.prepared, self.accelerator)
 
     def without_hiding(self, report: Report | None) -> Artifact:
         """Compile the same network with one virtual thread; it must have accelerator layers."""

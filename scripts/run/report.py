@@ -135,7 +135,7 @@ class RunReport:
         """The command's JSON object. Entries about the accelerator are null if everything ran on
         the CPU.
         """
-        config = self.network.artifact.config
+        config, tuned = self.network.artifact.config, self.network.tuned
         layers = [
             {
                 "name": row.name,
@@ -155,6 +155,7 @@ class RunReport:
             "cycles": self.run.profile.cycles,
             **self._time_json(),
             **({} if self.why is None else {"why": self.why.as_json()}),
+            **({} if tuned is None else {"tuned": tuned.as_json()}),
             "layers": layers,
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             "check": None if self.comparison is None else self.comparison.as_json(),

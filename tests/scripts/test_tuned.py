@@ -1,0 +1,128 @@
+"""`--records`: recorded schedules in `tandem compile` and `tandem run`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+from typer.testing import CliRunner
+
+from compiler.tune.records import Record, append_records, read_records
+from scripts.cli import app
+
+MACHINE = ("--config", "tiny")
+
+
+def invoke(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def json_of(*arguments: object) -> dict[str, Any]:
+    code, output, errors = invoke(*arguments, "--json")
+    assert code == 0, errors
+    found: dict[str, Any] = json.loads(output)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Records of a few trials of `digits`, and what tuning said of them."""
+    path = tmp_path_factory.mktemp("tuned") / "records.jsonl"
+    arguments = ("tune", "digits", *MACHINE, "--trials", 3, "--jobs", 1, "--explorer", "estimate")
+    return path, json_of(*arguments, "--records", path)
+
+
+def records_of(path: Path) -> list[Record]:
+    return read_records(path)[0]
+
+
+def test_run_takes_the_best_choices(tuned: tuple[Path, dict[str, Any]]) -> None:
+    path, result = tuned
+    found = json_of("run", "digits", *MACHINE, "--records", path, "--check")
+    assert found["check"]["equal"]
+    assert found["cycles"] == result["total"]["best"]
+    best = {task["name"]: task["choice"] for task in result["tasks"]}
+    assert {entry["layers"][0]: entry["choice"] for entry in found["tuned"]} == best
+    workloads = [task["workload"] for task in result["tasks"]]
+    assert [entry["workload"] for entry in found["tuned"]] == workloads
+
+
+def test_without_records_nothing_is_tuned(tuned: tuple[Path, dict[str, Any]]) -> None:
+    found = json_of("run", "digits", *MACHINE)
+    assert "tuned" not in found
+    assert found["cycles"] == tuned[1]["total"]["default"]
+
+
+def test_an_artifact_keeps_the_choices(tuned: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    path, result = tuned
+    artifact = tmp_path / "digits.tandem"
+    found = json_of("compile", "digits", *MACHINE, "--records", path, "-o", artifact)
+    assert len(found["tuned"]) == len(result["tasks"])
+    assert json_of("run", artifact)["cycles"] == result["total"]["best"]
+    code, _, errors = invoke("run", artifact, "--records", path)
+    assert code == 1
+    assert "--records is for models" in errors
+
+
+@pytest.mark.parametrize("memory", ["edge", "latency=17"])
+def test_records_of_another_memory_are_not_taken(
+    memory: str, tuned: tuple[Path, dict[str, Any]]
+) -> None:
+    arguments = ("run", "digits", *MACHINE, "--memory", memory, "--records", tuned[0])
+    assert json_of(*arguments)["tuned"] == []
+    code, output, _ = invoke(*arguments)
+    assert code == 0
+    count = sum(task["count"] for task in tuned[1]["tasks"])
+    said = f"schedules: 0 of {count} layers by records, {count} by the compiler's estimate"
+    assert output.splitlines()[-1] == said
+
+
+def test_a_choice_that_does_not_fit_gives_way_to_the_estimate(
+    tuned: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    records = records_of(tuned[0])
+    name = tuned[1]["tasks"][1]["workload"]
+    changed = tmp_path / "changed.jsonl"
+    for record in records:
+        if record.workload == name:
+            larger = {**record.choice, "x": 10_000}
+            append_records(changed, [structs.replace(record, choice=larger)])
+        else:
+            append_records(changed, [record])
+    found = json_of("run", "digits", *MACHINE, "--records", changed)
+    assert len(found["tuned"]) == len(tuned[1]["tasks"]) - 1
+    assert name not in [entry["workload"] for entry in found["tuned"]]
+
+
+def test_knobs_of_another_version_give_way_to_the_estimate(
+    tuned: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "changed.jsonl"
+    append_records(
+        path,
+        [structs.replace(record, choice={"colour": 1}) for record in records_of(tuned[0])],
+    )
+    found = json_of("run", "digits", *MACHINE, "--records", path)
+    assert found["tuned"] == []
+    assert found["cycles"] == tuned[1]["total"]["default"]
+
+
+def test_failures_are_no_choices(tuned: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    path = tmp_path / "failed.jsonl"
+    code, _, errors = invoke("run", "digits", *MACHINE, "--records", path)
+    assert (code, errors) == (1, f"error: {path}: No such file or directory\n")
+    path.write_text("nonsense\n")
+    code, _, errors = invoke("run", "digits", *MACHINE, "--records", path)
+    assert code == 0
+    assert errors.startswith(f"warning: {path}:1: skipped: ")
+
+
+def test_records_are_for_the_accelerator(tuned: tuple[Path, dict[str, Any]]) -> None:
+    for verb in (("run", "digits"), ("compile", "digits", "-o", "x.tandem")):
+        code, _, errors = invoke(*verb, "--device", "cpu", "--records", tuned[0])
+        assert code == 1
+        assert "--records is for --device accelerator" in errors
