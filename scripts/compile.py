@@ -37,7 +37,7 @@ from scripts.options import (
 )
 from scripts.progress import show_activity
 from scripts.sources import Accelerator, ModelOptions, compile_model, import_model
-from scripts.tuned import RecordsOption, TunedLayers, best_known
+from scripts.tuned import RecordsOption, TunedLayers, best_known, not_slower
 
 
 def command(
@@ -85,7 +85,9 @@ def command(
                 known = best_known(records, machine.config, machine.memory)
                 machine = replace(machine, tuned=known)
             prepared = import_model(model, options, report).prepared(report)
-            chosen = machine if device is DeviceName.ACCELERATOR else None
+            chosen = None
+            if device is DeviceName.ACCELERATOR:
+                machine = chosen = not_slower(prepared, machine, report)
             artifact = compile_model(prepared, chosen, report)
             tuned = None if records is None else TunedLayers.of(prepared, machine)
             if report is not None:

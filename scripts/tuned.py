@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +18,12 @@ from compiler.tune.records import read_records
 from compiler.tune.tasks import Task, tasks_of
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
+from hw.isa import Program
 from hw.memory_model import MemoryModel
-from scripts.sources import Accelerator
+from runtime.artifact import Artifact
+from scripts.sources import Accelerator, targets
+from scripts.tune.on_cycle import exact_cycles
+from sim.cycle.engine import CycleEngine
 
 RecordsOption = Annotated[
     Path | None,
@@ -96,6 +100,40 @@ def best_known(path: Path, config: HardwareConfig, memory: MemoryModel) -> BestK
     for damage in damages:
         typer.echo(f"warning: {damage}", err=True)
     return BestKnown(of_machine(records, machine_json(config), memory_text(memory)))
+
+
+def stream_cycles(artifact: Artifact, accelerator: Accelerator) -> int:
+    """The exact cycles of all instruction streams of an artifact."""
+    engine = CycleEngine(accelerator.config, accelerator.memory)
+    return sum(
+        exact_cycles(engine, Program.from_bytes(accelerator.config, code.program), code.image)
+        for code in artifact.streams.values()
+    )
+
+
+def not_slower(
+    prepared: PreparedNetwork, accelerator: Accelerator, report: Callable[[str], None] | None
+) -> Accelerator:
+    """The accelerator with its tuned choices, or without if a network is slower with them.
+
+    Choices are the best of each layer alone; between layers little may be lost. That they are not
+    taken is reported on standard error.
+    """
+    if accelerator.tuned is None:
+        return accelerator
+    plain = replace(accelerator, tuned=None)
+    tuned, default = (
+        stream_cycles(prepared.build(targets(machine), report), machine)
+        for machine in (accelerator, plain)
+    )
+    if tuned <= default:
+        return accelerator
+    typer.echo(
+        f"warning: with the recorded schedules {tuned:,} cycles, more than {default:,} by the "
+        f"compiler's estimate: they are not taken",
+        err=True,
+    )
+    return replace(accelerator, tuned=BestKnown([]))
 
 
 def machine_json(config: HardwareConfig) -> dict[str, object]:

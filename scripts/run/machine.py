@@ -20,7 +20,7 @@ from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
 from scripts.sources import Accelerator, ModelOptions, Source, import_model, targets
-from scripts.tuned import TunedLayers
+from scripts.tuned import TunedLayers, not_slower
 from sim.compare import Comparison
 from sim.engine import Engine
 from sim.engines import make_engine, make_pair
@@ -111,6 +111,8 @@ class Opened:
             fallback = self.source.fallback
             return Network(fallback if accelerator is None and fallback else self.source)
         prepared = self.source.prepared(report)
+        if accelerator is not None:
+            accelerator = not_slower(prepared, accelerator, report)
         artifact = prepared.build(targets(accelerator), report)
         return Network(artifact, prepared, accelerator)
 

@@ -9,14 +9,13 @@ from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.templates.schedule_template import Arguments
 from compiler.tune.tasks import Task, tasks_of
-from hw.isa import Program
 from runtime.artifact import Artifact
 from scripts.sources import Accelerator, targets
-from scripts.tune.on_cycle import Layer, exact_cycles
+from scripts.tune.on_cycle import Layer
+from scripts.tuned import stream_cycles
 from scripts.utilization.build import Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.conv_layers import Layer as NamedLayer
-from sim.cycle.engine import CycleEngine
 
 WEIGHT = "weight"
 """The argument that only sums are computed from: time never depends on it."""
@@ -46,15 +45,7 @@ def compile_tuned(prepared: PreparedNetwork, accelerator: Accelerator) -> Tuned:
     backend = prepared.backend(machine)
     assert isinstance(backend, StreamBackend), "the accelerator's"
     calls = [call for stream in artifact.streams for call in backend.planned[stream]]
-    return Tuned(artifact, tasks_of(machine, calls), _cycles(artifact, accelerator))
-
-
-def _cycles(artifact: Artifact, accelerator: Accelerator) -> int:
-    engine, total = CycleEngine(accelerator.config, accelerator.memory), 0
-    for code in artifact.streams.values():
-        program = Program.from_bytes(accelerator.config, code.program)
-        total += exact_cycles(engine, program, code.image)
-    return total
+    return Tuned(artifact, tasks_of(machine, calls), stream_cycles(artifact, accelerator))
 
 
 def tasks_of_layers(

@@ -111,6 +111,23 @@ def test_knobs_of_another_version_give_way_to_the_estimate(
     assert found["cycles"] == tuned[1]["total"]["default"]
 
 
+def test_choices_that_make_the_network_slower_are_not_taken(
+    tuned: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Costs that lie: the slowest of the trials seem to be the best."""
+    path = tmp_path / "lies.jsonl"
+    measured = [record for record in records_of(tuned[0]) if record.cost is not None]
+    append_records(
+        path, [structs.replace(record, cost=1e9 - (record.cost or 0)) for record in measured]
+    )
+    arguments = ("run", "digits", *MACHINE, "--records", path)
+    code, output, errors = invoke(*arguments)
+    assert code == 0
+    assert errors.startswith("warning: with the recorded schedules ")
+    assert "0 of" in output.splitlines()[-1]
+    assert json_of(*arguments)["cycles"] == tuned[1]["total"]["default"]
+
+
 def test_failures_are_no_choices(tuned: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     path = tmp_path / "failed.jsonl"
     code, _, errors = invoke("run", "digits", *MACHINE, "--records", path)
