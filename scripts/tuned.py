@@ -23,7 +23,7 @@ from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact
 from scripts.sources import Accelerator, targets
 from scripts.tune.on_cycle import exact_cycles
-from sim.cycle.engine import CycleEngine
+from sim.engines import make_engine
 
 RecordsOption = Annotated[
     Path | None,
@@ -104,7 +104,7 @@ def best_known(path: Path, config: HardwareConfig, memory: MemoryModel) -> BestK
 
 def stream_cycles(artifact: Artifact, accelerator: Accelerator) -> int:
     """The exact cycles of all instruction streams of an artifact."""
-    engine = CycleEngine(accelerator.config, accelerator.memory)
+    engine = make_engine("cycle", accelerator.config, accelerator.memory)
     return sum(
         exact_cycles(engine, Program.from_bytes(accelerator.config, code.program), code.image)
         for code in artifact.streams.values()

@@ -22,8 +22,8 @@ from hw.config import HardwareConfig
 from hw.errors import HardwareError
 from hw.isa import Program
 from hw.memory_model import MemoryModel
-from sim.cycle.engine import CycleEngine
-from sim.engine import Launch
+from sim.engine import Engine, Launch
+from sim.engines import make_engine
 from sim.errors import CycleLimitError, NeedsDataError, SimulationError
 from sim.memory import place_program
 
@@ -66,7 +66,7 @@ def cycles_of(layer: Layer, choice: Choice, limit: float) -> Outcome:
 
 
 def exact_cycles(
-    engine: CycleEngine, program: Program, image: NDArray[np.uint8], limit: int | None = None
+    engine: Engine, program: Program, image: NDArray[np.uint8], limit: int | None = None
 ) -> int:
     """The cycles of a program, from launch to done, computed with data only if it needs them.
 
@@ -93,6 +93,6 @@ def _machine(config: HardwareConfig) -> AcceleratorTarget:
 
 
 @cache
-def _engine(config: HardwareConfig, memory: MemoryModel) -> CycleEngine:
+def _engine(config: HardwareConfig, memory: MemoryModel) -> Engine:
     """An engine for all measurements of a process, on one machine."""
-    return CycleEngine(config, memory)
+    return make_engine("cycle", config, memory)
