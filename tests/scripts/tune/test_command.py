@@ -34,7 +34,7 @@ def records(tmp_path: Path) -> Path:
 
 
 def test_the_exact_explorer_certifies(records: Path) -> None:
-    layers = ("--layer", "a=2,2,8,8,1,1,0", "--layer", "b=2,3,16,8,1,1,0", "--config", "small8")
+    layers = ("--layer", "a=1,2,8,8,1,1,0", "--layer", "b=2,2,8,8,1,1,0", "--config", "small8")
     found = tuned(*layers, "--explorer", "exact", "--records", records)
     for task in found["tasks"]:
         assert task["certified"]
@@ -51,7 +51,7 @@ def test_the_exact_explorer_certifies(records: Path) -> None:
 
 
 def test_a_second_run_measures_nothing_and_finds_the_same(records: Path) -> None:
-    arguments = (*LAYERS, "--trials", 12, "--records", records)
+    arguments = (*LAYERS, "--trials", 6, "--records", records)
     first = tuned(*arguments)
     before = records.read_bytes()
     second = tuned(*arguments)
@@ -59,14 +59,14 @@ def test_a_second_run_measures_nothing_and_finds_the_same(records: Path) -> None
     assert first.pop("seconds") > 0
     second.pop("seconds")
     assert first == second
-    assert sum(task["trials"] for task in first["tasks"]) == 2 * (12 + 1)
+    assert sum(task["trials"] for task in first["tasks"]) == 2 * (6 + 1)
 
 
 def test_a_run_that_was_torn_is_resumed(records: Path) -> None:
-    arguments = (*LAYERS, "--trials", 12, "--records", records)
+    arguments = (*LAYERS, "--trials", 6, "--records", records)
     first = tuned(*arguments)
     lines = records.read_bytes().splitlines(keepends=True)
-    records.write_bytes(b"".join(lines[:9]) + lines[9][:50])
+    records.write_bytes(b"".join(lines[:7]) + lines[7][:50])
     second = tuned(*arguments)
     assert [task["best"] for task in first["tasks"]] == [task["best"] for task in second["tasks"]]
     assert sorted(records.read_bytes().splitlines(keepends=True)) == sorted(lines)
@@ -76,7 +76,7 @@ def test_a_run_that_was_torn_is_resumed(records: Path) -> None:
 def test_the_number_of_processes_changes_nothing(seed: int) -> None:
     results = []
     for jobs in (1, 2):
-        arguments = (*LAYERS, "--trials", 9, "--seed", seed, "--json", "--jobs", jobs)
+        arguments = (*LAYERS, "--trials", 5, "--seed", seed, "--json", "--jobs", jobs)
         code, output, errors = invoke(*arguments)
         assert code == 0, errors
         results.append({**json.loads(output), "seconds": 0})
