@@ -12,6 +12,7 @@ import typer
 
 from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.records import Record, append_records, merge_records, read_records
+from compiler.tune.transfer import examples
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
@@ -114,6 +115,16 @@ def command(
             help="Add the records of another file to --records; may be repeated.",
         ),
     ] = None,
+    transfer: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--transfer",
+            metavar="FILE",
+            readable=False,
+            help="Records of other workloads and machines that xgboost learns from as well; may be "
+            "repeated.",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -142,7 +153,10 @@ def command(
             raise typer.BadParameter("--merge adds to the file of --records")
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
-        options = Options(explorer.value, most, seconds, seed, jobs or default_jobs())
+        if transfer and explorer is not ExplorerName.XGBOOST:
+            raise typer.BadParameter("--transfer is for the xgboost explorer")
+        learned = examples(_known(None, transfer or []))
+        options = Options(explorer.value, most, seconds, seed, jobs or default_jobs(), learned)
         machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
         known = _known(records, merge or [])
         prepared = None

@@ -9,12 +9,13 @@ from pathlib import Path
 from time import monotonic
 
 from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.plain import to_plain
+from compiler.tune.explorers.table import make_explorer
+from compiler.tune.plain import canonical, to_plain
 from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
 from compiler.tune.records import Record, append_records
 from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task
+from compiler.tune.transfer import Example
 from compiler.tune.trial import Trial
 from compiler.tune.tuner import Tuning
 from hw.config import HardwareConfig
@@ -38,6 +39,8 @@ class Options:
         For each task on average; None without a limit.
     seconds
         For all tasks; None without a limit.
+    examples
+        Measurements of other workloads and machines, to learn from.
     """
 
     explorer: str
@@ -45,6 +48,7 @@ class Options:
     seconds: float | None
     seed: int
     jobs: int
+    examples: Sequence[Example] = ()
 
 
 def tune(
@@ -107,7 +111,10 @@ def _begin(
 ) -> TaskTuning:
     layer: Layer = measured_layer(task, accelerator)
     candidates = Candidates.of(task.target, task.template, task.workload)
-    tuning = Tuning(candidates, EXPLORERS[options.explorer](candidates, options.seed))
+    # Only other workloads': what is known of this one is replayed in the order of proposals.
+    others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
+    explorer = make_explorer(options.explorer, candidates, options.seed, others)
+    tuning = Tuning(candidates, explorer)
     of = identity(task, accelerator.config, accelerator.memory)
 
     def measure_by(explorer: str) -> RecordedMeasure:

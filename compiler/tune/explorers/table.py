@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from compiler.tune.boosted_trees import Measured
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.boosted import Boosted
 from compiler.tune.explorers.exact import Exact
@@ -23,3 +24,14 @@ EXPLORERS: Mapping[str, Callable[[Candidates, int], Explorer]] = MappingProxyTyp
     }
 )
 """Explorers of candidates with a seed."""
+
+
+def make_explorer(
+    name: str, candidates: Candidates, seed: int, others: Sequence[Measured] = ()
+) -> Explorer:
+    """The explorer of this name; it learns from `others`, measurements of other workloads, if it
+    learns at all."""
+    kind = EXPLORERS[name]
+    if kind is Boosted:
+        return Boosted(candidates, seed, others)
+    return kind(candidates, seed)

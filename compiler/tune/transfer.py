@@ -1,0 +1,82 @@
+"""Records of other workloads and machines, as examples for the learned cost model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from compiler.errors import CompilerError, RecordError
+from compiler.targets.accelerator.target import accelerator
+from compiler.targets.target import Target
+from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.templates.schedule_template import ScheduleTemplate
+from compiler.templates.space import Choices
+from compiler.tune.boosted_trees import Measured
+from compiler.tune.plain import canonical_text, from_plain
+from compiler.tune.records import Record
+from compiler.tune.trial import Status
+from hw.config_files import parse_config
+from hw.errors import HardwareError
+from hw.memory_model import parse_memory
+
+LEAST = 4
+"""Workloads with fewer measured choices teach nothing about the order of choices."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """Measured choices of one workload on one machine; the workload as `canonical` writes it."""
+
+    workload: str
+    measured: Measured
+
+
+def examples(records: Iterable[Record]) -> list[Example]:
+    """The measured choices of each workload on each machine, in the order of their first records.
+
+    Raises
+    ------
+    RecordError
+        A machine or workload that this version does not know.
+    """
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        if record.target == "accelerator" and record.status is Status.MEASURED:
+            same = record.machine, record.memory, record.template, record.workload
+            groups.setdefault(canonical_text(list(same)), []).append(record)
+    return [_example(group) for group in groups.values() if len(group) >= LEAST]
+
+
+def workload_type(template: ScheduleTemplate[Any, Any]) -> Any:
+    """The type of a template's workloads."""
+    workload, _ = get_args(get_type_hints(type(template).bind)["return"])
+    return workload
+
+
+def _example(group: list[Record]) -> Example:
+    first = group[0]
+    target = _target(first.machine, first.memory)
+    template = next((each for each in target.templates if each.name == first.template), None)
+    if template is None:
+        raise RecordError(f"there is no schedule template {first.template}")
+    workload = from_plain(workload_type(template), first.workload)
+    try:
+        choices = Choices.of([record.choice for record in group])
+        features = target.cost.features(template, workload, choices)
+    except (CompilerError, KeyError) as error:
+        raise RecordError(f"{first.template}: choices of another version: {error}") from None
+    costs = np.array([record.outcome.cost for record in group])
+    return Example(canonical_text(first.workload), Measured(features, costs))
+
+
+def _target(machine: Mapping[str, Any], memory: str) -> Target[Any]:
+    try:
+        config = parse_config(json.dumps(machine), "a record's machine")
+        model = parse_memory(memory)
+    except HardwareError as error:
+        raise RecordError(f"a record's machine: {error}") from None
+    return accelerator(config, MemoryTiming(model.latency, model.interval))
