@@ -10,6 +10,9 @@ from compiler.tune.tasks import Task
 from compiler.tune.trial import Outcome, Trial
 from compiler.tune.tuner import BATCH, Certificate, Measure, Tuning
 
+FIRST = 4 * BATCH
+"""The first trials of each task, without a limit of trials."""
+
 
 @dataclass
 class TaskTuning:
@@ -73,8 +76,8 @@ def tune_tasks(
 ) -> None:
     """Spend the budget on tasks: the first batches on each, then on what may gain most.
 
-    Every task gets a quarter of its share before any gets more, as in Ansor (Zheng et al., OSDI
-    2020, section 6); certified tasks get no more than that.
+    Every task gets a quarter of its share before any gets more, `FIRST` trials without a limit, as
+    in Ansor (Zheng et al., OSDI 2020, section 6); a task at its bound gets no more than that.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ def tune_tasks(
         Called after each batch.
     """
     total = None if budget.trials is None else budget.trials * len(tasks)
-    first = None if budget.trials is None else max(1, ceil(budget.trials / 4))
+    first = FIRST if budget.trials is None else max(1, ceil(budget.trials / 4))
     spent = 0
 
     def spend(task: TaskTuning, most: int) -> None:
@@ -93,12 +96,10 @@ def tune_tasks(
     for task in tasks:
         begun = spent
         while not task.complete and not budget.expired():
-            most = BATCH if first is None else min(BATCH, first - (spent - begun))
+            most = min(BATCH, first - (spent - begun))
             if most <= 0:
                 break
             spend(task, most)
-            if first is None and task.certificate.certified:
-                break
     while not budget.expired():
         left = BATCH if total is None else min(BATCH, total - spent)
         open_ = [task for task in tasks if not task.complete and task.prospect > 0]
