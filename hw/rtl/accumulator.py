@@ -23,9 +23,10 @@ def bank_lanes(config: HardwareConfig) -> int:
 
 
 def write_layout(config: HardwareConfig) -> StructLayout:
-    """A write of ACC without its data: an enable for each bank, and the address."""
+    """A write of ACC: an enable for each bank, the address, and the low byte of every value."""
     banks = config.acc_lanes // bank_lanes(config)
-    return StructLayout({"enable": banks, "address": config.index_bits(MemoryId.ACC)})
+    address = config.index_bits(MemoryId.ACC)
+    return StructLayout({"enable": banks, "address": address, "low": BYTE * config.acc_lanes})
 
 
 class Accumulator(Block):
@@ -93,10 +94,15 @@ class Accumulator(Block):
             read = self.dst_enable | self.src_enable, address_read
             found = self._copy(m, "only", (enable, address, data), read)
             m.d.comb += [self.dst_data.eq(found), self.src_data.eq(found)]
+        low = [_low_bytes(value) for value in data]
         if self._has_out:
-            self._mirror(m, enable, address, data)
+            self._mirror(m, enable, address, low)
         else:
-            m.d.comb += [self.write.enable.eq(enable), self.write.address.eq(address)]
+            m.d.comb += [
+                self.write.enable.eq(enable),
+                self.write.address.eq(address),
+                self.write.low.eq(Cat(low)),
+            ]
 
     def _copy(
         self,
@@ -121,16 +127,12 @@ class Accumulator(Block):
             found.append(bank.read_data)
         return Cat(found)
 
-    def _mirror(self, m: Module, enable: Value, address: Value, data: list[Signal]) -> None:
+    def _mirror(self, m: Module, enable: Value, address: Value, low: list[Value]) -> None:
         """Add OUT, which stores the low byte of every value that lanes or DMA write to ACC."""
         bits = BYTE * self._config.acc_lanes
         bank_bits = min(bits, self._config.bus_bits)
         grain = self._bank_bits // ACC_BYTES
         sources = bank_bits // grain
-        low = [
-            Cat(value.word_select(lane, LANE_BITS)[:BYTE] for lane in range(grain // BYTE))
-            for value in data
-        ]
         for index in range(bits // bank_bits):
             bank = MemoryBank(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
             m.submodules[f"out_bank_{index}"] = bank
@@ -184,3 +186,10 @@ class Accumulator(Block):
         with m.Else():
             m.d.comb += data.eq(dma.data)
         return data
+
+
+def _low_bytes(values: Signal) -> Value:
+    """The low byte of each value of a bank."""
+    return Cat(
+        values.word_select(lane, LANE_BITS)[:BYTE] for lane in range(len(values) // LANE_BITS)
+    )

@@ -1,12 +1,14 @@
 """Requantisation of results on their way to OUT: the datapath of a value, and that of an element.
 
 A stage is named by its distance from W, the cycle in which a micro-op's results are written to ACC.
+Registers take what is requantised and nothing else: a micro-op that is not, and an empty cycle,
+leave them as they are. That saves power, and simulators skip a stage that does nothing.
 """
 
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
@@ -16,6 +18,7 @@ from hw.features import Feature
 from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
 from hw.rtl.delay import delayed
+from hw.timing import OUT_STAGES
 from hw.topology import MemoryId
 
 BYTE = 8
@@ -31,6 +34,7 @@ PARAMETERS = data.StructLayout(
     }
 )
 """The parameters of one output channel in an element of PAR."""
+ENABLED_STAGES = 3 + OUT_STAGES
 TOTAL_BITS = WIDTH + MULTIPLIER_BITS + 1
 """Bits of a product of a result and a multiplier with an addend and a scaled residual: below 2^47
 in magnitude, and below 2^32."""
@@ -39,15 +43,12 @@ in magnitude, and below 2^32."""
 class RequantiseControl(data.Struct):
     """Control signals common to all values, each for the micro-op in one stage."""
 
+    enable: ENABLED_STAGES
+    """W - 3, W - 2, ..., W + 3: the micro-op in the stage is requantised."""
     residual: 1
     """W - 3: the operand from INP enters, scaled; else 0 does."""
     scale: SCALE_BITS
     """W - 2."""
-    take: 1
-    """W - 2: the element of PAR at the memory's output counts. Else the multiplier is 1, and shift
-    and addend are 0."""
-    clips: 1
-    """W + 2: a number that a byte does not hold is clipped. Else its low byte counts."""
     low: signed(BYTE)
     """W + 3, like `high`: the limits."""
     high: signed(BYTE)
@@ -79,8 +80,6 @@ class Requantiser(Block):
         The channel's parameters, in W - 1, W and W + 2.
     result
         W: what is written to ACC.
-    load, loaded
-        W + 3: a byte that a LOAD writes to OUT takes the place of a requantised one.
     value
         W + 4: what is written to OUT.
     """
@@ -95,45 +94,48 @@ class Requantiser(Block):
                 "multiplier": In(MULTIPLIER_BITS),
                 "shift": In(SHIFT_BITS),
                 "result": In(signed(WIDTH)),
-                "load": In(1),
-                "loaded": In(BYTE),
                 "value": Out(BYTE),
             }
         )
 
     def build(self, m: Module) -> None:
         control = self.control
+        prepare, execute, write, adds, shifts, clips = control.enable[1:]
         # What is added is complete when the result comes: it fits behind the lower product, in
         # front of that product's register.
         added = Signal(signed(WIDTH + 1), reset_less=True)
         lower = Signal(signed(WIDTH + 2), reset_less=True)
         upper = Signal(signed(WIDTH), reset_less=True)
         total = Signal(signed(TOTAL_BITS), reset_less=True)
-        m.d.sync += [
-            added.eq(self.addend + self._scaled(m)),
-            lower.eq(self.result[:HALF] * self.multiplier + added),
-            upper.eq(self.result[HALF:].as_signed() * self.multiplier),
-            total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper)),
-        ]
+        scaled = self._scaled(m, prepare)
+        with m.If(execute):
+            m.d.sync += added.eq(self.addend + scaled)
+        with m.If(write):
+            m.d.sync += [
+                lower.eq(self.result[:HALF] * self.multiplier + added),
+                upper.eq(self.result[HALF:].as_signed() * self.multiplier),
+            ]
+        with m.If(adds):
+            m.d.sync += total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper))
         window, beyond = _window(m, total, self.shift)
         shifted = Signal(signed(BYTE), reset_less=True)
         too_low = Signal(reset_less=True)
         too_high = Signal(reset_less=True)
-        m.d.sync += [
-            shifted.eq(window),
-            too_low.eq(control.clips & beyond & total[-1]),
-            too_high.eq(control.clips & beyond & ~total[-1]),
-        ]
-        with m.If(self.load):
-            m.d.sync += self.value.eq(self.loaded)
-        with m.Elif(too_low | (~too_high & (shifted < control.low))):
-            m.d.sync += self.value.eq(control.low)
-        with m.Elif(too_high | (shifted > control.high)):
-            m.d.sync += self.value.eq(control.high)
-        with m.Else():
-            m.d.sync += self.value.eq(shifted)
+        with m.If(shifts):
+            m.d.sync += [
+                shifted.eq(window),
+                too_low.eq(beyond & total[-1]),
+                too_high.eq(beyond & ~total[-1]),
+            ]
+        with m.If(clips):
+            with m.If(too_low | (~too_high & (shifted < control.low))):
+                m.d.sync += self.value.eq(control.low)
+            with m.Elif(too_high | (shifted > control.high)):
+                m.d.sync += self.value.eq(control.high)
+            with m.Else():
+                m.d.sync += self.value.eq(shifted)
 
-    def _scaled(self, m: Module) -> Value:
+    def _scaled(self, m: Module, enable: Value) -> Value:
         """W - 1: the residual, scaled."""
         if not self._residual:
             return Const(0)
@@ -141,9 +143,10 @@ class Requantiser(Block):
         scaled = Signal(signed(BYTE + SCALE_BITS), reset_less=True)
         with m.If(self.control.residual):
             m.d.sync += operand.eq(self.operand)
-        with m.Else():
+        with m.Elif(self.control.enable[0]):
             m.d.sync += operand.eq(0)
-        m.d.sync += scaled.eq(operand * self.control.scale)
+        with m.If(enable):
+            m.d.sync += scaled.eq(operand * self.control.scale)
         return scaled
 
 
@@ -155,7 +158,8 @@ def _window(m: Module, total: Value, shift: Value) -> tuple[Value, Value]:
     selects among the eight bits above the byte.
     """
     sign = total[-1]
-    differs = total[:-1] ^ sign.replicate(TOTAL_BITS - 1)
+    # A multiplexer and not copies of the sign, which Verilog would name one by one.
+    differs = Mux(sign, ~total, total)[:-1]
     near_bits = 2 * BYTE - 1
     eights, rest = shift[3:], shift[:3]
     near = Signal(near_bits, name="near")
@@ -166,7 +170,7 @@ def _window(m: Module, total: Value, shift: Value) -> tuple[Value, Value]:
         first = near_bits + BYTE * group
         bits = differs[first : first + BYTE] if group < groups - 1 else differs[first:]
         far.append(bits.any() & (eights <= group))
-    above = near[BYTE - 1 :] ^ sign.replicate(BYTE)
+    above = Mux(sign, ~near, near)[BYTE - 1 :]
     beyond = (above >> rest).any() | reduce(or_, far)
     return (near >> rest)[:BYTE].as_signed(), beyond
 
@@ -176,13 +180,13 @@ class Requantisers(Block):
 
     Members
     -------
-    control, load
+    control
         As in `Requantiser`.
     operand
         W - 3: the bytes of INP, in the order of the element's values. Only with residuals.
     parameters
         W - 2: the element of PAR at the memory's output.
-    result, loaded, value
+    result, value
         Whole elements of ACC and OUT, in the stages of `Requantiser`.
     """
 
@@ -196,8 +200,6 @@ class Requantisers(Block):
                 "control": In(RequantiseControl),
                 "parameters": In(8 * config.element_bytes(MemoryId.PAR)),
                 "result": In(WIDTH * config.acc_lanes),
-                "load": In(1),
-                "loaded": In(out_bits),
                 "value": Out(out_bits),
             }
         )
@@ -205,40 +207,37 @@ class Requantisers(Block):
     def build(self, m: Module) -> None:
         columns = self._config.block_out
         channels = [self._channel(m, column) for column in range(columns)]
+        # The shifts wait together: nothing depends on what they are before they are used.
+        waiting = delayed(m, Cat(shift for _, _, shift in channels), 3, "shifts")
         for index in range(self._config.acc_lanes):
-            addend, multiplier, shift = channels[index % columns]
+            addend, multiplier, _ = channels[index % columns]
             m.submodules[f"requantiser_{index}"] = one = Requantiser(self._residual)
             m.d.comb += [
                 one.control.eq(self.control),
                 one.addend.eq(addend),
                 one.multiplier.eq(multiplier),
-                one.shift.eq(shift),
+                one.shift.eq(waiting.word_select(index % columns, SHIFT_BITS)),
                 one.result.eq(self.result.word_select(index, WIDTH)),
-                one.load.eq(self.load),
-                one.loaded.eq(self.loaded.word_select(index, BYTE)),
                 self.value.word_select(index, BYTE).eq(one.value),
             ]
             if self._residual:
                 m.d.comb += one.operand.eq(self.operand.word_select(index, BYTE))
 
     def _channel(self, m: Module, column: int) -> tuple[Value, Value, Value]:
-        """A channel's addend, multiplier and shift, each in the stage of its use."""
+        """A channel's addend and shift in W - 1, and its multiplier in W."""
         bits = self.parameters.word_select(column, PARAMETERS.size)
         found = data.View(PARAMETERS, bits)
         addend = Signal(signed(WIDTH), name=f"addend_{column}", reset_less=True)
-        multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
+        first = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
+        multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}_1", reset_less=True)
         shift = Signal(SHIFT_BITS, name=f"shift_{column}", reset_less=True)
         # Block RAM is slow: its output is registered.
-        with m.If(self.control.take):
+        with m.If(self.control.enable[1]):
             m.d.sync += [
                 addend.eq(found.addend),
-                multiplier.eq(found.multiplier),
+                first.eq(found.multiplier),
                 shift.eq(found.shift),
             ]
-        with m.Else():
-            m.d.sync += [addend.eq(0), multiplier.eq(1), shift.eq(0)]
-        return (
-            addend,
-            delayed(m, multiplier, 1, f"multiplier_{column}"),
-            delayed(m, shift, 3, f"shift_{column}"),
-        )
+        with m.If(self.control.enable[2]):
+            m.d.sync += multiplier.eq(first)
+        return addend, multiplier, shift

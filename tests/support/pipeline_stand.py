@@ -404,7 +404,7 @@ class Stand:
         behind = inside[1:]
         assert ctx.get(p.empty) == (behind == [None] * len(behind))
         self._compare_control(ctx, cycle)
-        if Feature.INPUT_OPERANDS in self.config.features and reads is not None:
+        if self.from_inp and reads is not None:
             assert ctx.get(p.operand.from_inp) == reads.from_inp
             if isinstance(reads.instruction, Alu):
                 assert ctx.get(p.operand.imm) == reads.instruction.imm
@@ -442,8 +442,8 @@ class Stand:
         assert ctx.get(control.execute) == (executes is not None)
         if gathers is not None:
             assert ctx.get(control.gather_imm) == (not gathers.tensor)
-            if isinstance(gathers.instruction, Alu):
-                assert ctx.get(control.imm) == gathers.instruction.imm
+            if isinstance(gathers.instruction, Alu) and not self.from_inp:
+                assert ctx.get(self.pipeline.imm) == gathers.instruction.imm
             for forward, index, used in (
                 (control.gather_dst, gathers.dst, not gathers.clears),
                 (control.gather_src, gathers.src, gathers.tensor),

@@ -155,10 +155,10 @@ class Surroundings:
             control |= {
                 "gather": 1,
                 "gather_imm": int(gathered.src is None),
-                "imm": gathered.imm,
                 "gather_dst": self.forward(gathered.dst, cycle),
                 "gather_src": self.forward(gathered.src, cycle),
             }
+            ctx.set(self.lane.imm, gathered.imm)
         ctx.set(self.lane.dst, GARBAGE if gathered is None else self.memory(gathered.dst, cycle))
         if self.holds:
             self.hold(ctx, cycle)
