@@ -21,10 +21,10 @@ from hw.topology import MemoryId
 def operand_layout(config: HardwareConfig) -> data.StructLayout:
     """Control of what takes an immediate's way into a lane: an operand from INP, or the immediate.
 
-    It belongs to the micro-op that is gathered in the next cycle.
+    It belongs to the micro-op that is gathered in the next cycle, and is taken for ALU operations.
     """
     imm = alu_layout(config)["imm"].width
-    return data.StructLayout({"from_inp": 1, "imm": signed(imm)})
+    return data.StructLayout({"take": 1, "from_inp": 1, "imm": signed(imm)})
 
 
 class Array(Block):
@@ -106,7 +106,8 @@ class Array(Block):
         for index in range(self._config.acc_lanes):
             operand = Signal.like(self.operand.imm, name=f"operand_{index:03}", reset_less=True)
             value = elements.word_select(index, VALUE_BITS).as_signed()
-            m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
+            with m.If(self.operand.take):
+                m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
             m.d.comb += self.inp_operand.word_select(index, VALUE_BITS).eq(operand[:VALUE_BITS])
             operands.append(operand)
         return operands

@@ -30,6 +30,8 @@ class LaneControl(data.Struct):
     """
 
     gather: 1
+    gather_second: 1
+    """The second operand is gathered. That of a GEMM is its dot product: only for ALU operations."""
     gather_imm: 1
     gather_dst: Forward
     gather_src: Forward
@@ -130,6 +132,7 @@ class Lane(Block):
                 m.d.sync += a.eq(written)
             with m.Else():
                 m.d.sync += a.eq(self.dst)
+        with m.If(control.gather_second):
             with m.If(control.gather_imm):
                 m.d.sync += b.eq(self.imm)
             with m.Elif(control.gather_src.from_write):

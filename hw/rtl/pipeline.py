@@ -237,6 +237,7 @@ class Pipeline(Block):
         self._control(m, flows, valid)
         if self._from_inp:
             m.d.comb += [
+                self.operand.take.eq(valid[read] & ~flows[read].gemm),
                 self.operand.from_inp.eq(flows[read].from_inp),
                 self.operand.imm.eq(flows[read].imm),
             ]
@@ -396,6 +397,7 @@ class Pipeline(Block):
             m.d.sync += target.eq(written_in_the_next(ahead.dst, ~ahead.clears))
         m.d.comb += [
             control.gather.eq(valid[gather]),
+            control.gather_second.eq(valid[gather] & ~flows[gather].gemm),
             control.gather_imm.eq(~flows[gather].tensor),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),

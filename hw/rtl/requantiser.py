@@ -117,20 +117,19 @@ class Requantiser(Block):
             ]
         with m.If(adds):
             m.d.sync += total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper))
-        window, beyond = _window(m, total, self.shift)
         shifted = Signal(signed(BYTE), reset_less=True)
-        too_low = Signal(reset_less=True)
-        too_high = Signal(reset_less=True)
+        beyond = Signal(reset_less=True)
+        negative = Signal(reset_less=True)
         with m.If(shifts):
             m.d.sync += [
-                shifted.eq(window),
-                too_low.eq(beyond & total[-1]),
-                too_high.eq(beyond & ~total[-1]),
+                shifted.eq(_shifted_byte(total, self.shift)),
+                beyond.eq(_is_no_byte(total, self.shift)),
+                negative.eq(total[-1]),
             ]
         with m.If(clips):
-            with m.If(too_low | (~too_high & (shifted < control.low))):
+            with m.If(Mux(beyond, negative, shifted < control.low)):
                 m.d.sync += self.value.eq(control.low)
-            with m.Elif(too_high | (shifted > control.high)):
+            with m.Elif(Mux(beyond, ~negative, shifted > control.high)):
                 m.d.sync += self.value.eq(control.high)
             with m.Else():
                 m.d.sync += self.value.eq(shifted)
@@ -150,29 +149,39 @@ class Requantiser(Block):
         return scaled
 
 
-def _window(m: Module, total: Value, shift: Value) -> tuple[Value, Value]:
-    """The byte of `total` from bit `shift` on, and whether `total >> shift` is no signed byte.
-
-    It is none where a bit above the byte is not its sign. Most of these bits are compared in groups
-    of eight, of which those above the shift's multiple of eight count; what is left of the shift
-    selects among the eight bits above the byte.
-    """
-    sign = total[-1]
-    # A multiplexer and not copies of the sign, which Verilog would name one by one.
-    differs = Mux(sign, ~total, total)[:-1]
-    near_bits = 2 * BYTE - 1
+def _shifted_byte(total: Value, shift: Value) -> Value:
+    """The byte of `total` from bit `shift` on."""
     eights, rest = shift[3:], shift[:3]
-    near = Signal(near_bits, name="near")
-    m.d.comb += near.eq((total >> Cat(Const(0, 3), eights))[:near_bits])
+    return (_of_eights(total, 0, 2 * BYTE - 1, eights) >> rest)[:BYTE].as_signed()
+
+
+def _is_no_byte(total: Value, shift: Value) -> Value:
+    """Whether `total >> shift` is no signed byte: a bit above the byte is not its sign.
+
+    Most of these bits are compared in groups of eight, of which those above the shift's multiple of
+    eight count; what is left of the shift selects among the eight bits above the byte.
+    """
+    eights, rest = shift[3:], shift[:3]
+
+    def differ(bits: Value) -> Value:
+        return bits ^ Mux(total[-1], Const(-1, len(bits)), Const(0, len(bits)))
+
     groups = 1 << len(eights)
     far = []
     for group in range(groups):
-        first = near_bits + BYTE * group
-        bits = differs[first : first + BYTE] if group < groups - 1 else differs[first:]
-        far.append(bits.any() & (eights <= group))
-    above = Mux(sign, ~near, near)[BYTE - 1 :]
-    beyond = (above >> rest).any() | reduce(or_, far)
-    return (near >> rest)[:BYTE].as_signed(), beyond
+        first = 2 * BYTE - 1 + BYTE * group
+        last = first + BYTE if group < groups - 1 else len(total) - 1
+        far.append(differ(total[first:last]).any() & (eights <= group))
+    above = differ(_of_eights(total, BYTE - 1, BYTE, eights)) >> rest
+    return above.any() | reduce(or_, far)
+
+
+def _of_eights(total: Value, first: int, count: int, eights: Value) -> Value:
+    """`count` bits of `total`, from bit `first + 8 * eights` on."""
+    choices = [total[start : start + count] for start in range(first, first + 32, BYTE)]
+    low = Mux(eights[0], choices[1], choices[0])
+    high = Mux(eights[0], choices[3], choices[2])
+    return Mux(eights[1], high, low)
 
 
 class Requantisers(Block):

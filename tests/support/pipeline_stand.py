@@ -404,6 +404,9 @@ class Stand:
         behind = inside[1:]
         assert ctx.get(p.empty) == (behind == [None] * len(behind))
         self._compare_control(ctx, cycle)
+        if self.from_inp:
+            takes = reads is not None and isinstance(reads.instruction, Alu)
+            assert ctx.get(p.operand.take) == takes
         if self.from_inp and reads is not None:
             assert ctx.get(p.operand.from_inp) == reads.from_inp
             if isinstance(reads.instruction, Alu):
@@ -438,6 +441,8 @@ class Stand:
             self.computing(3 + self.levels + stage, cycle) for stage in range(5)
         )
         assert ctx.get(control.gather) == (gathers is not None)
+        second = gathers is not None and isinstance(gathers.instruction, Alu)
+        assert ctx.get(control.gather_second) == second
         assert ctx.get(control.prepare) == (prepares is not None)
         assert ctx.get(control.execute) == (executes is not None)
         if gathers is not None:
