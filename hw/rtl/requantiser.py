@@ -215,38 +215,39 @@ class Requantisers(Block):
 
     def build(self, m: Module) -> None:
         columns = self._config.block_out
-        channels = [self._channel(m, column) for column in range(columns)]
-        # The shifts wait together: nothing depends on what they are before they are used.
-        waiting = delayed(m, Cat(shift for _, _, shift in channels), 3, "shifts")
+        enable = self.control.enable
+        channels = [
+            data.View(PARAMETERS, self.parameters.word_select(column, PARAMETERS.size))
+            for column in range(columns)
+        ]
+        # The shifts wait for the stage of their use together: one register, not one a channel.
+        shifts = Signal(SHIFT_BITS * columns, reset_less=True)
+        with m.If(enable[1]):
+            m.d.sync += shifts.eq(Cat(channel.shift for channel in channels))
+        shifts_3 = delayed(m, shifts, 3, "shifts")
+        factors = [self._factors(m, column, channel) for column, channel in enumerate(channels)]
         for index in range(self._config.acc_lanes):
-            addend, multiplier, _ = channels[index % columns]
+            column = index % columns
             m.submodules[f"requantiser_{index}"] = one = Requantiser(self._residual)
             m.d.comb += [
                 one.control.eq(self.control),
-                one.addend.eq(addend),
-                one.multiplier.eq(multiplier),
-                one.shift.eq(waiting.word_select(index % columns, SHIFT_BITS)),
+                one.addend.eq(factors[column][0]),
+                one.multiplier.eq(factors[column][1]),
+                one.shift.eq(shifts_3.word_select(column, SHIFT_BITS)),
                 one.result.eq(self.result.word_select(index, WIDTH)),
                 self.value.word_select(index, BYTE).eq(one.value),
             ]
             if self._residual:
                 m.d.comb += one.operand.eq(self.operand.word_select(index, BYTE))
 
-    def _channel(self, m: Module, column: int) -> tuple[Value, Value, Value]:
-        """A channel's addend and shift in W - 1, and its multiplier in W."""
-        bits = self.parameters.word_select(column, PARAMETERS.size)
-        found = data.View(PARAMETERS, bits)
+    def _factors(self, m: Module, column: int, channel: data.View) -> tuple[Value, Value]:
+        """A channel's addend and multiplier, each in the stage of its use."""
         addend = Signal(signed(WIDTH), name=f"addend_{column}", reset_less=True)
         first = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
         multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}_1", reset_less=True)
-        shift = Signal(SHIFT_BITS, name=f"shift_{column}", reset_less=True)
         # Block RAM is slow: its output is registered.
         with m.If(self.control.enable[1]):
-            m.d.sync += [
-                addend.eq(found.addend),
-                first.eq(found.multiplier),
-                shift.eq(found.shift),
-            ]
+            m.d.sync += [addend.eq(channel.addend), first.eq(channel.multiplier)]
         with m.If(self.control.enable[2]):
             m.d.sync += multiplier.eq(first)
-        return addend, multiplier, shift
+        return addend, multiplier
