@@ -31,7 +31,7 @@ class LaneControl(data.Struct):
 
     gather: 1
     gather_second: 1
-    """The second operand is gathered. That of a GEMM is its dot product: only for ALU operations."""
+    """The second operand is gathered: of ALU operations only, as a GEMM has its dot product."""
     gather_imm: 1
     gather_dst: Forward
     gather_src: Forward
