@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.data import StructLayout
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import ACC_BYTES, HardwareConfig
 from hw.rtl.block import Block
@@ -23,10 +23,9 @@ def bank_lanes(config: HardwareConfig) -> int:
 
 
 def write_layout(config: HardwareConfig) -> StructLayout:
-    """A write of ACC: an enable for each bank, the address, and the low byte of every value."""
+    """A write of ACC without its data: an enable for each bank, and the address."""
     banks = config.acc_lanes // bank_lanes(config)
-    address = config.index_bits(MemoryId.ACC)
-    return StructLayout({"enable": banks, "address": address, "low": BYTE * config.acc_lanes})
+    return StructLayout({"enable": banks, "address": config.index_bits(MemoryId.ACC)})
 
 
 class Accumulator(Block):
@@ -45,8 +44,8 @@ class Accumulator(Block):
         Reads of a micro-op's two operands, a cycle later; with one read port never in one cycle.
     out_enable, out_address, out_data
         Read port of OUT, with a latency of one cycle. Only where results are not requantised; else
-    write
-        This cycle's write.
+    write, low
+        This cycle's write; the low byte of every value that it writes.
     write_enable, write_address, write_data
         A whole element from the lanes.
     dma
@@ -61,7 +60,9 @@ class Accumulator(Block):
         self._banks = bits // self._bank_bits
         self._has_out = MemoryId.PAR not in config.memories
         widths = {"dst": bits, "src": bits} | ({"out": bits // ACC_BYTES} if self._has_out else {})
-        ports = {} if self._has_out else {"write": Out(write_layout(config))}
+        ports: dict[str, Member] = {}
+        if not self._has_out:
+            ports = {"write": Out(write_layout(config)), "low": Out(BYTE * config.acc_lanes)}
         for name, width in widths.items():
             ports[f"{name}_enable"] = In(1)
             ports[f"{name}_address"] = In(index)
@@ -101,7 +102,7 @@ class Accumulator(Block):
             m.d.comb += [
                 self.write.enable.eq(enable),
                 self.write.address.eq(address),
-                self.write.low.eq(Cat(low)),
+                self.low.eq(Cat(low)),
             ]
 
     def _copy(

@@ -271,6 +271,7 @@ class ComputeUnit(Block):
             out.requantised.eq(pipeline.requantised),
             out.value.eq(requantisers.value),
             out.write.eq(acc.write),
+            out.low.eq(acc.low),
         ]
         if Feature.INPUT_OPERANDS in self._config.features:
             m.d.comb += requantisers.operand.eq(array.inp_operand)

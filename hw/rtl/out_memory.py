@@ -22,8 +22,8 @@ class OutMemory(Block):
 
     Members
     -------
-    write
-        The write of ACC in this cycle.
+    write, low
+        The write of ACC in this cycle, and the low byte of every value that it writes.
     requantised, value
         The write of `OUT_STAGES` cycles ago is of requantised bytes; those bytes.
     out_enable, out_address, out_data
@@ -37,6 +37,7 @@ class OutMemory(Block):
         super().__init__(
             {
                 "write": In(write_layout(config)),
+                "low": In(bits),
                 "requantised": In(1),
                 "value": In(bits),
                 "out_enable": In(1),
@@ -51,7 +52,7 @@ class OutMemory(Block):
         grain = BYTE * bank_lanes(self._config)
         sources = self._bank_bits // grain
         for index in range(len(self.value) // self._bank_bits):
-            written = self.write.low.word_select(index, self._bank_bits)
+            written = self.low.word_select(index, self._bank_bits)
             low = delayed(m, written, OUT_STAGES, f"low_{index}")
             value = self.value.word_select(index, self._bank_bits)
             bank = MemoryBank(

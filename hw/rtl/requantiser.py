@@ -164,7 +164,7 @@ def _is_no_byte(total: Value, shift: Value) -> Value:
     eights, rest = shift[3:], shift[:3]
 
     def differ(bits: Value) -> Value:
-        return bits ^ Mux(total[-1], Const(-1, len(bits)), Const(0, len(bits)))
+        return bits ^ Mux(total[-1], Const((1 << len(bits)) - 1), Const(0, len(bits)))
 
     groups = 1 << len(eights)
     far = []
