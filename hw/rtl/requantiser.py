@@ -127,9 +127,9 @@ class Requantiser(Block):
                 negative.eq(total[-1]),
             ]
         with m.If(clips):
-            with m.If(Mux(beyond, negative, shifted < control.low)):
+            with m.If((beyond & negative) | (~beyond & (shifted < control.low))):
                 m.d.sync += self.value.eq(control.low)
-            with m.Elif(Mux(beyond, ~negative, shifted > control.high)):
+            with m.Elif((beyond & ~negative) | (~beyond & (shifted > control.high))):
                 m.d.sync += self.value.eq(control.high)
             with m.Else():
                 m.d.sync += self.value.eq(shifted)
