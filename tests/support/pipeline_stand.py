@@ -293,6 +293,7 @@ class Stand:
         self.depth = pipeline_depth(config)
         self.rng = random.Random(len(issues))
         self.requantises = Feature.REQUANTISE in config.features
+        self.from_inp = Feature.INPUT_OPERANDS in config.features
         self.halt = halt
         self.noise = noise
         self.offered = self.moments = list(predicted(issues, self.depth))
@@ -417,20 +418,21 @@ class Stand:
     def _compare_requantise(self, ctx: Context, cycle: int) -> None:
         """What the requantisers get, before the write of ACC and behind it."""
         p, control = self.pipeline, self.pipeline.requantise
-        gathers, prepares, _, _, _, shifts, clips = (
-            self.computing(self.depth - 3 + stage, cycle) for stage in range(7)
-        )
-        active = gathers is not None and gathers.mode.active
+        stages = [self.computing(self.depth - 3 + stage, cycle) for stage in range(8)]
+        gathers, prepares, *_, clips, _ = stages
+        *enables, active_in_out = (one is not None and one.mode.active for one in stages)
+        active = enables[0]
         assert ctx.get(p.par_enable) == active
+        assert ctx.get(control.enable) == sum(bit << place for place, bit in enumerate(enables))
+        assert ctx.get(p.requantised) == active_in_out
+        if not active:
+            assert not ctx.get(control.residual)
         if gathers is not None:
             assert ctx.get(control.residual) == (active and gathers.residual)
             if active:
                 assert ctx.get(p.par_address) == gathers.par
         if prepares is not None:
-            assert ctx.get(control.take) == prepares.mode.active
             assert ctx.get(control.scale) == prepares.mode.scale
-        if shifts is not None:
-            assert ctx.get(control.clips) == shifts.mode.active
         if clips is not None:
             assert ctx.get(control.low) == clips.mode.low
             assert ctx.get(control.high) == clips.mode.high
