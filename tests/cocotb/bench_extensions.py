@@ -115,7 +115,8 @@ class Layer:
             for name in ("addend", "multiplier", "shift")
         )
         scaled = (total * multiplier + addend + residual * SCALE) >> shift
-        return np.clip(scaled, LOW, HIGH).astype(np.int8)
+        clipped: npt.NDArray[np.int8] = np.clip(scaled, LOW, HIGH).astype(np.int8)
+        return clipped
 
 
 def _expected(program: Program, image: Image) -> Image:
