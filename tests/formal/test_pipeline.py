@@ -14,6 +14,7 @@ from amaranth.lib import data
 from hw.config import HardwareConfig
 from hw.encoding import OPCODE_BITS, Opcode, gemm_layout
 from hw.features import Feature
+from hw.operations import AluOp
 from hw.rtl.layouts import INDEX_BITS, view_of
 from hw.rtl.micro_ops import mode_layout
 from hw.rtl.pipeline import Pipeline
@@ -261,7 +262,8 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     harness.reach(
         "requantised_beside_another", done & dut.requantised & ~harness.delayed(dut.requantised)
     )
-    harness.reach("residual", control.residual)
+    if AluOp.RESIDUAL in config.operations:
+        harness.reach("residual", control.residual)
 
 
 ALL = frozenset(Feature)
