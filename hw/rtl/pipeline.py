@@ -263,7 +263,7 @@ class Pipeline(Block):
     def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
         write = len(flows) - 1
-        gather = write - 3
+        gather, prepare = write - 3, write - 2
         control = self.requantise
         written = flows[write]
         active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
@@ -273,7 +273,7 @@ class Pipeline(Block):
             self.par_address.eq(flows[gather].par),
             control.enable.eq(Cat(active, line[:-1])),
             control.residual.eq(active[0] & self._is_residual(flows[gather])),
-            control.scale.eq(flows[gather].scale),
+            control.scale.eq(flows[prepare].scale),
             self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),
             control.high.eq(delayed(m, written.high, 3, "high")),

@@ -25,8 +25,6 @@ BYTE = 8
 HALF = WIDTH // 2
 MULTIPLIER_BITS = 16
 SHIFT_BITS = 5
-FACTOR_BITS = 17
-"""The longest unsigned factor that a multiplier of 18 signed bits takes."""
 PARAMETERS = data.StructLayout(
     {
         "addend": signed(WIDTH),
@@ -50,7 +48,7 @@ class RequantiseControl(data.Struct):
     residual: 1
     """W - 3: the operand from INP enters, scaled; else 0 does."""
     scale: SCALE_BITS
-    """W - 3."""
+    """W - 2."""
     low: signed(BYTE)
     """W + 3, like `high`: the limits."""
     high: signed(BYTE)
@@ -140,30 +138,15 @@ class Requantiser(Block):
         """W - 1: the residual, scaled."""
         if not self._residual:
             return Const(0)
-        # A multiplier takes the scale's lower bits, and adders the few that not every multiplier
-        # has; their sum is a stage of its own.
-        low, high = self.control.scale[:FACTOR_BITS], self.control.scale[FACTOR_BITS:]
-        multiples = [Mux(bit, self.operand, 0) << place for place, bit in enumerate(high)]
-        lower = Signal(signed(BYTE + FACTOR_BITS), name="scaled_lower", reset_less=True)
-        upper = Signal(signed(BYTE + len(high)), name="scaled_upper", reset_less=True)
-        scales = Signal(reset_less=True)
+        operand = Signal(signed(BYTE), reset_less=True)
         scaled = Signal(signed(BYTE + SCALE_BITS), reset_less=True)
-        m.d.sync += scales.eq(self.control.residual)
         with m.If(self.control.residual):
-            m.d.sync += [lower.eq(self.operand * low), upper.eq(_sum(multiples))]
-        with m.If(scales):
-            m.d.sync += scaled.eq(Cat(lower[:FACTOR_BITS], upper + lower[FACTOR_BITS:].as_signed()))
-        with m.Elif(enable):
-            m.d.sync += scaled.eq(0)
+            m.d.sync += operand.eq(self.operand)
+        with m.Elif(self.control.enable[0]):
+            m.d.sync += operand.eq(0)
+        with m.If(enable):
+            m.d.sync += scaled.eq(operand * self.control.scale)
         return scaled
-
-
-def _sum(terms: list[Value]) -> Value:
-    """The sum of `terms`, as a balanced tree."""
-    if len(terms) == 1:
-        return terms[0]
-    middle = len(terms) // 2
-    return _sum(terms[:middle]) + _sum(terms[middle:])
 
 
 def _shifted_byte(total: Value, shift: Value) -> Value:

@@ -223,7 +223,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
         "reads_them_in_their_place", implies(reads, dut.par_address == par[: len(dut.par_address)])
     )
     harness.must("residual_is_requantised", implies(control.residual, control.enable[0]))
-    harness.must("has_its_scale", implies(one.at(gather), control.scale == kept["scale"]))
+    harness.must("has_its_scale", implies(one.at(gather + 1), control.scale == kept["scale"]))
     clips = one.at(depth + OUT_STAGES - 1)
     for name in ("low", "high"):
         value = control[name].as_unsigned()
@@ -338,7 +338,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
         ),
         pytest.param(
             "self.par_address.eq(flows[gather].par)",
-            "self.par_address.eq(flows[gather + 1].par)",
+            "self.par_address.eq(flows[prepare].par)",
             "reads_them_in_their_place",
             id="parameters_of_another",
         ),

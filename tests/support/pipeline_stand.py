@@ -419,7 +419,7 @@ class Stand:
         """What the requantisers get, before the write of ACC and behind it."""
         p, control = self.pipeline, self.pipeline.requantise
         stages = [self.computing(self.depth - 3 + stage, cycle) for stage in range(8)]
-        gathers, *_, clips, _ = stages
+        gathers, prepares, *_, clips, _ = stages
         *enables, active_in_out = (one is not None and one.mode.active for one in stages)
         active = enables[0]
         assert ctx.get(p.par_enable) == active
@@ -429,9 +429,10 @@ class Stand:
             assert not ctx.get(control.residual)
         if gathers is not None:
             assert ctx.get(control.residual) == (active and gathers.residual)
-            assert ctx.get(control.scale) == gathers.mode.scale
             if active:
                 assert ctx.get(p.par_address) == gathers.par
+        if prepares is not None:
+            assert ctx.get(control.scale) == prepares.mode.scale
         if clips is not None:
             assert ctx.get(control.low) == clips.mode.low
             assert ctx.get(control.high) == clips.mode.high

@@ -92,9 +92,10 @@ async def compare(ctx: Context, block: Requantiser, cases: Sequence[Case | None]
         ctx.set(block.shift, noise(5))
         if gathers is not None:
             control["residual"] = int(gathers.residual and gathers.active)
-            control["scale"] = gathers.scale
         if has_operand:
             ctx.set(block.operand, gathers.operand if gathers is not None else noise(8))
+        if prepares is not None:
+            control["scale"] = prepares.scale
         if executes is not None:
             ctx.set(block.addend, executes.addend)
         if writes is not None:
@@ -249,7 +250,7 @@ def stream(config: HardwareConfig, elements: Sequence[Sequence[Case]], rng: rand
                 {
                     "enable": enables([values[0] for values in stages[:-1]]),
                     "residual": int(gathers[0].residual and gathers[0].active),
-                    "scale": gathers[0].scale,
+                    "scale": prepares[0].scale,
                     "low": clips[0].low,
                     "high": clips[0].high,
                 },
