@@ -25,6 +25,8 @@ BYTE = 8
 HALF = WIDTH // 2
 MULTIPLIER_BITS = 16
 SHIFT_BITS = 5
+FACTOR_BITS = 17
+"""The longest unsigned factor that a multiplier of 18 signed bits takes."""
 PARAMETERS = data.StructLayout(
     {
         "addend": signed(WIDTH),
@@ -138,15 +140,32 @@ class Requantiser(Block):
         """W - 1: the residual, scaled."""
         if not self._residual:
             return Const(0)
+        # A multiplier takes the scale's lower bits, and adders the few that not every multiplier
+        # has. Where a family's synthesis had to split the factor, the parts' sum would follow the
+        # multiplier in the same cycle: here it is the sum with the addend that it precedes.
+        low, high = self.control.scale[:FACTOR_BITS], self.control.scale[FACTOR_BITS:]
         operand = Signal(signed(BYTE), reset_less=True)
-        scaled = Signal(signed(BYTE + SCALE_BITS), reset_less=True)
+        scales = Signal(reset_less=True)
+        lower = Signal(signed(BYTE + FACTOR_BITS), name="scaled_lower", reset_less=True)
+        upper = Signal(signed(BYTE + len(high)), name="scaled_upper", reset_less=True)
+        multiples = [Mux(bit, operand, 0) << place for place, bit in enumerate(high)]
+        m.d.sync += scales.eq(self.control.residual)
         with m.If(self.control.residual):
             m.d.sync += operand.eq(self.operand)
-        with m.Elif(self.control.enable[0]):
-            m.d.sync += operand.eq(0)
-        with m.If(enable):
-            m.d.sync += scaled.eq(operand * self.control.scale)
-        return scaled
+        with m.If(scales):
+            m.d.sync += [lower.eq(operand * low), upper.eq(_sum(multiples))]
+        with m.Elif(enable):
+            m.d.sync += [lower.eq(0), upper.eq(0)]
+        carried = upper + lower[FACTOR_BITS:].as_signed()
+        return Cat(lower[:FACTOR_BITS], carried)[: BYTE + SCALE_BITS].as_signed()
+
+
+def _sum(terms: list[Value]) -> Value:
+    """The sum of `terms`, as a balanced tree."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return _sum(terms[:middle]) + _sum(terms[middle:])
 
 
 def _shifted_byte(total: Value, shift: Value) -> Value:
