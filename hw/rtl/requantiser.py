@@ -109,13 +109,13 @@ class Requantiser(Block):
         lower = Signal(signed(WIDTH + 2), reset_less=True)
         upper = Signal(signed(WIDTH), reset_less=True)
         total = Signal(signed(TOTAL_BITS), reset_less=True)
-        scaled = self._scaled(m, prepare)
+        scaled, above = self._scaled(m, prepare, execute)
         with m.If(execute):
             m.d.sync += added.eq(self.addend + scaled)
         with m.If(write):
             m.d.sync += [
                 lower.eq(self.result[:HALF] * self.multiplier + added),
-                upper.eq(self.result[HALF:].as_signed() * self.multiplier),
+                upper.eq(self.result[HALF:].as_signed() * self.multiplier + above),
             ]
         with m.If(adds):
             m.d.sync += total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper))
@@ -136,28 +136,43 @@ class Requantiser(Block):
             with m.Else():
                 m.d.sync += self.value.eq(shifted)
 
-    def _scaled(self, m: Module, enable: Value) -> Value:
-        """W - 1: the residual, scaled."""
+    def _scaled(self, m: Module, prepare: Value, execute: Value) -> tuple[Value, Value]:
+        """The residual, scaled: in W - 1 by the lower bits of the scale, and in W by the others.
+
+        The longest factor of an ECP5's multiplier is shorter than the scale. What it leaves is
+        added where nothing waits for it: behind the upper product.
+        """
         if not self._residual:
-            return Const(0)
-        # A multiplier takes the scale's lower bits, and adders the few that not every multiplier
-        # has. Where a family's synthesis had to split the factor, the parts' sum would follow the
-        # multiplier in the same cycle: here it is the sum with the addend that it precedes.
+            return Const(0), Const(0)
         low, high = self.control.scale[:FACTOR_BITS], self.control.scale[FACTOR_BITS:]
         operand = Signal(signed(BYTE), reset_less=True)
-        scales = Signal(reset_less=True)
-        lower = Signal(signed(BYTE + FACTOR_BITS), name="scaled_lower", reset_less=True)
-        upper = Signal(signed(BYTE + len(high)), name="scaled_upper", reset_less=True)
-        multiples = [Mux(bit, operand, 0) << place for place, bit in enumerate(high)]
-        m.d.sync += scales.eq(self.control.residual)
+        scaled = Signal(signed(BYTE + FACTOR_BITS), reset_less=True)
         with m.If(self.control.residual):
             m.d.sync += operand.eq(self.operand)
-        with m.If(scales):
-            m.d.sync += [lower.eq(operand * low), upper.eq(_sum(multiples))]
-        with m.Elif(enable):
-            m.d.sync += [lower.eq(0), upper.eq(0)]
-        carried = upper + lower[FACTOR_BITS:].as_signed()
-        return Cat(lower[:FACTOR_BITS], carried)[: BYTE + SCALE_BITS].as_signed()
+        with m.Elif(self.control.enable[0]):
+            m.d.sync += operand.eq(0)
+        with m.If(prepare):
+            m.d.sync += scaled.eq(operand * low)
+        # A few bits: adders instead of a multiplier, in two stages.
+        scales = Signal(2, reset_less=True)
+        middle = len(high) // 2
+        multiples = [Mux(bit, operand, 0) << place for place, bit in enumerate(high)]
+        parts = [
+            Signal(signed(BYTE + len(high)), name=f"part_{index}", reset_less=True)
+            for index in range(2)
+        ]
+        above = Signal(signed(BYTE + len(high)), reset_less=True)
+        m.d.sync += scales.eq(Cat(self.control.residual, scales[0]))
+        with m.If(scales[0]):
+            m.d.sync += [
+                parts[0].eq(_sum(multiples[:middle])),
+                parts[1].eq(_sum(multiples[middle:])),
+            ]
+        with m.If(scales[1]):
+            m.d.sync += above.eq(parts[0] + parts[1])
+        with m.Elif(execute):
+            m.d.sync += above.eq(0)
+        return scaled, above << (FACTOR_BITS - HALF)
 
 
 def _sum(terms: list[Value]) -> Value:
