@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.data import StructLayout
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import ACC_BYTES, HardwareConfig
 from hw.rtl.block import Block
@@ -44,8 +44,8 @@ class Accumulator(Block):
         Reads of a micro-op's two operands, a cycle later; with one read port never in one cycle.
     out_enable, out_address, out_data
         Read port of OUT, with a latency of one cycle. Only where results are not requantised; else
-    write
-        This cycle's write.
+    write, low
+        This cycle's write; the low byte of every value that it writes.
     write_enable, write_address, write_data
         A whole element from the lanes.
     dma
@@ -60,7 +60,9 @@ class Accumulator(Block):
         self._banks = bits // self._bank_bits
         self._has_out = MemoryId.PAR not in config.memories
         widths = {"dst": bits, "src": bits} | ({"out": bits // ACC_BYTES} if self._has_out else {})
-        ports = {} if self._has_out else {"write": Out(write_layout(config))}
+        ports: dict[str, Member] = {}
+        if not self._has_out:
+            ports = {"write": Out(write_layout(config)), "low": Out(BYTE * config.acc_lanes)}
         for name, width in widths.items():
             ports[f"{name}_enable"] = In(1)
             ports[f"{name}_address"] = In(index)
@@ -93,10 +95,15 @@ class Accumulator(Block):
             read = self.dst_enable | self.src_enable, address_read
             found = self._copy(m, "only", (enable, address, data), read)
             m.d.comb += [self.dst_data.eq(found), self.src_data.eq(found)]
+        low = [_low_bytes(value) for value in data]
         if self._has_out:
-            self._mirror(m, enable, address, data)
+            self._mirror(m, enable, address, low)
         else:
-            m.d.comb += [self.write.enable.eq(enable), self.write.address.eq(address)]
+            m.d.comb += [
+                self.write.enable.eq(enable),
+                self.write.address.eq(address),
+                self.low.eq(Cat(low)),
+            ]
 
     def _copy(
         self,
@@ -121,16 +128,12 @@ class Accumulator(Block):
             found.append(bank.read_data)
         return Cat(found)
 
-    def _mirror(self, m: Module, enable: Value, address: Value, data: list[Signal]) -> None:
+    def _mirror(self, m: Module, enable: Value, address: Value, low: list[Value]) -> None:
         """Add OUT, which stores the low byte of every value that lanes or DMA write to ACC."""
         bits = BYTE * self._config.acc_lanes
         bank_bits = min(bits, self._config.bus_bits)
         grain = self._bank_bits // ACC_BYTES
         sources = bank_bits // grain
-        low = [
-            Cat(value.word_select(lane, LANE_BITS)[:BYTE] for lane in range(grain // BYTE))
-            for value in data
-        ]
         for index in range(bits // bank_bits):
             bank = MemoryBank(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
             m.submodules[f"out_bank_{index}"] = bank
@@ -184,3 +187,10 @@ class Accumulator(Block):
         with m.Else():
             m.d.comb += data.eq(dma.data)
         return data
+
+
+def _low_bytes(values: Signal) -> Value:
+    """The low byte of each value of a bank."""
+    return Cat(
+        values.word_select(lane, LANE_BITS)[:BYTE] for lane in range(len(values) // LANE_BITS)
+    )

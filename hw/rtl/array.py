@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import alu_layout
@@ -21,10 +21,10 @@ from hw.topology import MemoryId
 def operand_layout(config: HardwareConfig) -> data.StructLayout:
     """Control of what takes an immediate's way into a lane: an operand from INP, or the immediate.
 
-    It belongs to the micro-op that is gathered in the next cycle.
+    It belongs to the micro-op that is gathered in the next cycle, and is taken for ALU operations.
     """
     imm = alu_layout(config)["imm"].width
-    return data.StructLayout({"from_inp": 1, "imm": signed(imm)})
+    return data.StructLayout({"take": 1, "from_inp": 1, "imm": signed(imm)})
 
 
 class Array(Block):
@@ -38,8 +38,10 @@ class Array(Block):
         Bit 0: register `inp` and `wgt`; the other bits as in `Mac`, from the next cycle on.
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
+    imm
+        As in `Lane`, common to all lanes. Without `Feature.INPUT_OPERANDS` only; else
     operand, inp_operand
-        With `Feature.INPUT_OPERANDS` only: control; the bytes of INP that the micro-op in gathering
+        control; the bytes of INP that the micro-op in gathering
         has as its second operand, or, if it has none from there, the immediate's lower ones.
     """
 
@@ -47,13 +49,13 @@ class Array(Block):
         self._config = config
         self._from_inp = Feature.INPUT_OPERANDS in config.features
         acc_bits = WIDTH * config.acc_lanes
-        operands = {
+        operands: dict[str, Member] = {
             "operand": In(operand_layout(config)),
             "inp_operand": Out(8 * config.element_bytes(MemoryId.INP)),
         }
         super().__init__(
             {
-                **(operands if self._from_inp else {}),
+                **(operands if self._from_inp else {"imm": In(signed(WIDTH))}),
                 **hold_port(In, config.acc_read_ports),
                 "control": In(LaneControl),
                 "enable": In(1 + tree_levels(config.block_in)),
@@ -73,14 +75,16 @@ class Array(Block):
         wgt = _registers("wgt", self._config.block_out, self._config.block_in)
         with m.If(self.enable[0]):
             m.d.sync += [inp.eq(self.inp), wgt.eq(self.wgt)]
-        operands = self._operands(m, inp) if self._from_inp else []
+        lanes = self._config.acc_lanes
+        imms = self._operands(m, inp) if self._from_inp else [self.imm] * lanes
         shift_out_of_range = []
-        for index in range(self._config.acc_lanes):
+        for index in range(lanes):
             row, column = divmod(index, self._config.block_out)
             lane = Lane(self._config.block_in, self._config.acc_read_ports)
             m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.control.eq(self.control),
+                lane.imm.eq(imms[index]),
                 lane.enable.eq(self.enable[1:]),
                 lane.inp.eq(inp.word_select(row, row_bits)),
                 lane.wgt.eq(wgt.word_select(column, row_bits)),
@@ -90,8 +94,6 @@ class Array(Block):
             ]
             if self._config.acc_read_ports == 1:
                 m.d.comb += lane.hold.eq(self.hold)
-            if self._from_inp:
-                m.d.comb += lane.control.imm.eq(operands[index])
             shift_out_of_range.append(lane.shift_out_of_range)
         m.d.comb += self.shift_out_of_range.eq(Cat(shift_out_of_range).any())
 
@@ -104,7 +106,8 @@ class Array(Block):
         for index in range(self._config.acc_lanes):
             operand = Signal.like(self.operand.imm, name=f"operand_{index:03}", reset_less=True)
             value = elements.word_select(index, VALUE_BITS).as_signed()
-            m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
+            with m.If(self.operand.take):
+                m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
             m.d.comb += self.inp_operand.word_select(index, VALUE_BITS).eq(operand[:VALUE_BITS])
             operands.append(operand)
         return operands

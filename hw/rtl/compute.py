@@ -240,7 +240,7 @@ class ComputeUnit(Block):
             acc.write_address.eq(pipeline.write_address),
             acc.write_data.eq(array.result),
         ]
-        out = self._requantisers(m, pipeline, array, acc, dma) if self._requantises else acc
+        out = self._requantisers(m, pipeline, array, acc) if self._requantises else acc
         m.d.comb += [
             out.out_enable.eq(self.out_enable),
             out.out_address.eq(self.out_address),
@@ -248,6 +248,8 @@ class ComputeUnit(Block):
         ]
         if Feature.INPUT_OPERANDS in config.features:
             m.d.comb += array.operand.eq(pipeline.operand)
+        else:
+            m.d.comb += array.imm.eq(pipeline.imm)
         if config.acc_read_ports == 1:
             m.d.comb += array.hold.eq(pipeline.hold)
         with m.If(~write.pad):
@@ -255,7 +257,7 @@ class ComputeUnit(Block):
         wiring.connect(m, dma.write, acc.dma)
 
     def _requantisers(
-        self, m: Module, pipeline: Pipeline, array: Array, acc: Accumulator, dma: LoadDma
+        self, m: Module, pipeline: Pipeline, array: Array, acc: Accumulator
     ) -> OutMemory:
         """Add what is between the writes of ACC and those of OUT; returns OUT."""
         m.submodules.requantisers = requantisers = Requantisers(self._config)
@@ -266,12 +268,11 @@ class ComputeUnit(Block):
             requantisers.parameters.eq(self.par_data),
             requantisers.control.eq(pipeline.requantise),
             requantisers.result.eq(array.result),
-            requantisers.load.eq(out.load),
-            requantisers.loaded.eq(out.loaded),
+            out.requantised.eq(pipeline.requantised),
             out.value.eq(requantisers.value),
             out.write.eq(acc.write),
+            out.low.eq(acc.low),
         ]
-        wiring.connect(m, dma.write, out.dma)
         if Feature.INPUT_OPERANDS in self._config.features:
             m.d.comb += requantisers.operand.eq(array.inp_operand)
         return out

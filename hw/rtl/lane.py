@@ -30,8 +30,9 @@ class LaneControl(data.Struct):
     """
 
     gather: 1
+    gather_second: 1
+    """The second operand is gathered: of ALU operations only, as a GEMM has its dot product."""
     gather_imm: 1
-    imm: signed(WIDTH)
     gather_dst: Forward
     gather_src: Forward
     prepare: 1
@@ -80,7 +81,10 @@ class Lane(Block):
     Members
     -------
     control, enable
-        Common to all lanes, but for `imm` where it may be from INP; `enable` as in `Mac`.
+        Common to all lanes; `enable` as in `Mac`.
+    imm
+        The second operand of the micro-op in gathering if it is from neither ACC nor the dot
+        product: an immediate, or a byte of INP.
     hold
         Common to all lanes; only with one read port.
     inp, wgt
@@ -100,6 +104,7 @@ class Lane(Block):
             {
                 **hold_port(In, acc_read_ports),
                 "control": In(LaneControl),
+                "imm": In(signed(WIDTH)),
                 "enable": In(tree_levels(block_in)),
                 "inp": In(VALUE_BITS * block_in),
                 "wgt": In(VALUE_BITS * block_in),
@@ -127,8 +132,9 @@ class Lane(Block):
                 m.d.sync += a.eq(written)
             with m.Else():
                 m.d.sync += a.eq(self.dst)
+        with m.If(control.gather_second):
             with m.If(control.gather_imm):
-                m.d.sync += b.eq(control.imm)
+                m.d.sync += b.eq(self.imm)
             with m.Elif(control.gather_src.from_write):
                 m.d.sync += b.eq(self.result)
             with m.Elif(control.gather_src.from_written):

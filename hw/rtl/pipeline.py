@@ -11,14 +11,22 @@ from hw.config import HardwareConfig
 from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
 from hw.features import Feature
 from hw.operations import AluOp
+from hw.rtl.alu import WIDTH
 from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
-from hw.rtl.delay import delayed
+from hw.rtl.delay import delay_line, delayed
 from hw.rtl.lane import LaneControl, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.micro_ops import mode_layout, not_from_acc, offsets_layout
 from hw.rtl.requantiser import RequantiseControl
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE, pipeline_depth, tree_levels
+from hw.timing import (
+    EARLY_OPS,
+    FORWARD_DISTANCE,
+    OUT_STAGES,
+    STALL_STAGE,
+    pipeline_depth,
+    tree_levels,
+)
 from hw.topology import MemoryId
 
 
@@ -63,10 +71,12 @@ class Pipeline(Block):
         The result goes to ACC.
     ends, end_index, push_prev, push_next
         An instruction has completed with this write; its index and its tokens.
-    operand
+    imm, operand
         As in `Array`.
     par_enable, par_address, requantise
         Reads of PAR, three stages ahead of the write; as in `Requantisers`.
+    requantised
+        As in `OutMemory`.
     empty
         No micro-op is in a stage after its issue.
     bad_index, bad_shift, fault_index
@@ -119,12 +129,15 @@ class Pipeline(Block):
         ports: dict[str, Member] = {}
         if self._from_inp:
             ports["operand"] = Out(operand_layout(config))
+        else:
+            ports["imm"] = Out(signed(WIDTH))
         if self._requantises:
             ports |= {
                 "mode": In(mode_layout(config)),
                 "par_enable": Out(1),
                 "par_address": Out(config.index_bits(MemoryId.PAR)),
                 "requantise": Out(RequantiseControl),
+                "requantised": Out(1),
             }
         return ports
 
@@ -224,9 +237,12 @@ class Pipeline(Block):
         self._control(m, flows, valid)
         if self._from_inp:
             m.d.comb += [
+                self.operand.take.eq(valid[read] & ~flows[read].gemm),
                 self.operand.from_inp.eq(flows[read].from_inp),
                 self.operand.imm.eq(flows[read].imm),
             ]
+        else:
+            m.d.comb += self.imm.eq(flows[write - 3].imm)
         if self._requantises:
             self._requantise(m, flows, valid)
 
@@ -250,13 +266,16 @@ class Pipeline(Block):
         gather, prepare = write - 3, write - 2
         control = self.requantise
         written = flows[write]
+        active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
+        residual = active[0] & self._is_residual(flows[gather])
+        line = delay_line(m, valid[write] & written.active, OUT_STAGES, "active")
         m.d.comb += [
-            self.par_enable.eq(valid[gather] & flows[gather].active),
+            self.par_enable.eq(active[0]),
             self.par_address.eq(flows[gather].par),
-            control.residual.eq(flows[gather].active & self._is_residual(flows[gather])),
+            control.enable.eq(Cat(active, line[:-1])),
+            control.residual.eq(Cat(delay_line(m, residual, 2, "residual"))),
             control.scale.eq(flows[prepare].scale),
-            control.take.eq(flows[prepare].active),
-            control.clips.eq(delayed(m, written.active, 2, "clips")),
+            self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),
             control.high.eq(delayed(m, written.high, 3, "high")),
         ]
@@ -379,8 +398,8 @@ class Pipeline(Block):
             m.d.sync += target.eq(written_in_the_next(ahead.dst, ~ahead.clears))
         m.d.comb += [
             control.gather.eq(valid[gather]),
+            control.gather_second.eq(valid[gather] & ~flows[gather].gemm),
             control.gather_imm.eq(~flows[gather].tensor),
-            control.imm.eq(flows[gather].imm),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
             control.prepare_reset.eq(flows[prepare].reset | self._is_residual(flows[prepare])),

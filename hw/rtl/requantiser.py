@@ -1,12 +1,14 @@
 """Requantisation of results on their way to OUT: the datapath of a value, and that of an element.
 
 A stage is named by its distance from W, the cycle in which a micro-op's results are written to ACC.
+Registers take what is requantised and nothing else: a micro-op that is not, and an empty cycle,
+leave them as they are. That saves power, and simulators skip a stage that does nothing.
 """
 
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
@@ -16,12 +18,15 @@ from hw.features import Feature
 from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
 from hw.rtl.delay import delayed
+from hw.timing import OUT_STAGES
 from hw.topology import MemoryId
 
 BYTE = 8
 HALF = WIDTH // 2
 MULTIPLIER_BITS = 16
 SHIFT_BITS = 5
+FACTOR_BITS = 17
+"""The longest unsigned factor that a multiplier of 18 signed bits takes."""
 PARAMETERS = data.StructLayout(
     {
         "addend": signed(WIDTH),
@@ -31,6 +36,7 @@ PARAMETERS = data.StructLayout(
     }
 )
 """The parameters of one output channel in an element of PAR."""
+ENABLED_STAGES = 3 + OUT_STAGES
 TOTAL_BITS = WIDTH + MULTIPLIER_BITS + 1
 """Bits of a product of a result and a multiplier with an addend and a scaled residual: below 2^47
 in magnitude, and below 2^32."""
@@ -39,15 +45,12 @@ in magnitude, and below 2^32."""
 class RequantiseControl(data.Struct):
     """Control signals common to all values, each for the micro-op in one stage."""
 
-    residual: 1
-    """W - 3: the operand from INP enters, scaled; else 0 does."""
+    enable: ENABLED_STAGES
+    """W - 3, W - 2, ..., W + 3: the micro-op in the stage is requantised."""
+    residual: 3
+    """W - 3, W - 2, W - 1: the operand from INP enters, scaled; else 0 does."""
     scale: SCALE_BITS
     """W - 2."""
-    take: 1
-    """W - 2: the element of PAR at the memory's output counts. Else the multiplier is 1, and shift
-    and addend are 0."""
-    clips: 1
-    """W + 2: a number that a byte does not hold is clipped. Else its low byte counts."""
     low: signed(BYTE)
     """W + 3, like `high`: the limits."""
     high: signed(BYTE)
@@ -79,8 +82,6 @@ class Requantiser(Block):
         The channel's parameters, in W - 1, W and W + 2.
     result
         W: what is written to ACC.
-    load, loaded
-        W + 3: a byte that a LOAD writes to OUT takes the place of a requantised one.
     value
         W + 4: what is written to OUT.
     """
@@ -95,80 +96,130 @@ class Requantiser(Block):
                 "multiplier": In(MULTIPLIER_BITS),
                 "shift": In(SHIFT_BITS),
                 "result": In(signed(WIDTH)),
-                "load": In(1),
-                "loaded": In(BYTE),
                 "value": Out(BYTE),
             }
         )
 
     def build(self, m: Module) -> None:
         control = self.control
+        prepare, execute, write, adds, shifts, clips = control.enable[1:]
         # What is added is complete when the result comes: it fits behind the lower product, in
         # front of that product's register.
         added = Signal(signed(WIDTH + 1), reset_less=True)
         lower = Signal(signed(WIDTH + 2), reset_less=True)
         upper = Signal(signed(WIDTH), reset_less=True)
         total = Signal(signed(TOTAL_BITS), reset_less=True)
-        m.d.sync += [
-            added.eq(self.addend + self._scaled(m)),
-            lower.eq(self.result[:HALF] * self.multiplier + added),
-            upper.eq(self.result[HALF:].as_signed() * self.multiplier),
-            total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper)),
-        ]
-        window, beyond = _window(m, total, self.shift)
+        scaled, above = self._scaled(m, prepare, execute)
+        with m.If(execute):
+            m.d.sync += added.eq(self.addend + scaled)
+        with m.If(write):
+            m.d.sync += [
+                lower.eq(self.result[:HALF] * self.multiplier + added),
+                upper.eq(self.result[HALF:].as_signed() * self.multiplier + above),
+            ]
+        with m.If(adds):
+            m.d.sync += total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper))
         shifted = Signal(signed(BYTE), reset_less=True)
-        too_low = Signal(reset_less=True)
-        too_high = Signal(reset_less=True)
-        m.d.sync += [
-            shifted.eq(window),
-            too_low.eq(control.clips & beyond & total[-1]),
-            too_high.eq(control.clips & beyond & ~total[-1]),
-        ]
-        with m.If(self.load):
-            m.d.sync += self.value.eq(self.loaded)
-        with m.Elif(too_low | (~too_high & (shifted < control.low))):
-            m.d.sync += self.value.eq(control.low)
-        with m.Elif(too_high | (shifted > control.high)):
-            m.d.sync += self.value.eq(control.high)
-        with m.Else():
-            m.d.sync += self.value.eq(shifted)
+        beyond = Signal(reset_less=True)
+        negative = Signal(reset_less=True)
+        with m.If(shifts):
+            m.d.sync += [
+                shifted.eq(_shifted_byte(total, self.shift)),
+                beyond.eq(_is_no_byte(total, self.shift)),
+                negative.eq(total[-1]),
+            ]
+        with m.If(clips):
+            with m.If((beyond & negative) | (~beyond & (shifted < control.low))):
+                m.d.sync += self.value.eq(control.low)
+            with m.Elif((beyond & ~negative) | (~beyond & (shifted > control.high))):
+                m.d.sync += self.value.eq(control.high)
+            with m.Else():
+                m.d.sync += self.value.eq(shifted)
 
-    def _scaled(self, m: Module) -> Value:
-        """W - 1: the residual, scaled."""
+    def _scaled(self, m: Module, prepare: Value, execute: Value) -> tuple[Value, Value]:
+        """The residual, scaled: in W - 1 by the lower bits of the scale, and in W by the others.
+
+        The longest factor of an ECP5's multiplier is shorter than the scale. What it leaves is
+        added where nothing waits for it: behind the upper product.
+        """
         if not self._residual:
-            return Const(0)
+            return Const(0), Const(0)
+        low, high = self.control.scale[:FACTOR_BITS], self.control.scale[FACTOR_BITS:]
         operand = Signal(signed(BYTE), reset_less=True)
-        scaled = Signal(signed(BYTE + SCALE_BITS), reset_less=True)
-        with m.If(self.control.residual):
+        scaled = Signal(signed(BYTE + FACTOR_BITS), reset_less=True)
+        with m.If(self.control.residual[0]):
             m.d.sync += operand.eq(self.operand)
-        with m.Else():
+        with m.Elif(self.control.enable[0]):
             m.d.sync += operand.eq(0)
-        m.d.sync += scaled.eq(operand * self.control.scale)
-        return scaled
+        with m.If(prepare):
+            m.d.sync += scaled.eq(operand * low)
+        # A few bits: adders instead of a multiplier, in two stages.
+        middle = len(high) // 2
+        # Without its sign, whose multiple is subtracted: copies of a sign take simulators time.
+        ones = Const((1 << BYTE - 1) - 1)
+        multiples = [
+            (operand[:-1] & Mux(bit, ones, Const(0, BYTE - 1))) << place
+            for place, bit in enumerate(high)
+        ]
+        of_sign = Mux(operand[-1], high, 0) << BYTE - 1
+        parts = [
+            Signal(signed(BYTE + len(high)), name=f"part_{index}", reset_less=True)
+            for index in range(2)
+        ]
+        above = Signal(signed(BYTE + len(high)), reset_less=True)
+        with m.If(self.control.residual[1]):
+            m.d.sync += [
+                parts[0].eq(_sum(multiples[:middle]) - of_sign),
+                parts[1].eq(_sum(multiples[middle:])),
+            ]
+        with m.If(self.control.residual[2]):
+            m.d.sync += above.eq(parts[0] + parts[1])
+        with m.Elif(execute):
+            m.d.sync += above.eq(0)
+        return scaled, above << (FACTOR_BITS - HALF)
 
 
-def _window(m: Module, total: Value, shift: Value) -> tuple[Value, Value]:
-    """The byte of `total` from bit `shift` on, and whether `total >> shift` is no signed byte.
+def _sum(terms: list[Value]) -> Value:
+    """The sum of `terms`, as a balanced tree."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return _sum(terms[:middle]) + _sum(terms[middle:])
 
-    It is none where a bit above the byte is not its sign. Most of these bits are compared in groups
-    of eight, of which those above the shift's multiple of eight count; what is left of the shift
-    selects among the eight bits above the byte.
-    """
-    sign = total[-1]
-    differs = total[:-1] ^ sign.replicate(TOTAL_BITS - 1)
-    near_bits = 2 * BYTE - 1
+
+def _shifted_byte(total: Value, shift: Value) -> Value:
+    """The byte of `total` from bit `shift` on."""
     eights, rest = shift[3:], shift[:3]
-    near = Signal(near_bits, name="near")
-    m.d.comb += near.eq((total >> Cat(Const(0, 3), eights))[:near_bits])
+    return (_of_eights(total, 0, 2 * BYTE - 1, eights) >> rest)[:BYTE].as_signed()
+
+
+def _is_no_byte(total: Value, shift: Value) -> Value:
+    """Whether `total >> shift` is no signed byte: a bit above the byte is not its sign.
+
+    Most of these bits are compared in groups of eight, of which those above the shift's multiple of
+    eight count; what is left of the shift selects among the eight bits above the byte.
+    """
+    eights, rest = shift[3:], shift[:3]
+
+    def differ(bits: Value) -> Value:
+        return bits ^ Mux(total[-1], Const((1 << len(bits)) - 1), Const(0, len(bits)))
+
     groups = 1 << len(eights)
     far = []
     for group in range(groups):
-        first = near_bits + BYTE * group
-        bits = differs[first : first + BYTE] if group < groups - 1 else differs[first:]
-        far.append(bits.any() & (eights <= group))
-    above = near[BYTE - 1 :] ^ sign.replicate(BYTE)
-    beyond = (above >> rest).any() | reduce(or_, far)
-    return (near >> rest)[:BYTE].as_signed(), beyond
+        first = 2 * BYTE - 1 + BYTE * group
+        last = first + BYTE if group < groups - 1 else len(total) - 1
+        far.append(differ(total[first:last]).any() & (eights <= group))
+    above = differ(_of_eights(total, BYTE - 1, BYTE, eights)) >> rest
+    return above.any() | reduce(or_, far)
+
+
+def _of_eights(total: Value, first: int, count: int, eights: Value) -> Value:
+    """`count` bits of `total`, from bit `first + 8 * eights` on."""
+    choices = [total[start : start + count] for start in range(first, first + 32, BYTE)]
+    low = Mux(eights[0], choices[1], choices[0])
+    high = Mux(eights[0], choices[3], choices[2])
+    return Mux(eights[1], high, low)
 
 
 class Requantisers(Block):
@@ -176,13 +227,13 @@ class Requantisers(Block):
 
     Members
     -------
-    control, load
+    control
         As in `Requantiser`.
     operand
         W - 3: the bytes of INP, in the order of the element's values. Only with residuals.
     parameters
         W - 2: the element of PAR at the memory's output.
-    result, loaded, value
+    result, value
         Whole elements of ACC and OUT, in the stages of `Requantiser`.
     """
 
@@ -196,49 +247,45 @@ class Requantisers(Block):
                 "control": In(RequantiseControl),
                 "parameters": In(8 * config.element_bytes(MemoryId.PAR)),
                 "result": In(WIDTH * config.acc_lanes),
-                "load": In(1),
-                "loaded": In(out_bits),
                 "value": Out(out_bits),
             }
         )
 
     def build(self, m: Module) -> None:
         columns = self._config.block_out
-        channels = [self._channel(m, column) for column in range(columns)]
+        enable = self.control.enable
+        channels = [
+            data.View(PARAMETERS, self.parameters.word_select(column, PARAMETERS.size))
+            for column in range(columns)
+        ]
+        # The shifts wait for the stage of their use together: one register, not one a channel.
+        shifts = Signal(SHIFT_BITS * columns, reset_less=True)
+        with m.If(enable[1]):
+            m.d.sync += shifts.eq(Cat(channel.shift for channel in channels))
+        shifts_3 = delayed(m, shifts, 3, "shifts")
+        factors = [self._factors(m, column, channel) for column, channel in enumerate(channels)]
         for index in range(self._config.acc_lanes):
-            addend, multiplier, shift = channels[index % columns]
+            column = index % columns
             m.submodules[f"requantiser_{index}"] = one = Requantiser(self._residual)
             m.d.comb += [
                 one.control.eq(self.control),
-                one.addend.eq(addend),
-                one.multiplier.eq(multiplier),
-                one.shift.eq(shift),
+                one.addend.eq(factors[column][0]),
+                one.multiplier.eq(factors[column][1]),
+                one.shift.eq(shifts_3.word_select(column, SHIFT_BITS)),
                 one.result.eq(self.result.word_select(index, WIDTH)),
-                one.load.eq(self.load),
-                one.loaded.eq(self.loaded.word_select(index, BYTE)),
                 self.value.word_select(index, BYTE).eq(one.value),
             ]
             if self._residual:
                 m.d.comb += one.operand.eq(self.operand.word_select(index, BYTE))
 
-    def _channel(self, m: Module, column: int) -> tuple[Value, Value, Value]:
-        """A channel's addend, multiplier and shift, each in the stage of its use."""
-        bits = self.parameters.word_select(column, PARAMETERS.size)
-        found = data.View(PARAMETERS, bits)
+    def _factors(self, m: Module, column: int, channel: data.View) -> tuple[Value, Value]:
+        """A channel's addend and multiplier, each in the stage of its use."""
         addend = Signal(signed(WIDTH), name=f"addend_{column}", reset_less=True)
-        multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
-        shift = Signal(SHIFT_BITS, name=f"shift_{column}", reset_less=True)
+        first = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
+        multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}_1", reset_less=True)
         # Block RAM is slow: its output is registered.
-        with m.If(self.control.take):
-            m.d.sync += [
-                addend.eq(found.addend),
-                multiplier.eq(found.multiplier),
-                shift.eq(found.shift),
-            ]
-        with m.Else():
-            m.d.sync += [addend.eq(0), multiplier.eq(1), shift.eq(0)]
-        return (
-            addend,
-            delayed(m, multiplier, 1, f"multiplier_{column}"),
-            delayed(m, shift, 3, f"shift_{column}"),
-        )
+        with m.If(self.control.enable[1]):
+            m.d.sync += [addend.eq(channel.addend), first.eq(channel.multiplier)]
+        with m.If(self.control.enable[2]):
+            m.d.sync += multiplier.eq(first)
+        return addend, multiplier

@@ -11,6 +11,7 @@ CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
 """How a simulator's process is told which of `MACHINES` it holds."""
 
 TINY = load_config("tiny")
+EXTENDED = load_config("tiny-x")
 # Weights take four beats, accumulators two, inputs half of one; addresses are longer than 32 bits.
 WIDE = TINY.replace(
     name="bus128",
@@ -23,7 +24,7 @@ WIDE = TINY.replace(
     address_bits=40,
     longest_burst=16,
 )
-MACHINES = {config.name: config for config in (TINY, WIDE)}
+MACHINES = {config.name: config for config in (TINY, EXTENDED, WIDE)}
 
 
 def machine_under_test() -> HardwareConfig:

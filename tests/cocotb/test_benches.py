@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from hw.config import HardwareConfig
-from tests.cocotb.machines import TINY, WIDE
+from tests.cocotb.machines import EXTENDED, TINY, WIDE
 from tests.cocotb.simulators import Simulator, run_benches
 
 ALL = ("bench_registers", "bench_programs", "bench_faults", "bench_stops")
-RUNS = {TINY: ALL, WIDE: ("bench_programs",)}
+RUNS = {TINY: ALL, EXTENDED: ("bench_extensions",), WIDE: ("bench_programs",)}
 
 
 @pytest.mark.parametrize(
     "config",
-    [TINY, pytest.param(WIDE, marks=pytest.mark.exhaustive)],
+    [TINY, EXTENDED, pytest.param(WIDE, marks=pytest.mark.exhaustive)],
     ids=lambda config: config.name,
 )
 @pytest.mark.parametrize(

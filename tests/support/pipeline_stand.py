@@ -293,6 +293,7 @@ class Stand:
         self.depth = pipeline_depth(config)
         self.rng = random.Random(len(issues))
         self.requantises = Feature.REQUANTISE in config.features
+        self.from_inp = Feature.INPUT_OPERANDS in config.features
         self.halt = halt
         self.noise = noise
         self.offered = self.moments = list(predicted(issues, self.depth))
@@ -404,7 +405,10 @@ class Stand:
         behind = inside[1:]
         assert ctx.get(p.empty) == (behind == [None] * len(behind))
         self._compare_control(ctx, cycle)
-        if Feature.INPUT_OPERANDS in self.config.features and reads is not None:
+        if self.from_inp:
+            takes = reads is not None and isinstance(reads.instruction, Alu)
+            assert ctx.get(p.operand.take) == takes
+        if self.from_inp and reads is not None:
             assert ctx.get(p.operand.from_inp) == reads.from_inp
             if isinstance(reads.instruction, Alu):
                 assert ctx.get(p.operand.imm) == reads.instruction.imm
@@ -414,20 +418,20 @@ class Stand:
     def _compare_requantise(self, ctx: Context, cycle: int) -> None:
         """What the requantisers get, before the write of ACC and behind it."""
         p, control = self.pipeline, self.pipeline.requantise
-        gathers, prepares, _, _, _, shifts, clips = (
-            self.computing(self.depth - 3 + stage, cycle) for stage in range(7)
-        )
-        active = gathers is not None and gathers.mode.active
+        stages = [self.computing(self.depth - 3 + stage, cycle) for stage in range(8)]
+        gathers, prepares, *_, clips, _ = stages
+        *enables, active_in_out = (one is not None and one.mode.active for one in stages)
+        active = enables[0]
         assert ctx.get(p.par_enable) == active
+        assert ctx.get(control.enable) == sum(bit << place for place, bit in enumerate(enables))
+        assert ctx.get(p.requantised) == active_in_out
+        residuals = (one is not None and one.mode.active and one.residual for one in stages[:3])
+        assert ctx.get(control.residual) == sum(bit << place for place, bit in enumerate(residuals))
         if gathers is not None:
-            assert ctx.get(control.residual) == (active and gathers.residual)
             if active:
                 assert ctx.get(p.par_address) == gathers.par
         if prepares is not None:
-            assert ctx.get(control.take) == prepares.mode.active
             assert ctx.get(control.scale) == prepares.mode.scale
-        if shifts is not None:
-            assert ctx.get(control.clips) == shifts.mode.active
         if clips is not None:
             assert ctx.get(control.low) == clips.mode.low
             assert ctx.get(control.high) == clips.mode.high
@@ -438,12 +442,14 @@ class Stand:
             self.computing(3 + self.levels + stage, cycle) for stage in range(5)
         )
         assert ctx.get(control.gather) == (gathers is not None)
+        second = gathers is not None and isinstance(gathers.instruction, Alu)
+        assert ctx.get(control.gather_second) == second
         assert ctx.get(control.prepare) == (prepares is not None)
         assert ctx.get(control.execute) == (executes is not None)
         if gathers is not None:
             assert ctx.get(control.gather_imm) == (not gathers.tensor)
-            if isinstance(gathers.instruction, Alu):
-                assert ctx.get(control.imm) == gathers.instruction.imm
+            if isinstance(gathers.instruction, Alu) and not self.from_inp:
+                assert ctx.get(self.pipeline.imm) == gathers.instruction.imm
             for forward, index, used in (
                 (control.gather_dst, gathers.dst, not gathers.clears),
                 (control.gather_src, gathers.src, gathers.tensor),

@@ -135,7 +135,7 @@ def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int
                 src[lane] = amount
                 ctx.set(array.dst, number(dst))
                 ctx.set(array.src, number(src))
-                ctx.set(array.control, {"gather": 1})
+                ctx.set(array.control, {"gather": 1, "gather_second": 1})
                 await ctx.tick()
                 for op, wanted in ((AluOp.SHR, shift_out_of_range), (AluOp.MAX, 0)):
                     ctx.set(array.control, {"prepare": 1, "prepare_op": op})
@@ -184,11 +184,12 @@ def test_operands_from_inp(shape: tuple[int, int]) -> None:
             ctx.set(array.inp, number(elements[read]) if read is not None else rng.getrandbits(8))
             ctx.set(array.enable, int(read is not None and from_inp[read]))
             if operand is not None:
-                ctx.set(array.operand, {"from_inp": from_inp[operand], "imm": imms[operand]})
-            control: dict[str, int] = {"imm": rng.randint(-99, 99)}
+                taken = {"take": 1, "from_inp": from_inp[operand], "imm": imms[operand]}
+                ctx.set(array.operand, taken)
+            control: dict[str, int] = {}
             if gathers is not None:
                 ctx.set(array.dst, number(sums[gathers]))
-                control |= {"gather": 1, "gather_imm": 1}
+                control |= {"gather": 1, "gather_second": 1, "gather_imm": 1}
                 assert ctx.get(array.inp_operand) == number(wanted(gathers).astype(np.int8))
             if at(levels + 1) is not None:
                 control |= {"prepare": 1, "prepare_op": AluOp.ADD}

@@ -154,11 +154,12 @@ class Surroundings:
         if gathered is not None:
             control |= {
                 "gather": 1,
+                "gather_second": int(not gathered.gemm),
                 "gather_imm": int(gathered.src is None),
-                "imm": gathered.imm,
                 "gather_dst": self.forward(gathered.dst, cycle),
                 "gather_src": self.forward(gathered.src, cycle),
             }
+            ctx.set(self.lane.imm, gathered.imm)
         ctx.set(self.lane.dst, GARBAGE if gathered is None else self.memory(gathered.dst, cycle))
         if self.holds:
             self.hold(ctx, cycle)
@@ -315,7 +316,7 @@ def test_only_a_shift_can_be_out_of_range() -> None:
     lane = Lane(1)
 
     async def bench(ctx: Context) -> None:
-        ctx.set(lane.control, {"gather": 1})
+        ctx.set(lane.control, {"gather": 1, "gather_second": 1})
         ctx.set(lane.src, 32)
         await ctx.tick()
         for op in (AluOp.SHR, *AluOp):

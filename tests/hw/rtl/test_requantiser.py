@@ -23,7 +23,7 @@ EARLY = 3
 
 @dataclass(frozen=True)
 class Case:
-    """What one byte of OUT depends on; nothing but `result` if not `active`."""
+    """What one byte of OUT depends on, if it is requantised; of others, registers take nothing."""
 
     result: int
     multiplier: int = 1
@@ -39,8 +39,6 @@ class Case:
     @property
     def byte(self) -> int:
         """The byte of OUT, unsigned."""
-        if not self.active:
-            return self.result & 0xFF
         scaled = self.operand * self.scale if self.residual else 0
         y = (self.result * self.multiplier + self.addend + scaled) >> self.shift
         if y < self.low:
@@ -72,43 +70,58 @@ def random_case(rng: random.Random, residuals: bool) -> Case:
 
 
 async def compare(ctx: Context, block: Requantiser, cases: Sequence[Case | None]) -> None:
-    """A case in each cycle, or noise; each byte in its own cycle."""
+    """A case in each cycle, or noise; each byte in its own cycle, and until the next one comes."""
     noise = random.Random(0).getrandbits
     has_operand = "operand" in block.signature.members
+    last: Case | None = None
 
     def at(cycle: int) -> Case | None:
         return cases[cycle] if 0 <= cycle < len(cases) else None
 
     # In cycle n, case n is written to ACC.
     for cycle in range(-EARLY, len(cases) + OUT_STAGES):
-        gathers, prepares, executes, writes, _, shifts, clips, done = (
+        gathers, prepares, executes, writes, adds, shifts, clips, done = (
             at(cycle + EARLY - stage) for stage in range(EARLY + OUT_STAGES + 1)
         )
-        control = {"residual": noise(1), "scale": noise(24), "clips": noise(1)}
+        stages = (gathers, prepares, executes, writes, adds, shifts, clips)
+        control = {"enable": enables(stages), "scale": noise(24)}
         control |= {"low": noise(8) - 128, "high": noise(8) - 128}
-        ctx.set(block.load, 0)
-        ctx.set(block.loaded, noise(8))
-        if gathers is not None:
-            control["residual"] = int(gathers.residual and gathers.active)
+        for name in ("addend", "result"):
+            ctx.set(getattr(block, name), noise(32) - (1 << 31))
+        ctx.set(block.multiplier, noise(16))
+        ctx.set(block.shift, noise(5))
+        control["residual"] = residuals_of(stages)
         if has_operand:
             ctx.set(block.operand, gathers.operand if gathers is not None else noise(8))
         if prepares is not None:
             control["scale"] = prepares.scale
         if executes is not None:
-            ctx.set(block.addend, executes.addend if executes.active else 0)
+            ctx.set(block.addend, executes.addend)
         if writes is not None:
             ctx.set(block.result, writes.result)
-            ctx.set(block.multiplier, writes.multiplier if writes.active else 1)
+            ctx.set(block.multiplier, writes.multiplier)
         if shifts is not None:
-            ctx.set(block.shift, shifts.shift if shifts.active else 0)
-            control["clips"] = int(shifts.active)
+            ctx.set(block.shift, shifts.shift)
         if clips is not None:
-            control["low"] = clips.low if clips.active else -128
-            control["high"] = clips.high if clips.active else 127
+            control["low"] = clips.low
+            control["high"] = clips.high
         ctx.set(block.control, control)
-        if done is not None:
-            assert ctx.get(block.value) == done.byte, str(done)
+        if done is not None and done.active:
+            last = done
+        if last is not None:
+            assert ctx.get(block.value) == last.byte, str(last)
         await ctx.tick()
+
+
+def enables(stages: Sequence[Case | None]) -> int:
+    """The enables of these stages, the earliest in the lowest bit."""
+    active = (case is not None and case.active for case in stages)
+    return sum(bit << place for place, bit in enumerate(active))
+
+
+def residuals_of(stages: Sequence[Case | None]) -> int:
+    """Which of the first stages have a residual, the earliest in the lowest bit."""
+    return enables([case if case and case.residual else None for case in stages[:EARLY]])
 
 
 def check(cases: Sequence[Case | None], *, residuals: bool = True) -> None:
@@ -184,20 +197,6 @@ def test_extremes_do_not_overflow() -> None:
     check(cases)
 
 
-def test_a_loaded_byte_takes_the_place_of_another() -> None:
-    block = Requantiser(False)
-
-    async def bench(ctx: Context) -> None:
-        ctx.set(block.control, {"clips": 1, "low": 3, "high": 5})
-        ctx.set(block.load, 1)
-        for byte in range(256):
-            ctx.set(block.loaded, byte)
-            await ctx.tick()
-            assert ctx.get(block.value) == byte
-
-    simulate(block, bench)
-
-
 SHAPES = [(0, 2, 64), (1, 1, 64), (2, 0, 128), (0, 4, 512)]
 """log2 of batch and of channels, and the bus."""
 
@@ -230,13 +229,8 @@ def element(channels: Sequence[Case], rng: random.Random) -> int:
     return sum(part << 8 * PARAMETER_BYTES * place for place, part in enumerate(parts))
 
 
-def stream(
-    config: HardwareConfig,
-    elements: Sequence[Sequence[Case]],
-    loads: Sequence[Sequence[int] | None],
-    rng: random.Random,
-) -> None:
-    """Whole elements back to back, each with its values' cases, or else the bytes of a LOAD.
+def stream(config: HardwareConfig, elements: Sequence[Sequence[Case]], rng: random.Random) -> None:
+    """Whole elements back to back, each with its values' cases.
 
     All cases of an element have one mode, and those of one channel the same parameters.
     """
@@ -245,34 +239,31 @@ def stream(
     has_operand = Feature.INPUT_OPERANDS in config.features
 
     async def bench(ctx: Context) -> None:
+        last: Sequence[Case] | None = None
         for cycle in range(-EARLY, count + OUT_STAGES):
-            gathers, prepares, _, writes, _, shifts, clips, done = (
+            stages = [
                 elements[(cycle + EARLY - stage) % count] for stage in range(EARLY + OUT_STAGES + 1)
-            )
+            ]
+            gathers, prepares, _, writes, _, _, clips, done = stages
             if has_operand:
                 ctx.set(block.operand, packed([case.operand for case in gathers], 8))
             ctx.set(block.parameters, element(prepares[:columns], rng))
             ctx.set(block.result, packed([case.result for case in writes], 32))
-            active = clips[0].active
             ctx.set(
                 block.control,
                 {
-                    "residual": int(gathers[0].residual and gathers[0].active),
-                    "take": int(prepares[0].active),
+                    "enable": enables([values[0] for values in stages[:-1]]),
+                    "residual": residuals_of([values[0] for values in stages]),
                     "scale": prepares[0].scale,
-                    "clips": int(shifts[0].active),
-                    "low": clips[0].low if active else -128,
-                    "high": clips[0].high if active else 127,
+                    "low": clips[0].low,
+                    "high": clips[0].high,
                 },
             )
-            load = loads[(cycle - OUT_STAGES + 1) % count]
-            ctx.set(block.load, load is not None)
-            ctx.set(block.loaded, packed(load or [], 8))
-            if cycle >= OUT_STAGES:
+            if cycle >= OUT_STAGES and done[0].active:
+                last = done
+            if last is not None:
                 found = int(ctx.get(block.value)).to_bytes(lanes, "little")
-                place = (cycle - OUT_STAGES) % count
-                wanted = loads[place] or [case.byte for case in done]
-                assert list(found) == list(wanted), f"element {place}: {done}"
+                assert list(found) == [case.byte for case in last], f"cycle {cycle}: {last}"
             await ctx.tick()
 
     simulate(block, bench)
@@ -289,12 +280,11 @@ def packed(values: Sequence[int], width: int) -> int:
 def test_each_value_has_its_channel_s_parameters(
     shape: tuple[int, int, int], residuals: bool
 ) -> None:
-    """Some with the mode off, some from LOADs."""
+    """Some with the mode off: they leave the values before them."""
     config = machine(*shape, features_of(residuals))
     rng = random.Random(sum(shape))
     columns, lanes = config.block_out, config.acc_lanes
     elements: list[list[Case]] = []
-    loads: list[list[int] | None] = []
     for _ in range(40):
         common = random_case(rng, residuals)
         channels = [random_case(rng, residuals) for _ in range(columns)]
@@ -314,8 +304,7 @@ def test_each_value_has_its_channel_s_parameters(
                 for lane in range(lanes)
             ]
         )
-        loads.append([rng.getrandbits(8) for _ in range(lanes)] if rng.random() < 0.2 else None)
-    stream(config, elements, loads, rng)
+    stream(config, elements, rng)
 
 
 def features_of(residuals: bool) -> frozenset[Feature]:
@@ -367,4 +356,4 @@ def test_every_bit_of_each_lane_s_numbers(shape: tuple[int, int, int]) -> None:
     elements += [[replace(nothing, result=300, active=active)] * lanes for active in (True, False)]
     bytes_of = {tuple(case.byte for case in values) for values in elements}
     assert len(bytes_of) > 30
-    stream(config, elements, [None] * len(elements), random.Random(0))
+    stream(config, elements, random.Random(0))
