@@ -11,7 +11,7 @@ from time import monotonic
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.plain import to_plain
-from compiler.tune.recorded import Identity, RecordedOutcomes, Proposer, RecordedMeasure
+from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
 from compiler.tune.records import Record, append_records
 from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task

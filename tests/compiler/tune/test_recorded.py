@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.te.knobs import Choice
-from compiler.tune.recorded import Identity, RecordedOutcomes, Proposer, RecordedMeasure
+from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
 from compiler.tune.records import Record
 from compiler.tune.trial import Outcome, Status
 
