@@ -14,7 +14,7 @@ from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
 from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.plain import to_plain
-from compiler.tune.records import read_records
+from compiler.tune.records import Record, read_records
 from compiler.tune.tasks import Task, tasks_of
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
@@ -96,10 +96,21 @@ def best_known(path: Path, config: HardwareConfig, memory: MemoryModel) -> BestK
     RecordError
         The file cannot be read.
     """
+    return BestKnown(of_machine(known_records(path), machine_json(config), memory_text(memory)))
+
+
+def known_records(path: Path) -> list[Record]:
+    """The records of a file; damaged lines are reported on standard error.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be read.
+    """
     records, damages = read_records(path)
     for damage in damages:
         typer.echo(f"warning: {damage}", err=True)
-    return BestKnown(of_machine(records, machine_json(config), memory_text(memory)))
+    return records
 
 
 def stream_cycles(artifact: Artifact, accelerator: Accelerator) -> int:

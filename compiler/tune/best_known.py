@@ -16,19 +16,23 @@ class BestKnown(TunedChoices):
     """The measured choice of the lowest cost for each workload; the first of equal ones."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        best: dict[tuple[str, str], Record] = {}
+        found: dict[tuple[str, str], list[Record]] = {}
         for record in records:
-            key = record.template, canonical_text(record.workload)
-            if record.status is Status.MEASURED and (
-                key not in best or record.outcome.cost < best[key].outcome.cost
-            ):
-                best[key] = record
+            found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
         self._choices: Mapping[tuple[str, str], Choice] = {
-            key: record.choice for key, record in best.items()
+            key: best.choice
+            for key, alike in found.items()
+            if (best := best_record(alike)) is not None
         }
 
     def choice(self, template: Any, workload: Any) -> Choice | None:
         return self._choices.get((template.name, canonical(workload)))
+
+
+def best_record(records: Iterable[Record]) -> Record | None:
+    """The measured record of the lowest cost, the first of equal ones; None if none is measured."""
+    measured = (record for record in records if record.status is Status.MEASURED)
+    return min(measured, key=lambda record: record.outcome.cost, default=None)
 
 
 def of_machine(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from compiler.tune.best_known import BestKnown, of_machine
-from compiler.tune.records import Record, append_records, merge_records, read_records
+from compiler.tune.records import Record, append_records, merge_records
 from compiler.tune.transfer import examples
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
@@ -33,9 +33,10 @@ from scripts.tables import plain_console, print_table
 from scripts.tune.pool import default_jobs
 from scripts.tune.rows import table, task_json, weighted
 from scripts.tune.session import Options, tune
-from scripts.tune.tasks import compile_tuned, tasks_of_layers
+from scripts.tune.show import KnownWorkload, known_tasks, known_workloads, print_known
+from scripts.tune.tasks import compile_tuned, tasks_of_layers, tasks_of_network
 from scripts.tune.view import show_tuning
-from scripts.tuned import machine_json, memory_text
+from scripts.tuned import known_records, machine_json, memory_text
 from scripts.utilization.conv_layers import Layer, distinct, parse_layer
 
 DEFAULT_TRIALS = 64
@@ -131,6 +132,14 @@ def command(
             "--jobs", metavar="N", min=1, help="Processes that measure (default: one a core)."
         ),
     ] = None,
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--show",
+            help="Print what --records knows, of all workloads or of a model's, and measure "
+            "nothing.",
+        ),
+    ] = False,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -147,8 +156,10 @@ def command(
     """
     with errors_in_one_line(debug):
         begun = perf_counter()
-        if (model is None) == (not layer):
+        if (model is not None and layer) or (model is None and not layer and not show):
             raise typer.BadParameter("a MODEL or --layer: one of them")
+        if show and (records is None or merge):
+            raise typer.BadParameter("--show prints --records FILE, and changes nothing")
         if merge and records is None:
             raise typer.BadParameter("--merge adds to the file of --records")
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
@@ -158,12 +169,20 @@ def command(
         learned = examples(_known(None, transfer or []))
         options = Options(explorer.value, most, seconds, seed, jobs or default_jobs(), learned)
         machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
+        layers = distinct(layer or [])
+        chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
+        if show and records is not None:
+            rows = _shown(known_records(records), model, layers, machine, chosen)
+            if as_json:
+                print_json({"tasks": [row.as_json() for row in rows], "records": str(records)})
+            else:
+                print_known(plain_console(), rows)
+            return
         known = _known(records, merge or [])
         prepared = None
         if model is None:
-            tasks = tasks_of_layers(distinct(layer or []), machine, seed)
+            tasks = tasks_of_layers(layers, machine, seed)
         else:
-            chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
             prepared = import_model(model, chosen, None).prepared(None)
             default = compile_tuned(prepared, machine)
             tasks = default.tasks
@@ -192,15 +211,26 @@ def command(
         )
 
 
+def _shown(
+    known: list[Record],
+    model: str | None,
+    layers: tuple[Layer, ...],
+    machine: Accelerator,
+    options: ModelOptions,
+) -> list[KnownWorkload]:
+    """What records know of a model's tasks, or of layers'; without either, of all workloads."""
+    if model is not None:
+        prepared = import_model(model, options, None).prepared(None)
+        return known_tasks(tasks_of_network(prepared, machine), machine, known)
+    if layers:
+        return known_tasks(tasks_of_layers(layers, machine, options.seed), machine, known)
+    return known_workloads(known)
+
+
 def _known(file: Path | None, others: list[Path]) -> list[Record]:
     """The records of a file that may be missing, and of others, which are added to it."""
-    own, damages = read_records(file) if file is not None and file.exists() else ([], [])
-    merged = own
-    for other in others:
-        more, damaged = read_records(other)
-        merged, damages = merge_records(merged, more), [*damages, *damaged]
-    for damage in damages:
-        typer.echo(f"warning: {damage}", err=True)
+    own = known_records(file) if file is not None and file.exists() else []
+    merged = merge_records(own, *map(known_records, others)) if others else own
     if file is not None:
         # Also tries whether the file can be written, before long work.
         append_records(file, merged[len(merge_records(own)) :])

@@ -9,12 +9,18 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from threading import Thread, current_thread, main_thread
 from types import TracebackType
 from typing import Any
 
 from compiler.te.knobs import Choice
 from compiler.tune.trial import Outcome
 from scripts.cli import COLLECTIONS
+
+ATTEMPTS = 3
+"""Processes that a choice may end before it has failed: some other cause may have ended one."""
 
 Job = Callable[[Any, Choice, float], Outcome]
 """Measures a choice of a layer with a limit; the function and the layer can be pickled."""
@@ -29,7 +35,7 @@ class Pool:
     """Processes that measure; with one job everything is measured in this process.
 
     A process that dies takes the others' unfinished measurements along: these are made again, one
-    at a time, and a choice that ends the process once more has failed.
+    at a time, and a choice that ends its process every time has failed.
     """
 
     def __init__(self, job: Job, jobs: int) -> None:
@@ -69,19 +75,23 @@ class Pool:
     def _submitted(
         self, layer: Any, choices: Sequence[Choice], rows: Sequence[int], limit: float
     ) -> Iterator[tuple[int, Outcome]]:
-        executor = self._running()
-        futures: dict[Future[Outcome], int] = {
-            executor.submit(self._job, layer, choices[at], limit): at for at in rows
-        }
+        futures = {self._submit(layer, choices[at], limit): at for at in rows}
         for future in as_completed(futures):
             yield futures[future], future.result()
 
     def _alone(self, layer: Any, choice: Choice, limit: float) -> Outcome:
-        try:
-            return self._running().submit(self._job, layer, choice, limit).result()
-        except BrokenProcessPool:
-            self._stop()
-            return Outcome.failed("the process that measured it died")
+        for _ in range(ATTEMPTS):
+            try:
+                return self._submit(layer, choice, limit).result()
+            except BrokenProcessPool:
+                self._stop()
+        return Outcome.failed("the process that measured it died")
+
+    def _submit(self, layer: Any, choice: Choice, limit: float) -> Future[Outcome]:
+        executor = self._running()
+        # This may start a process.
+        with _interrupts_held():
+            return executor.submit(self._job, layer, choice, limit)
 
     def _running(self) -> ProcessPoolExecutor:
         if self._executor is None:
@@ -98,7 +108,39 @@ class Pool:
             self._executor = None
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Context in which Ctrl-C waits for the end; processes that are started inside ignore it.
+
+    Ctrl-C goes to all processes of a terminal. A new one would report it before it can ignore it,
+    and one that is half started would be lost.
+    """
+    if current_thread() is not main_thread():
+        # Only the main thread is ever interrupted.
+        yield
+        return
+    held: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            signal.raise_signal(signal.SIGINT)
+
+
 def _initialise() -> None:
-    # Ctrl-C goes to all processes of a terminal; this one is ended by the tuner.
+    # Only the tuner is interrupted; it ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(*COLLECTIONS)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the tuner has ended, even if it was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "this process was started by the tuner"
+    wait([parent.sentinel])
+    os._exit(1)

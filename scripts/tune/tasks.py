@@ -40,12 +40,24 @@ class Tuned:
 
 def compile_tuned(prepared: PreparedNetwork, accelerator: Accelerator) -> Tuned:
     """Compile a network, with tuned choices where there are any, and time it."""
+    artifact, tasks = _compiled(prepared, accelerator)
+    return Tuned(artifact, tasks, stream_cycles(artifact, accelerator))
+
+
+def tasks_of_network(prepared: PreparedNetwork, accelerator: Accelerator) -> tuple[Task, ...]:
+    """The workloads of a network on the accelerator."""
+    return _compiled(prepared, accelerator)[1]
+
+
+def _compiled(
+    prepared: PreparedNetwork, accelerator: Accelerator
+) -> tuple[Artifact, tuple[Task, ...]]:
     machine, host = targets(accelerator)
     artifact = prepared.build((machine, host))
     backend = prepared.backend(machine)
     assert isinstance(backend, StreamBackend), "the accelerator's"
     calls = [call for stream in artifact.streams for call in backend.planned[stream]]
-    return Tuned(artifact, tasks_of(machine, calls), stream_cycles(artifact, accelerator))
+    return artifact, tasks_of(machine, calls)
 
 
 def tasks_of_layers(

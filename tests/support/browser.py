@@ -54,3 +54,15 @@ def show(chromium: str, page: Path, profile: Path, width: int = 1200) -> Rendere
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=True)
     return RenderedPage(done.stdout, tuple(_MESSAGE.findall(done.stderr)))
+
+
+def charts(document: str) -> dict[str, str]:
+    """What was drawn, by the chart's name."""
+    pattern = r'<div class="chart[^>]*data-spec="spec-([\w-]+)".*?<svg[^>]*class="marks"(.*?)</svg>'
+    return dict(re.findall(pattern, document, re.DOTALL))
+
+
+def marks(drawing: str) -> int:
+    """How many things a chart shows, its axes and grids not counted."""
+    groups = re.findall(r'<g class="mark-\w+ role-mark[^>]*>(.*?)</g>', drawing, re.DOTALL)
+    return sum(len(re.findall("<(?:path|text|rect) ", each)) for each in groups)

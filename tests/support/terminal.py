@@ -7,10 +7,9 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
@@ -22,11 +21,15 @@ def interrupted(
     shows: bytes,
     folder: Path,
     environment: Mapping[str, str] | None = None,
+    *,
+    everyone: bool = False,
 ) -> bytes:
     """Run `tandem arguments` in `folder`, and press Ctrl-C when `shows` appears on its terminal.
 
-    Checks that the command reports the interruption, exits with 130, and leaves no process behind.
-    Returns its standard output.
+    With `everyone` the signal goes to the command's own processes, too, as a terminal does it.
+
+    Checks that the command reports the interruption, exits with 130, prints no traceback, and
+    leaves no process behind. Returns its standard output.
     """
     terminal, other_end = pty.openpty()
     process = subprocess.Popen(
@@ -40,11 +43,13 @@ def interrupted(
     os.close(other_end)
     try:
         _read_until(terminal, shows)
-        process.send_signal(signal.SIGINT)
-        _read_until(terminal, b"error: interrupted")
+        if everyone:
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(signal.SIGINT)
+        assert b"Traceback" not in _read_until(terminal, b"error: interrupted")
         assert process.wait(timeout=TIMEOUT) == 130
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
+        assert _has_ended(process.pid)
         assert process.stdout is not None
         return process.stdout.read()
     finally:
@@ -53,7 +58,21 @@ def interrupted(
         os.close(terminal)
 
 
-def _read_until(terminal: int, text: bytes) -> None:
+def _has_ended(group: int) -> bool:
+    """Whether all processes of a group end soon: some end when they notice that they are alone."""
+    end = time.monotonic() + TIMEOUT / 10
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _read_until(terminal: int, text: bytes) -> bytes:
+    """Everything that the terminal shows up to `text`."""
     shown = b""
     while text not in shown:
         shown += os.read(terminal, 4096)
+    return shown

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from runtime.layer_profiles import LayerProfile
+from scripts.page.charts import ChartSpec, Values, data, layer_axis, short_axis, spec_of
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.paired_bars import (
     BAR,
@@ -17,16 +18,7 @@ from scripts.run.page.paired_bars import (
     pairs_height,
     runs,
 )
-from scripts.run.page.style import (
-    CAUSE_COLOURS,
-    ChartSpec,
-    Hiding,
-    Values,
-    data,
-    layer_axis,
-    short_axis,
-    spec_of,
-)
+from scripts.run.page.style import CAUSE_COLOURS, Hiding
 from sim.why.causes import Cause
 
 _LABEL_SPACE = 1.2

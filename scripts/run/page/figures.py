@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from scripts.page.charts import Figure
 from scripts.run.page.causes import cause_bars, cause_totals
 from scripts.run.page.layer_bars import byte_bars, utilization_bars
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Page
 from scripts.run.page.roofline import layer_runs, roofline
-from scripts.run.page.style import ChartSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart.
-
-    Attributes
-    ----------
-    key
-        The chart's identifier within the page.
-    text
-        An explanation of the chart.
-    leads
-        Whether the chart comes before the table of layers.
-    """
-
-    key: str
-    title: str
-    text: str
-    spec: ChartSpec
-    leads: bool = False
 
 
 def figures(page: Page) -> tuple[Figure, ...]:

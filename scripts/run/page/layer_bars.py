@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, short_axis, spec_of
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.paired_bars import (
     BAR,
@@ -17,17 +18,7 @@ from scripts.run.page.paired_bars import (
     pairs_height,
     runs,
 )
-from scripts.run.page.style import (
-    INK,
-    LOADED,
-    STORED,
-    ChartSpec,
-    Values,
-    data,
-    layer_axis,
-    short_axis,
-    spec_of,
-)
+from scripts.run.page.style import LOADED, STORED
 
 
 def utilization_bars(rows: Sequence[LayerRow]) -> ChartSpec:

@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
 from scripts.run.page.layer_rows import LayerRow
 from scripts.run.page.paired_bars import (
     hiding_colour,
@@ -15,7 +16,7 @@ from scripts.run.page.paired_bars import (
     hiding_tooltip,
     runs,
 )
-from scripts.run.page.style import INK, PALE, ChartSpec, Hiding, Values, data, spec_of
+from scripts.run.page.style import Hiding
 
 _MARGIN = 2.0
 """Margin on each side of the points, as a factor."""

@@ -1,35 +1,11 @@
-"""Writes a page to a file."""
+"""Writes a run's page to a file."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
-from hw.files import check_destination, write_atomically
-from scripts.errors import CommandError
+from scripts.page.write import write_page as write
 from scripts.run.page.page import Page
-
-_SUFFIX = ".html"
-_NEEDED = ("altair", "jinja2", "vl_convert")
-
-
-def check_page(path: Path) -> None:
-    """Check before a run that its page can be written after it.
-
-    Raises
-    ------
-    CommandError
-        The suffix is not `.html`, or a drawing library is not installed.
-    OSError
-        The file cannot be written.
-    """
-    if path.suffix != _SUFFIX:
-        raise CommandError(f"{path}: a report ends in {_SUFFIX}")
-    check_destination(path)
-    if not all(map(find_spec, _NEEDED)):
-        raise CommandError(
-            "a report needs Altair, which is not installed: pip install 'tandem-workbench[report]'"
-        )
 
 
 def write_page(page: Page, path: Path) -> None:
@@ -40,8 +16,11 @@ def write_page(page: Page, path: Path) -> None:
     CommandError, OSError
         The errors of `check_page`.
     """
-    check_page(path)
-    # Imported here, because these libraries are large and optional.
-    from scripts.run.page.render import render
 
-    write_atomically(path, render(page))
+    def rendered() -> str:
+        # Imported here, because the libraries that draw are large and optional.
+        from scripts.run.page.render import render
+
+        return render(page)
+
+    write(path, rendered)

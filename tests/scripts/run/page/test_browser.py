@@ -17,7 +17,7 @@ from scripts.run.page.figures import figures
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
-from tests.support.browser import RenderedPage, find_chromium, show
+from tests.support.browser import RenderedPage, charts, find_chromium, marks, show
 from tests.support.profiles import page, profile
 
 CHROMIUM = find_chromium()
@@ -30,18 +30,6 @@ def shown(made: Page, folder: Path, width: int = 1200) -> RenderedPage:
     assert CHROMIUM is not None
     write_page(made, folder / "page.html")
     return show(CHROMIUM, folder / "page.html", folder / "profile", width)
-
-
-def charts(document: str) -> dict[str, str]:
-    """What was drawn, by the chart's name."""
-    pattern = r'<div class="chart[^>]*data-spec="spec-([\w-]+)".*?<svg[^>]*class="marks"(.*?)</svg>'
-    return dict(re.findall(pattern, document, re.DOTALL))
-
-
-def marks(drawing: str) -> int:
-    """How many things a chart shows, its axes and grids not counted."""
-    groups = re.findall(r'<g class="mark-\w+ role-mark[^>]*>(.*?)</g>', drawing, re.DOTALL)
-    return sum(len(re.findall("<(?:path|text|rect) ", each)) for each in groups)
 
 
 def check(made: Page, found: RenderedPage) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from scripts.page.charts import ChartSpec
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
 from scripts.run.page.page import Area, AreaKind, Page
 from scripts.run.page.roofline import layer_runs, roofline
-from scripts.run.page.style import CAUSE_COLOURS, ChartSpec
+from scripts.run.page.style import CAUSE_COLOURS
 from sim.why.causes import Cause
 from tests.support.profiles import page, profile
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from scripts.errors import CommandError
-from scripts.run.page import check_page, write, write_page
+from scripts.page import write
+from scripts.run.page import check_page, write_page
 from scripts.run.page.render import render
 from tests.support.profiles import page
 

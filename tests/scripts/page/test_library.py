@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.errors import CommandError
-from scripts.run.page.library import chart_library
+from scripts.page.library import chart_library
 
 
 def bundles(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:

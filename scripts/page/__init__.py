@@ -1,0 +1,1 @@
+"""HTML pages with charts that work offline: what the reports of commands share."""

@@ -1,0 +1,148 @@
+"""What a file of records knows, without measuring: `tandem tune --show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from compiler.tune.best_known import best_record, of_machine
+from compiler.tune.plain import canonical_text, to_plain
+from compiler.tune.records import Record
+from compiler.tune.tasks import Task
+from compiler.tune.tuner import settings_text
+from scripts.sources import Accelerator
+from scripts.tables import plain_table, print_table
+from scripts.tune.workload_text import workload_text
+from scripts.tuned import machine_json, memory_text
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWorkload:
+    """What records know of a workload on a machine.
+
+    Attributes
+    ----------
+    name
+        The name of its layer, or of the workload itself.
+    machine, memory
+        The machine's name, and its memory.
+    workload
+        In plain data.
+    count
+        The number of layers; None if no model was given.
+    trials
+        The number of choices with a record.
+    best
+        The record of the lowest cost; None if nothing was measured.
+    """
+
+    name: str
+    machine: str
+    memory: str
+    template: str
+    workload: Any
+    count: int | None
+    trials: int
+    best: Record | None
+
+    def as_json(self) -> dict[str, object]:
+        """A task's entry in the JSON."""
+        best = self.best
+        counted: dict[str, object] = {} if self.count is None else {"count": self.count}
+        return {
+            "name": self.name,
+            "machine": self.machine,
+            "memory": self.memory,
+            "template": self.template,
+            "workload": self.workload,
+            **counted,
+            "trials": self.trials,
+            "best": None if best is None else best.cost,
+            "explorer": None if best is None else best.explorer,
+            "choice": None if best is None else dict(best.choice),
+        }
+
+
+def known_workloads(records: Iterable[Record]) -> list[KnownWorkload]:
+    """All workloads of records, those of one machine together, in the order of the file."""
+    machines: dict[str, dict[str, list[Record]]] = {}
+    for record in records:
+        machine = canonical_text([record.target, record.machine, record.memory])
+        workload = canonical_text([record.template, record.workload])
+        machines.setdefault(machine, {}).setdefault(workload, []).append(record)
+    return [_known(alike) for workloads in machines.values() for alike in workloads.values()]
+
+
+def known_tasks(
+    tasks: Sequence[Task], accelerator: Accelerator, records: Iterable[Record]
+) -> list[KnownWorkload]:
+    """Tasks in their order, with what records know of them on an accelerator; maybe nothing."""
+    machine, memory = machine_json(accelerator.config), memory_text(accelerator.memory)
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in of_machine(records, machine, memory):
+        found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
+    rows = []
+    for task in tasks:
+        workload = to_plain(task.workload)
+        alike = found.get((task.template.name, canonical_text(workload)), [])
+        rows.append(
+            KnownWorkload(
+                name=task.name,
+                machine=accelerator.config.name,
+                memory=memory,
+                template=task.template.name,
+                workload=workload,
+                count=task.count,
+                trials=_choices(alike),
+                best=best_record(alike),
+            )
+        )
+    return rows
+
+
+def print_known(console: Console, known: Sequence[KnownWorkload]) -> None:
+    """A table for each machine and memory."""
+    for place, rows in groupby(known, lambda one: (one.machine, one.memory)):
+        console.print(", ".join(part for part in place if part))
+        print_table(console, _table([*rows]))
+
+
+def _known(alike: Sequence[Record]) -> KnownWorkload:
+    first = alike[0]
+    return KnownWorkload(
+        name=workload_text(first.template, first.workload),
+        machine=str(first.machine.get("name", "")),
+        memory=first.memory,
+        template=first.template,
+        workload=first.workload,
+        count=None,
+        trials=_choices(alike),
+        best=best_record(alike),
+    )
+
+
+def _choices(records: Iterable[Record]) -> int:
+    return len({canonical_text(dict(record.choice)) for record in records})
+
+
+def _table(rows: Sequence[KnownWorkload]) -> Table:
+    table = plain_table(("workload and best choice", "explorer"), ("trials", "best"))
+    for row in rows:
+        best = row.best
+        table.add_row(
+            row.name if best is None else f"{row.name}\n  {settings_text(best.choice)}",
+            "" if best is None else best.explorer,
+            f"{row.trials:,}",
+            "-" if best is None else _cost(best),
+        )
+    return table
+
+
+def _cost(record: Record) -> str:
+    # On the CPU costs are seconds.
+    return f"{record.cost:,}" if isinstance(record.cost, int) else f"{record.cost:.4g}"
