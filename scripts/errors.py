@@ -15,5 +15,9 @@ class SweepError(CommandError):
     """A text that is no description of a sweep, or a sweep without a point to measure."""
 
 
+class SchedulerError(CommandError):
+    """A cluster that cannot measure: no scheduler, no worker, or workers of another version."""
+
+
 class WrongResultError(CommandError):
     """A result of a machine that differs from the reference."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -30,7 +31,8 @@ from scripts.options import (
 )
 from scripts.sources import Accelerator, ModelOptions, import_model
 from scripts.tables import plain_console, print_table
-from scripts.tune.pool import default_jobs
+from scripts.tune.on_cycle import cycles_of
+from scripts.tune.open_pool import open_pool
 from scripts.tune.rows import table, task_json, weighted
 from scripts.tune.session import Options, tune
 from scripts.tune.show import KnownWorkload, known_tasks, known_workloads, print_known
@@ -140,6 +142,15 @@ def command(
             "nothing.",
         ),
     ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Measure on the workers of this Dask cluster instead (tcp://HOST:8786); they "
+            "have the same version of Tandem.",
+        ),
+    ] = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -152,9 +163,9 @@ def command(
 
     Every choice of a layer's space that fits can be proposed; measured ones are kept with
     --records, from which `tandem run` and `tandem compile` take the best. With the same seed and
-    number of trials the result is the same, on any number of processes.
+    number of trials the result is the same, on any number of processes or machines.
     """
-    with errors_in_one_line(debug):
+    with errors_in_one_line(debug), ExitStack() as closing:
         begun = perf_counter()
         if (model is not None and layer) or (model is None and not layer and not show):
             raise typer.BadParameter("a MODEL or --layer: one of them")
@@ -162,12 +173,14 @@ def command(
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
         if merge and records is None:
             raise typer.BadParameter("--merge adds to the file of --records")
+        if jobs is not None and scheduler is not None:
+            raise typer.BadParameter("--jobs or --scheduler: a cluster has its own processes")
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
         if transfer and explorer is not ExplorerName.XGBOOST:
             raise typer.BadParameter("--transfer is for the xgboost explorer")
         learned = examples(_known(None, transfer or []))
-        options = Options(explorer.value, most, seconds, seed, jobs or default_jobs(), learned)
+        options = Options(explorer.value, most, seconds, seed, learned)
         machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
         layers = distinct(layer or [])
         chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
@@ -179,6 +192,7 @@ def command(
                 print_known(plain_console(), rows)
             return
         known = _known(records, merge or [])
+        pool = closing.enter_context(open_pool(cycles_of, jobs, scheduler))
         prepared = None
         if model is None:
             tasks = tasks_of_layers(layers, machine, seed)
@@ -187,7 +201,7 @@ def command(
             default = compile_tuned(prepared, machine)
             tasks = default.tasks
         with show_tuning(options, quiet=as_json) as report:
-            done = tune(tasks, machine, options, known, records, report)
+            done = tune(tasks, machine, options, known, records, report, pool)
         total = weighted(done)
         if prepared is not None:
             here = of_machine(known, machine_json(machine.config), memory_text(machine.memory))

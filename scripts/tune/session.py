@@ -21,7 +21,7 @@ from compiler.tune.tuner import Tuning
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
 from scripts.sources import Accelerator
-from scripts.tune.on_cycle import Layer, cycles_of
+from scripts.tune.on_cycle import Layer
 from scripts.tune.pool import Pool
 from scripts.tune.tasks import measured_layer
 from scripts.tuned import machine_json, memory_text
@@ -47,7 +47,6 @@ class Options:
     trials: int | None
     seconds: float | None
     seed: int
-    jobs: int
     examples: Sequence[Example] = ()
 
 
@@ -58,13 +57,21 @@ def tune(
     known: list[Record],
     file: Path | None,
     report: Report,
+    pool: Pool,
 ) -> list[TaskTuning]:
     """Tune tasks, from what is known; new records are added to `known` and to the file.
+
+    Parameters
+    ----------
+    pool
+        Measures choices by `cycles_of`.
 
     Raises
     ------
     RecordError
         The file cannot be written; what was finished before is in it.
+    SchedulerError
+        The pool is a cluster that cannot measure; what was finished before is in the file.
     CompilerError
         A default choice cannot be compiled.
     """
@@ -80,12 +87,11 @@ def tune(
     def expired() -> bool:
         return options.seconds is not None and monotonic() - started >= options.seconds
 
-    with Pool(cycles_of, options.jobs) as pool:
-        running: list[TaskTuning] = []
-        for task in tasks:
-            running.append(_begin(task, accelerator, options, outcomes, pool, save))
-            report(running)
-        tune_tasks(running, Budget(options.trials, expired), lambda task: report(running))
+    running: list[TaskTuning] = []
+    for task in tasks:
+        running.append(_begin(task, accelerator, options, outcomes, pool, save))
+        report(running)
+    tune_tasks(running, Budget(options.trials, expired), lambda task: report(running))
     return running
 
 

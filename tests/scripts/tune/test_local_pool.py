@@ -10,7 +10,7 @@ import pytest
 
 from compiler.te.knobs import Choice
 from compiler.tune.trial import Outcome, Status
-from scripts.tune.pool import Pool, default_jobs
+from scripts.tune.local_pool import LocalPool, default_jobs
 
 CHOICES: list[Choice] = [{"x": x} for x in range(6)]
 
@@ -37,7 +37,7 @@ def dies_once(layer: str, choice: Choice, limit: float) -> Outcome:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_outcomes_are_those_of_the_function(jobs: int) -> None:
-    with Pool(square, jobs) as pool:
+    with LocalPool(square, jobs) as pool:
         found = dict(pool.measure(10, CHOICES, 9))
         again = dict(pool.measure(20, CHOICES[:2], 9))
     assert [found[at].cost for at in range(4)] == [10, 11, 14, 19]
@@ -46,20 +46,20 @@ def test_outcomes_are_those_of_the_function(jobs: int) -> None:
 
 
 def test_a_choice_that_kills_its_process_has_failed_and_no_other_has() -> None:
-    with Pool(dies_at_three, 2) as pool:
+    with LocalPool(dies_at_three, 2) as pool:
         found = dict(pool.measure("", CHOICES, 0))
     assert found.pop(3) == Outcome.failed("the process that measured it died")
     assert {at: outcome.cost for at, outcome in found.items()} == {0: 0, 1: 1, 2: 2, 4: 4, 5: 5}
 
 
 def test_a_process_that_dies_once_costs_no_outcome(tmp_path: Path) -> None:
-    with Pool(dies_once, 2) as pool:
+    with LocalPool(dies_once, 2) as pool:
         found = dict(pool.measure(str(tmp_path), CHOICES, 0))
     assert {at: outcome.cost for at, outcome in found.items()} == {at: at for at in range(6)}
 
 
 def test_leaving_ends_all_processes() -> None:
-    with Pool(square, 2) as pool:
+    with LocalPool(square, 2) as pool:
         next(pool.measure(0, CHOICES, 100))
         (executor,) = [value for value in vars(pool).values() if hasattr(value, "_processes")]
         processes = list(executor._processes.values())

@@ -1,0 +1,38 @@
+"""The choice between processes of this machine and the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+
+from scripts.errors import SchedulerError
+from scripts.tune.local_pool import LocalPool, default_jobs
+from scripts.tune.pool import Job, Pool
+
+
+def open_pool(job: Job, jobs: int | None, scheduler: str | None) -> AbstractContextManager[Pool]:
+    """A context with processes of this machine, or with the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    jobs
+        The number of processes; one a core if None.
+    scheduler
+        The address of the cluster's scheduler; None for processes of this machine.
+
+    Raises
+    ------
+    SchedulerError
+        Dask is not installed; from the context, too, if the cluster cannot be used.
+    """
+    if scheduler is None:
+        return LocalPool(job, jobs or default_jobs())
+    if not find_spec("distributed"):
+        raise SchedulerError(
+            "--scheduler needs Dask, which is not installed: "
+            "pip install 'tandem-workbench[distributed]'"
+        )
+    # Imported here, because Dask is large and optional.
+    from scripts.tune.dask_pool import DaskPool
+
+    return DaskPool(job, scheduler)
