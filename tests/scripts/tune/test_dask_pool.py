@@ -158,13 +158,14 @@ def test_no_workers() -> None:
     assert "waiting for a worker" in said[0]
 
 
-def test_a_scheduler_that_is_lost() -> None:
+def test_a_scheduler_that_is_lost(capfd: pytest.CaptureFixture[str]) -> None:
     with cluster_of(1) as cluster, DaskPool(slow, cluster.scheduler_address) as pool:
         batch = pool.measure(0, CHOICES, 0)
         next(batch)
         cluster.close()
         with pytest.raises(SchedulerError, match=r"^scheduler \S+: the connection was lost$"):
             list(batch)
+    assert "distributed.client" not in capfd.readouterr().err
 
 
 def test_a_worker_that_dies_once_costs_no_outcome(tmp_path: Path) -> None:
