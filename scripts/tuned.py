@@ -13,6 +13,7 @@ import typer
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
 from compiler.tune.best_known import BestKnown, of_machine
+from compiler.tune.built_in import BuiltInChoices, built_in_records
 from compiler.tune.plain import to_plain
 from compiler.tune.records import Record, read_records
 from compiler.tune.tasks import Task, tasks_of
@@ -25,13 +26,16 @@ from scripts.sources import Accelerator, targets
 from scripts.tune.on_cycle import exact_cycles
 from sim.engines import make_engine
 
+BUILT_IN = "default"
+"""What `--records` takes for the records that come with Tandem; `./default` is a file."""
+
 RecordsOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--records",
-        metavar="FILE",
-        readable=False,
-        help="Take the best schedules of this file of `tandem tune`, for this machine and memory.",
+        metavar="FILE|default",
+        help="Take the best schedules of this file of `tandem tune`, for this machine and memory; "
+        "default: of the records that come with Tandem.",
     ),
 ]
 
@@ -46,11 +50,14 @@ class TunedLayers:
         The workloads whose recorded choice was taken.
     layers, all_layers
         The number of layers with such a workload, and of all layers on the accelerator.
+    built_in
+        Whether the records came with Tandem.
     """
 
     tasks: tuple[Task, ...]
     layers: int
     all_layers: int
+    built_in: bool
 
     @staticmethod
     def of(prepared: PreparedNetwork, accelerator: Accelerator) -> TunedLayers:
@@ -68,7 +75,8 @@ class TunedLayers:
             for task in tasks
             if task.default == target.tuned.choice(task.template, task.workload)
         )
-        return TunedLayers(taken, sum(task.count for task in taken), len(calls))
+        built_in = isinstance(target.tuned, BuiltInChoices)
+        return TunedLayers(taken, sum(task.count for task in taken), len(calls), built_in)
 
     def as_json(self) -> list[dict[str, object]]:
         """The entry `tuned` of a command's JSON."""
@@ -84,19 +92,23 @@ class TunedLayers:
     def __str__(self) -> str:
         left = self.all_layers - self.layers
         rest = f", {left} by the compiler's estimate" if left else ""
-        return f"schedules: {self.layers} of {self.all_layers} layers by records{rest}"
+        records = "records that come with Tandem" if self.built_in else "records"
+        return f"schedules: {self.layers} of {self.all_layers} layers by {records}{rest}"
 
 
-def best_known(path: Path, config: HardwareConfig, memory: MemoryModel) -> BestKnown:
-    """The best choices that a file knows of a machine with a memory; damaged lines are reported on
-    standard error.
+def best_known(source: str, config: HardwareConfig, memory: MemoryModel) -> BestKnown:
+    """The best choices that a file, or `BUILT_IN`, knows of a machine with a memory; damaged lines
+    are reported on standard error.
 
     Raises
     ------
     RecordError
         The file cannot be read.
     """
-    return BestKnown(of_machine(known_records(path), machine_json(config), memory_text(memory)))
+    machine = machine_json(config), memory_text(memory)
+    if source == BUILT_IN:
+        return BuiltInChoices(of_machine(built_in_records(), *machine))
+    return BestKnown(of_machine(known_records(Path(source)), *machine))
 
 
 def known_records(path: Path) -> list[Record]:

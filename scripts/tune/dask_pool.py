@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import monotonic, sleep
@@ -77,17 +78,17 @@ class DaskPool:
         self._checked: set[str] = set()
 
     def __enter__(self) -> DaskPool:
-        try:
-            self._client = Client(
-                self._address, timeout=self._connect_seconds, set_as_default=False
-            )
-        except (OSError, ValueError) as error:
-            raise SchedulerError(f"scheduler {self._address}: {error}") from None
-        try:
+        with ExitStack() as opened:
+            opened.enter_context(_quiet(logging.getLogger("distributed.client")))
+            try:
+                self._client = Client(
+                    self._address, timeout=self._connect_seconds, set_as_default=False
+                )
+            except (OSError, ValueError) as error:
+                raise SchedulerError(f"scheduler {self._address}: {error}") from None
+            opened.callback(self._client.close)
             self._await_workers()
-        except BaseException:
-            self._client.close()
-            raise
+            self._opened = opened.pop_all()
         return self
 
     def __exit__(
@@ -96,7 +97,7 @@ class DaskPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._client.close()
+        self._opened.close()
 
     def measure(
         self, layer: Any, choices: Sequence[Choice], limit: float
@@ -214,6 +215,17 @@ class DaskPool:
             yield
         except (OSError, CancelledError):
             raise SchedulerError(f"scheduler {self._address}: the connection was lost") from None
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Context in which a logger of Dask is silent: what it has to say is in our errors."""
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _minor(python: str) -> str:

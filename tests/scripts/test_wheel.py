@@ -34,7 +34,7 @@ def test_it_holds_the_floors_and_nothing_else(installed: Path) -> None:
         path.relative_to(ROOT)
         for floor in FLOORS
         for path in (ROOT / floor).rglob("*")
-        if path.suffix in (".py", ".json", ".cpp", ".hpp", ".h")
+        if path.suffix in (".py", ".json", ".jsonl", ".cpp", ".hpp", ".h")
     }
     assert {path for path in source if not (installed / path).is_file()} == set()
 

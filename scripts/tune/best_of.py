@@ -1,0 +1,41 @@
+"""The best records of files, as a file: what is kept of a long search.
+
+`python -m scripts.tune.best_of FILE... -o OUTPUT` keeps the best measured record of each workload
+on each machine with each memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from compiler.errors import RecordError
+from compiler.tune.best_records import best_records
+from compiler.tune.records import merge_records, read_records
+from hw.files import write_atomically
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the best records of files to another."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.tune.best_of")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUTPUT")
+    asked = parser.parse_args(arguments)
+    try:
+        read = [read_records(path) for path in asked.files]
+    except RecordError as error:
+        sys.exit(f"error: {error}")
+    for damage in (damage for _, damages in read for damage in damages):
+        print(f"warning: {damage}", file=sys.stderr)
+    kept = best_records(merge_records(*(records for records, _ in read)))
+    encoder = msgspec.json.Encoder(order="deterministic")
+    write_atomically(asked.output, b"".join(encoder.encode(record) + b"\n" for record in kept))
+    print(f"{asked.output}: {len(kept)} of {sum(len(records) for records, _ in read)} records")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The records that come with Tandem: of presets, each its best, and choices that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from compiler.target import AcceleratorTarget
+from compiler.targets.accelerator.target import TEMPLATES
+from compiler.tune.best_records import best_records
+from compiler.tune.built_in import built_in_files, built_in_records
+from compiler.tune.plain import canonical_text, from_plain
+from compiler.tune.records import Record, read_records
+from compiler.tune.trial import Status
+from hw.config_files import load_config, parse_config
+from hw.memory_model import MEMORY_PRESETS, parse_memory
+
+
+@pytest.mark.parametrize("path", built_in_files(), ids=lambda path: path.stem)
+def test_a_file_holds_the_best_of_one_preset_with_one_memory(path: Path) -> None:
+    records, damages = read_records(path)
+    preset, _, memory = path.stem.rpartition("-")
+    assert not damages
+    assert records
+    assert best_records(records) == records
+    for record in records:
+        assert record.target == "accelerator"
+        assert parse_config(canonical_text(record.machine), "a record") == load_config(preset)
+        assert parse_memory(record.memory) == MEMORY_PRESETS[memory]
+
+
+def test_there_are_files() -> None:
+    assert {path.stem for path in built_in_files()} >= {"tiny-fast", "pynq-x-fast"}
+
+
+@pytest.mark.parametrize("record", built_in_records(), ids=lambda record: record.template)
+def test_choices_fit(record: Record) -> None:
+    config = parse_config(canonical_text(record.machine), "a record")
+    machine = AcceleratorTarget.of(config)
+    (template,) = (one for one in TEMPLATES if one.name == record.template)
+    workload = from_plain(get_type_hints(template.fits)["workload"], record.workload)
+    assert record.status is Status.MEASURED
+    space = template.space(workload, machine)
+    assert set(record.choice) == set(space.knobs)
+    assert all(record.choice[knob] in settings for knob, settings in space.knobs.items())
+    row = space.choices({knob: (setting,) for knob, setting in record.choice.items()})
+    assert len(row) == 1
+    assert template.fits(workload, row, machine).all()

@@ -1,0 +1,81 @@
+"""`--records default`: the records that come with Tandem are true, and no network is slower."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.tune.built_in import BuiltInChoices, built_in_records
+from compiler.tune.plain import canonical, canonical_text
+from hw.config_files import load_config
+from hw.memory_model import parse_memory
+from runtime.inputs import PixelNormalisation
+from scripts.cli import app
+from scripts.sources import Accelerator, ModelOptions, import_model
+from scripts.tune.on_cycle import cycles_of
+from scripts.tune.tasks import compile_tuned, measured_layer
+from scripts.tuned import BUILT_IN, TunedLayers, best_known
+
+NETWORKS = [
+    ("digits", "tiny"),
+    pytest.param("resnet18", "pynq-x", marks=pytest.mark.exhaustive),
+]
+
+
+def network(name: str) -> PreparedNetwork:
+    options = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
+    return import_model(name, options, None).prepared(None)
+
+
+@pytest.mark.parametrize(("name", "config"), NETWORKS)
+def test_a_network_is_no_slower_and_its_records_are_true(name: str, config: str) -> None:
+    plain = Accelerator(load_config(config), parse_memory("fast"), hiding=True)
+    known = best_known(BUILT_IN, plain.config, plain.memory)
+    assert isinstance(known, BuiltInChoices)
+    prepared = network(name)
+    default = compile_tuned(prepared, plain)
+    best = compile_tuned(prepared, replace(plain, tuned=known))
+    assert best.cycles <= default.cycles
+    costs = {
+        (record.template, canonical_text(record.workload)): record.cost
+        for record in built_in_records()
+        if record.machine["name"] == config
+    }
+    for task in best.tasks:
+        # Every layer has a record, and its cost is the layer's exact time today.
+        cost = costs[task.template.name, canonical(task.workload)]
+        assert task.default == known.choice(task.template, task.workload)
+        assert cycles_of(measured_layer(task, plain), task.default, float("inf")).cost == cost
+
+
+def compiled(*arguments: str) -> tuple[str, str]:
+    result = CliRunner().invoke(app, ["compile", "digits", "-o", "digits.tandem", *arguments])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout, result.stderr
+
+
+def test_the_keyword_and_a_file_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("default").write_text("")
+    wanted = "schedules: 5 of 5 layers by records that come with Tandem"
+    assert compiled("--config", "tiny", "--records", "default")[0].splitlines()[-1] == wanted
+    answer = compiled("--config", "tiny", "--records", "./default", "--json")[0]
+    assert json.loads(answer)["tuned"] == []
+
+
+def test_a_machine_without_records() -> None:
+    small = load_config("small8")
+    known = best_known(BUILT_IN, small, parse_memory("fast"))
+    assert not known._choices
+    found = str(TunedLayers((), 0, 5, True))
+    wanted = (
+        "schedules: 0 of 5 layers by records that come with Tandem, 5 by the compiler's estimate"
+    )
+    assert found == wanted
