@@ -47,6 +47,23 @@ class Options:
     jobs: int
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a run came to.
+
+    Attributes
+    ----------
+    default, best
+        Cycles of the network, or of all layers; None if a layer was never measured.
+    seconds
+        Wall-clock time.
+    """
+
+    default: int | None
+    best: int | None
+    seconds: float
+
+
 def tune(
     tasks: Sequence[Task],
     accelerator: Accelerator,
