@@ -29,7 +29,8 @@ def chart(text: str, key: str) -> list[list[dict[str, Any]]]:
     found = re.search(rf'id="spec-{key}">(.*?)</script>', text)
     assert found is not None
     spec = json.loads(found[1])
-    return [layer["data"]["values"] for layer in spec["layer"]]
+    # Altair writes rows beside the layers, and their names into them.
+    return [spec["datasets"][layer["data"]["name"]] for layer in spec["layer"]]
 
 
 def test_the_page_of_a_run(tmp_path: Path) -> None:
