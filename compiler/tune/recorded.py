@@ -41,6 +41,11 @@ class Identity:
     template: str
     workload: Any
 
+    @staticmethod
+    def of(record: Record) -> Identity:
+        """What a recorded measurement depended on."""
+        return Identity(**{name: getattr(record, name) for name in _SAME})
+
     def key(self) -> str:
         """A text that is equal for equal measurements, of one version of Tandem."""
         return canonical_text([getattr(self, name) for name in _SAME])
@@ -82,7 +87,7 @@ class RecordedOutcomes:
     def add(self, records: Iterable[Record]) -> None:
         """Take note of records."""
         for record in records:
-            key = canonical_text([getattr(record, name) for name in _SAME])
+            key = Identity.of(record).key()
             choice = canonical_text(record.choice)
             self._found.setdefault((key, choice), []).append(record)
 

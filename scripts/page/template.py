@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 
 from jinja2 import DictLoader, Environment, StrictUndefined
@@ -34,7 +35,7 @@ def render_template(template: str, **values: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"whole": whole, "share": share, "times": times}
-    environment.filters |= {"short": short, "milliseconds": milliseconds}
+    environment.filters |= {"short": short, "milliseconds": milliseconds, "cost": cost}
     return environment.from_string(template).render(
         # Our own files and the chart library: no text of the user's.
         style=Markup(_HERE.joinpath("page.css").read_text("utf-8")),
@@ -47,6 +48,11 @@ def render_template(template: str, **values: object) -> str:
 def whole(value: int | None) -> str:
     """An integer with thousands separators."""
     return NONE if value is None else f"{value:,}"
+
+
+def cost(value: float) -> str:
+    """Cycles; infinite ones are unknown."""
+    return f"{value:,.0f}" if isfinite(value) else NONE
 
 
 def share(value: float | None) -> str:

@@ -29,13 +29,15 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.page.write import check_page
 from scripts.sources import Accelerator, ModelOptions, import_model
-from scripts.tables import plain_console, print_table
+from scripts.tables import plain_console, print_table, whole_number
 from scripts.tune.on_cycle import cycles_of
 from scripts.tune.open_pool import open_pool
+from scripts.tune.report import write_report
 from scripts.tune.rows import table, task_json, weighted
-from scripts.tune.session import Options, tune
-from scripts.tune.show import KnownWorkload, known_tasks, known_workloads, print_known
+from scripts.tune.session import Options, Totals, tune
+from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, recorded_workloads
 from scripts.tune.tasks import compile_tuned, tasks_of_layers, tasks_of_network
 from scripts.tune.view import show_tuning
 from scripts.tuned import known_records, machine_json, memory_text
@@ -151,6 +153,15 @@ def command(
             "have the same version of Tandem.",
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            readable=False,
+            help="Write a page with charts of the trials, those in --records included.",
+        ),
+    ] = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -171,6 +182,8 @@ def command(
             raise typer.BadParameter("a MODEL or --layer: one of them")
         if show and (records is None or merge):
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
+        if show and report is not None:
+            raise typer.BadParameter("--report is of a run, which --show is not")
         if merge and records is None:
             raise typer.BadParameter("--merge adds to the file of --records")
         if jobs is not None and scheduler is not None:
@@ -189,8 +202,10 @@ def command(
             if as_json:
                 print_json({"tasks": [row.as_json() for row in rows], "records": str(records)})
             else:
-                print_known(plain_console(), rows)
+                print_recorded(plain_console(), rows)
             return
+        if report is not None:
+            check_page(report)
         known = _known(records, merge or [])
         pool = closing.enter_context(open_pool(cycles_of, jobs, scheduler))
         prepared = None
@@ -200,28 +215,32 @@ def command(
             prepared = import_model(model, chosen, None).prepared(None)
             default = compile_tuned(prepared, machine)
             tasks = default.tasks
-        with show_tuning(options, quiet=as_json) as report:
-            done = tune(tasks, machine, options, known, records, report, pool)
-        total = weighted(done)
+        with show_tuning(options, quiet=as_json) as display:
+            done = tune(tasks, machine, options, known, records, display, pool)
+        default_total, best_total = weighted(done)
         if prepared is not None:
             here = of_machine(known, machine_json(machine.config), memory_text(machine.memory))
             best = compile_tuned(prepared, replace(machine, tuned=BestKnown(here)))
             # As with --records, which does not take what makes a network slower.
-            total = {"default": default.cycles, "best": min(default.cycles, best.cycles)}
+            default_total, best_total = default.cycles, min(default.cycles, best.cycles)
+        totals = Totals(default_total, best_total, perf_counter() - begun)
         result = {
             "tasks": [task_json(one) for one in done],
-            "total": total,
+            "total": {"default": totals.default, "best": totals.best},
             "records": None if records is None else str(records),
-            "seconds": perf_counter() - begun,
+            "seconds": totals.seconds,
         }
+        if report is not None:
+            title = model or ", ".join(layer.name for layer in layers)
+            write_report(report, title, memory, done, machine, options, known, totals)
         if as_json:
             print_json(result)
             return
         console = plain_console()
         print_table(console, table(done))
         console.print(
-            f"total {total['default']:,} -> {total['best']:,} cycles on {machine.config.name}, "
-            f"memory {memory}, in {perf_counter() - begun:.0f} s"
+            f"total {whole_number(totals.default, '-')} -> {whole_number(totals.best, '-')} "
+            f"cycles on {machine.config.name}, memory {memory}, in {totals.seconds:.0f} s"
         )
 
 
@@ -231,14 +250,14 @@ def _shown(
     layers: tuple[Layer, ...],
     machine: Accelerator,
     options: ModelOptions,
-) -> list[KnownWorkload]:
+) -> list[RecordedWorkload]:
     """What records know of a model's tasks, or of layers'; without either, of all workloads."""
     if model is not None:
         prepared = import_model(model, options, None).prepared(None)
-        return known_tasks(tasks_of_network(prepared, machine), machine, known)
+        return recorded_tasks(tasks_of_network(prepared, machine), machine, known)
     if layers:
-        return known_tasks(tasks_of_layers(layers, machine, options.seed), machine, known)
-    return known_workloads(known)
+        return recorded_tasks(tasks_of_layers(layers, machine, options.seed), machine, known)
+    return recorded_workloads(known)
 
 
 def _known(file: Path | None, others: list[Path]) -> list[Record]:

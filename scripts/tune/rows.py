@@ -38,11 +38,11 @@ def task_json(done: TaskTuning) -> dict[str, object]:
     }
 
 
-def weighted(tasks: Sequence[TaskTuning]) -> dict[str, object]:
+def weighted(tasks: Sequence[TaskTuning]) -> tuple[int | None, int | None]:
     """The sums of default and best costs, each as often as its layer occurs."""
     default = sum(done.task.count * done.default.cost for done in tasks)
     best = sum(done.task.count * done.certificate.best for done in tasks)
-    return {"default": _number(default), "best": _number(best)}
+    return _number(default), _number(best)
 
 
 def table(tasks: Sequence[TaskTuning]) -> Table:

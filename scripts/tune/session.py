@@ -50,6 +50,23 @@ class Options:
     examples: Sequence[Example] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a run came to.
+
+    Attributes
+    ----------
+    default, best
+        Cycles of the network, or of all layers; None if a layer was never measured.
+    seconds
+        Wall-clock time.
+    """
+
+    default: int | None
+    best: int | None
+    seconds: float
+
+
 def tune(
     tasks: Sequence[Task],
     accelerator: Accelerator,

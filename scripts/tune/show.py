@@ -22,7 +22,7 @@ from scripts.tuned import machine_json, memory_text
 
 
 @dataclass(frozen=True, slots=True)
-class KnownWorkload:
+class RecordedWorkload:
     """What records know of a workload on a machine.
 
     Attributes
@@ -68,7 +68,7 @@ class KnownWorkload:
         }
 
 
-def known_workloads(records: Iterable[Record]) -> list[KnownWorkload]:
+def recorded_workloads(records: Iterable[Record]) -> list[RecordedWorkload]:
     """All workloads of records, those of one machine together, in the order of the file."""
     machines: dict[str, dict[str, list[Record]]] = {}
     for record in records:
@@ -78,9 +78,9 @@ def known_workloads(records: Iterable[Record]) -> list[KnownWorkload]:
     return [_known(alike) for workloads in machines.values() for alike in workloads.values()]
 
 
-def known_tasks(
+def recorded_tasks(
     tasks: Sequence[Task], accelerator: Accelerator, records: Iterable[Record]
-) -> list[KnownWorkload]:
+) -> list[RecordedWorkload]:
     """Tasks in their order, with what records know of them on an accelerator; maybe nothing."""
     machine, memory = machine_json(accelerator.config), memory_text(accelerator.memory)
     found: dict[tuple[str, str], list[Record]] = {}
@@ -91,7 +91,7 @@ def known_tasks(
         workload = to_plain(task.workload)
         alike = found.get((task.template.name, canonical_text(workload)), [])
         rows.append(
-            KnownWorkload(
+            RecordedWorkload(
                 name=task.name,
                 machine=accelerator.config.name,
                 memory=memory,
@@ -105,16 +105,16 @@ def known_tasks(
     return rows
 
 
-def print_known(console: Console, known: Sequence[KnownWorkload]) -> None:
+def print_recorded(console: Console, known: Sequence[RecordedWorkload]) -> None:
     """A table for each machine and memory."""
     for place, rows in groupby(known, lambda one: (one.machine, one.memory)):
         console.print(", ".join(part for part in place if part))
         print_table(console, _table([*rows]))
 
 
-def _known(alike: Sequence[Record]) -> KnownWorkload:
+def _known(alike: Sequence[Record]) -> RecordedWorkload:
     first = alike[0]
-    return KnownWorkload(
+    return RecordedWorkload(
         name=workload_text(first.template, first.workload),
         machine=str(first.machine.get("name", "")),
         memory=first.memory,
@@ -130,7 +130,7 @@ def _choices(records: Iterable[Record]) -> int:
     return len({canonical_text(dict(record.choice)) for record in records})
 
 
-def _table(rows: Sequence[KnownWorkload]) -> Table:
+def _table(rows: Sequence[RecordedWorkload]) -> Table:
     table = plain_table(("workload and best choice", "explorer"), ("trials", "best"))
     for row in rows:
         best = row.best

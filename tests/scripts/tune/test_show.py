@@ -16,7 +16,7 @@ from compiler.tune.recorded import Identity, Proposer
 from compiler.tune.records import Record, append_records, read_records
 from compiler.tune.trial import Outcome
 from scripts.cli import app
-from scripts.tune.show import known_workloads
+from scripts.tune.show import recorded_workloads
 
 LAYERS = ("--layer", "a=4,4,8,8,3,1,1", "--layer", "b=4,4,8,16,1,2,0", "--config", "small8")
 IDENTITY = Identity("1", "accelerator", {"name": "tiny"}, "latency=16", "conv2d", {"data": [1, 2]})
@@ -43,9 +43,9 @@ def shown(*arguments: object) -> list[dict[str, Any]]:
 
 
 def test_the_best_is_the_first_of_the_lowest_cost() -> None:
-    (row,) = known_workloads(
+    (row,) = recorded_workloads(
         [
-            record(1, Outcome.failed("no room")),
+            record(1, Outcome.failed("too large")),
             record(2, Outcome.measured(30)),
             record(3, Outcome.measured(20), "random"),
             record(4, Outcome.measured(20)),
@@ -69,7 +69,7 @@ def test_a_row_for_each_machine_memory_template_and_workload() -> None:
         replace(IDENTITY, workload={"data": [1, 3]}),
     ]
     found = [record(1, Outcome.measured(9), identity=one) for one in (IDENTITY, *others)]
-    rows = known_workloads([*found, *found])
+    rows = recorded_workloads([*found, *found])
     assert [row.trials for row in rows] == [1] * 6
     # Rows of one machine with one memory stand together.
     assert [(row.machine, row.memory) for row in rows] == [

@@ -1,0 +1,1 @@
+"""The report of `tandem tune`: one HTML page that works offline."""

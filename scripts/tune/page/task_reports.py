@@ -1,0 +1,89 @@
+"""What a run and its records say of a task, for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+
+from compiler.tune.plain import canonical_text, to_plain
+from compiler.tune.recorded import Identity
+from compiler.tune.records import Record
+from compiler.tune.session import TaskTuning
+from compiler.tune.tuner import settings_text
+from scripts.tune.page.page import Point, Search, TaskReport
+from scripts.tune.workload_text import workload_text
+
+DEFAULT = "default"
+"""What records name as the explorer of the compiler's own choice: all searches start from it."""
+
+
+def records_by_task(records: Iterable[Record]) -> Mapping[str, Sequence[Record]]:
+    """Records by the key of their identity, in their order."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(Identity.of(record).key(), []).append(record)
+    return found
+
+
+def task_report(
+    done: TaskTuning, records: Sequence[Record], explorer: str, seed: int
+) -> TaskReport:
+    """The report of a task.
+
+    Parameters
+    ----------
+    records
+        Those of this task on this machine, of every explorer.
+    explorer, seed
+        Of this run, whose trials are complete; another search may lack those that were known when
+        it would have measured them.
+    """
+    task, certificate, best = done.task, done.certificate, done.tuning.best
+    return TaskReport(
+        name=task.name,
+        count=task.count,
+        workload=workload_text(task.template.name, to_plain(task.workload)),
+        trials=len(done.tuning.trials),
+        default=done.default.cost,
+        best=certificate.best,
+        bound=certificate.bound,
+        certified=certificate.certified,
+        size=certificate.size,
+        measured=certificate.measured,
+        pruned=certificate.pruned,
+        choice="" if best is None else settings_text(done.tuning.candidates.choice(best.row)),
+        searches=_searches(done, records, explorer, seed),
+        points=_points(done, records),
+    )
+
+
+def _searches(
+    done: TaskTuning, records: Sequence[Record], explorer: str, seed: int
+) -> tuple[Search, ...]:
+    own = tuple(trial.outcome.cost for trial in done.tuning.trials)
+    costs: dict[tuple[str, int], tuple[float, ...]] = {(explorer, seed): own}
+    for record in records:
+        by = record.explorer, record.seed
+        if record.explorer != DEFAULT and by != (explorer, seed):
+            costs[by] = (*costs.get(by, (done.default.cost,)), record.outcome.cost)
+    names = [name for name, _ in costs]
+    return tuple(
+        Search(name if names.count(name) == 1 else f"{name}, seed {of}", found)
+        for (name, of), found in costs.items()
+    )
+
+
+def _points(done: TaskTuning, records: Sequence[Record]) -> tuple[Point, ...]:
+    """All measured choices of the space, this run's and the records', each once."""
+    candidates = done.tuning.candidates
+    costs = {trial.row: trial.outcome.cost for trial in done.tuning.trials}
+    recorded = {canonical_text(dict(record.choice)): record for record in records}
+    for record in recorded.values():
+        row = candidates.row(record.choice)
+        if row is not None and isfinite(record.outcome.cost):
+            costs[row] = record.outcome.cost
+    return tuple(
+        Point(float(candidates.estimates[row]), cost, settings_text(candidates.choice(row)))
+        for row, cost in costs.items()
+        if isfinite(cost)
+    )

@@ -1,0 +1,72 @@
+"""`tandem tune --report`: the page of a run, as a file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from compiler.tune.records import Record
+from compiler.tune.session import TaskTuning
+from scripts.page.write import write_page
+from scripts.sources import Accelerator
+from scripts.tune.page.page import TuningPage
+from scripts.tune.page.task_reports import records_by_task, task_report
+from scripts.tune.session import Options, Totals, identity
+
+_TOOLS = ("tandem-workbench", "numpy", "xgboost-cpu" if sys.platform == "linux" else "xgboost")
+
+
+def write_report(
+    path: Path,
+    title: str,
+    memory: str,
+    done: Sequence[TaskTuning],
+    accelerator: Accelerator,
+    options: Options,
+    known: Sequence[Record],
+    totals: Totals,
+) -> None:
+    """Write the page of a run.
+
+    Parameters
+    ----------
+    title
+        The model, or the names of the layers.
+    memory
+        As the command line names it.
+    known
+        All records, this run's included.
+
+    Raises
+    ------
+    CommandError, OSError
+        As `scripts.page.write.check_page`.
+    """
+    by_task = records_by_task(known)
+    reports = []
+    for one in done:
+        key = identity(one.task, accelerator.config, accelerator.memory).key()
+        reports.append(task_report(one, by_task.get(key, ()), options.explorer, options.seed))
+    page = TuningPage(
+        title=title,
+        config=accelerator.config,
+        memory=memory,
+        explorer=options.explorer,
+        tasks=tuple(reports),
+        default=totals.default,
+        best=totals.best,
+        seconds=totals.seconds,
+        command=shlex.join(("tandem", *sys.argv[1:])),
+        versions=tuple((tool, version(tool)) for tool in _TOOLS),
+    )
+
+    def rendered() -> str:
+        # Imported here, because the libraries that draw are large and optional.
+        from scripts.tune.page.render import render
+
+        return render(page)
+
+    write_page(path, rendered)
