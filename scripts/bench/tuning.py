@@ -27,8 +27,8 @@ from scripts.bench.tuning_searches import Needed, searches_of
 from scripts.options import DEFAULT_MEMORY
 from scripts.sources import Accelerator
 from scripts.tables import plain_console, plain_table, print_table
+from scripts.tune.local_pool import LocalPool, default_jobs
 from scripts.tune.on_cycle import cycles_of
-from scripts.tune.pool import Pool, default_jobs
 from scripts.tune.session import identity
 from scripts.tune.tasks import measured_layer, tasks_of_layers
 from scripts.tuned import known_records
@@ -97,7 +97,7 @@ class Measurements:
     """Measurements of layers on an accelerator, kept in a file if there is one."""
 
     accelerator: Accelerator
-    pool: Pool
+    pool: LocalPool
     file: Path | None
     records: list[Record]
     outcomes: RecordedOutcomes = field(default_factory=RecordedOutcomes)
@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for text in (f"to {goal:.0%}\nmedian", *(f"in {most}\ntrials" for most in WITHIN))
     ]
     table = plain_table(("layer", "explorer"), ("best known", *heads))
-    with Pool(cycles_of, asked.jobs) as pool:
+    with LocalPool(cycles_of, asked.jobs) as pool:
         measurements = Measurements(machine, pool, asked.records, known)
         for task in tasks:
             candidates = Candidates.of(task.target, task.template, task.workload)

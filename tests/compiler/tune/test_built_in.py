@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -40,7 +40,8 @@ def test_choices_fit(record: Record) -> None:
     config = parse_config(canonical_text(record.machine), "a record")
     machine = AcceleratorTarget.of(config)
     (template,) = (one for one in TEMPLATES if one.name == record.template)
-    workload = from_plain(get_type_hints(template.fits)["workload"], record.workload)
+    of_workload, _ = get_args(get_type_hints(type(template).bind)["return"])
+    workload = from_plain(of_workload, record.workload)
     assert record.status is Status.MEASURED
     space = template.space(workload, machine)
     assert set(record.choice) == set(space.knobs)
