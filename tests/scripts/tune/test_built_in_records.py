@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,10 +52,13 @@ def test_a_network_is_no_slower_and_its_records_are_true(name: str, config: str)
         assert cycles_of(measured_layer(task, plain), task.default, float("inf")).cost == cost
 
 
-def compiled(*arguments: str) -> tuple[str, str]:
-    result = CliRunner().invoke(app, ["compile", "digits", "-o", "digits.tandem", *arguments])
+def test_a_command_says_whose_records_it_takes(tmp_path: Path) -> None:
+    output = str(tmp_path / "digits.tandem")
+    asked = ["compile", "digits", "--config", "tiny", "--records", BUILT_IN, "-o", output]
+    result = CliRunner().invoke(app, asked)
     assert result.exit_code == 0, result.stderr
-    return result.stdout, result.stderr
+    wanted = "schedules: 5 of 5 layers by records that come with Tandem"
+    assert result.stdout.splitlines()[-1] == wanted
 
 
 def test_the_keyword_and_a_file_of_its_name(
@@ -64,10 +66,9 @@ def test_the_keyword_and_a_file_of_its_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("default").write_text("")
-    wanted = "schedules: 5 of 5 layers by records that come with Tandem"
-    assert compiled("--config", "tiny", "--records", "default")[0].splitlines()[-1] == wanted
-    answer = compiled("--config", "tiny", "--records", "./default", "--json")[0]
-    assert json.loads(answer)["tuned"] == []
+    tiny, fast = load_config("tiny"), parse_memory("fast")
+    assert len(best_known("default", tiny, fast)._choices) == 5
+    assert best_known("./default", tiny, fast)._choices == {}
 
 
 def test_a_machine_without_records() -> None:
