@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 
-from compiler.tune.plain import canonical_text, to_plain
+from compiler.tune.plain import to_plain
 from compiler.tune.recorded import Identity
 from compiler.tune.records import Record
 from compiler.tune.session import TaskTuning
@@ -77,8 +77,7 @@ def _points(done: TaskTuning, records: Sequence[Record]) -> tuple[Point, ...]:
     """All measured choices of the space, this run's and the records', each once."""
     candidates = done.tuning.candidates
     costs = {trial.row: trial.outcome.cost for trial in done.tuning.trials}
-    recorded = {canonical_text(dict(record.choice)): record for record in records}
-    for record in recorded.values():
+    for record in records:
         row = candidates.row(record.choice)
         if row is not None and isfinite(record.outcome.cost):
             costs[row] = record.outcome.cost
