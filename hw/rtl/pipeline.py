@@ -267,13 +267,12 @@ class Pipeline(Block):
         control = self.requantise
         written = flows[write]
         active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
-        residual = active[0] & self._is_residual(flows[gather])
         line = delay_line(m, valid[write] & written.active, OUT_STAGES, "active")
         m.d.comb += [
             self.par_enable.eq(active[0]),
             self.par_address.eq(flows[gather].par),
             control.enable.eq(Cat(active, line[:-1])),
-            control.residual.eq(Cat(delay_line(m, residual, 2, "residual"))),
+            control.residual.eq(active[0] & self._is_residual(flows[gather])),
             control.scale.eq(flows[prepare].scale),
             self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),

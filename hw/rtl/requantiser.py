@@ -25,8 +25,6 @@ BYTE = 8
 HALF = WIDTH // 2
 MULTIPLIER_BITS = 16
 SHIFT_BITS = 5
-FACTOR_BITS = 17
-"""The longest unsigned factor that a multiplier of 18 signed bits takes."""
 PARAMETERS = data.StructLayout(
     {
         "addend": signed(WIDTH),
@@ -47,8 +45,8 @@ class RequantiseControl(data.Struct):
 
     enable: ENABLED_STAGES
     """W - 3, W - 2, ..., W + 3: the micro-op in the stage is requantised."""
-    residual: 3
-    """W - 3, W - 2, W - 1: the operand from INP enters, scaled; else 0 does."""
+    residual: 1
+    """W - 3: the operand from INP enters, scaled; else 0 does."""
     scale: SCALE_BITS
     """W - 2."""
     low: signed(BYTE)
@@ -109,13 +107,13 @@ class Requantiser(Block):
         lower = Signal(signed(WIDTH + 2), reset_less=True)
         upper = Signal(signed(WIDTH), reset_less=True)
         total = Signal(signed(TOTAL_BITS), reset_less=True)
-        scaled, above = self._scaled(m, prepare, execute)
+        scaled = self._scaled(m, prepare)
         with m.If(execute):
             m.d.sync += added.eq(self.addend + scaled)
         with m.If(write):
             m.d.sync += [
                 lower.eq(self.result[:HALF] * self.multiplier + added),
-                upper.eq(self.result[HALF:].as_signed() * self.multiplier + above),
+                upper.eq(self.result[HALF:].as_signed() * self.multiplier),
             ]
         with m.If(adds):
             m.d.sync += total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper))
@@ -136,55 +134,19 @@ class Requantiser(Block):
             with m.Else():
                 m.d.sync += self.value.eq(shifted)
 
-    def _scaled(self, m: Module, prepare: Value, execute: Value) -> tuple[Value, Value]:
-        """The residual, scaled: in W - 1 by the lower bits of the scale, and in W by the others.
-
-        The longest factor of an ECP5's multiplier is shorter than the scale. What it leaves is
-        added where nothing waits for it: behind the upper product.
-        """
+    def _scaled(self, m: Module, enable: Value) -> Value:
+        """W - 1: the residual, scaled."""
         if not self._residual:
-            return Const(0), Const(0)
-        low, high = self.control.scale[:FACTOR_BITS], self.control.scale[FACTOR_BITS:]
+            return Const(0)
         operand = Signal(signed(BYTE), reset_less=True)
-        scaled = Signal(signed(BYTE + FACTOR_BITS), reset_less=True)
-        with m.If(self.control.residual[0]):
+        scaled = Signal(signed(BYTE + SCALE_BITS), reset_less=True)
+        with m.If(self.control.residual):
             m.d.sync += operand.eq(self.operand)
         with m.Elif(self.control.enable[0]):
             m.d.sync += operand.eq(0)
-        with m.If(prepare):
-            m.d.sync += scaled.eq(operand * low)
-        # A few bits: adders instead of a multiplier, in two stages.
-        middle = len(high) // 2
-        # Without its sign, whose multiple is subtracted: copies of a sign take simulators time.
-        ones = Const((1 << BYTE - 1) - 1)
-        multiples = [
-            (operand[:-1] & Mux(bit, ones, Const(0, BYTE - 1))) << place
-            for place, bit in enumerate(high)
-        ]
-        of_sign = Mux(operand[-1], high, 0) << BYTE - 1
-        parts = [
-            Signal(signed(BYTE + len(high)), name=f"part_{index}", reset_less=True)
-            for index in range(2)
-        ]
-        above = Signal(signed(BYTE + len(high)), reset_less=True)
-        with m.If(self.control.residual[1]):
-            m.d.sync += [
-                parts[0].eq(_sum(multiples[:middle]) - of_sign),
-                parts[1].eq(_sum(multiples[middle:])),
-            ]
-        with m.If(self.control.residual[2]):
-            m.d.sync += above.eq(parts[0] + parts[1])
-        with m.Elif(execute):
-            m.d.sync += above.eq(0)
-        return scaled, above << (FACTOR_BITS - HALF)
-
-
-def _sum(terms: list[Value]) -> Value:
-    """The sum of `terms`, as a balanced tree."""
-    if len(terms) == 1:
-        return terms[0]
-    middle = len(terms) // 2
-    return _sum(terms[:middle]) + _sum(terms[middle:])
+        with m.If(enable):
+            m.d.sync += scaled.eq(operand * self.control.scale)
+        return scaled
 
 
 def _shifted_byte(total: Value, shift: Value) -> Value:

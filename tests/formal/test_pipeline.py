@@ -222,7 +222,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     harness.must(
         "reads_them_in_their_place", implies(reads, dut.par_address == par[: len(dut.par_address)])
     )
-    harness.must("residual_is_requantised", implies(control.residual[0], control.enable[0]))
+    harness.must("residual_is_requantised", implies(control.residual, control.enable[0]))
     harness.must("has_its_scale", implies(one.at(gather + 1), control.scale == kept["scale"]))
     clips = one.at(depth + OUT_STAGES - 1)
     for name in ("low", "high"):
@@ -263,7 +263,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
         "requantised_beside_another", done & dut.requantised & ~harness.delayed(dut.requantised)
     )
     if AluOp.RESIDUAL in config.operations:
-        harness.reach("residual", control.residual[0])
+        harness.reach("residual", control.residual)
 
 
 ALL = frozenset(Feature)
@@ -343,8 +343,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="parameters_of_another",
         ),
         pytest.param(
-            "residual = active[0] & ",
-            "residual = flows[gather].active & ",
+            "control.residual.eq(active[0] & ",
+            "control.residual.eq(flows[gather].active & ",
             "residual_is_requantised",
             id="residual_of_no_micro_op",
         ),

@@ -84,13 +84,14 @@ async def compare(ctx: Context, block: Requantiser, cases: Sequence[Case | None]
             at(cycle + EARLY - stage) for stage in range(EARLY + OUT_STAGES + 1)
         )
         stages = (gathers, prepares, executes, writes, adds, shifts, clips)
-        control = {"enable": enables(stages), "scale": noise(24)}
+        control = {"enable": enables(stages), "residual": 0, "scale": noise(24)}
         control |= {"low": noise(8) - 128, "high": noise(8) - 128}
         for name in ("addend", "result"):
             ctx.set(getattr(block, name), noise(32) - (1 << 31))
         ctx.set(block.multiplier, noise(16))
         ctx.set(block.shift, noise(5))
-        control["residual"] = residuals_of(stages)
+        if gathers is not None:
+            control["residual"] = int(gathers.residual and gathers.active)
         if has_operand:
             ctx.set(block.operand, gathers.operand if gathers is not None else noise(8))
         if prepares is not None:
@@ -117,11 +118,6 @@ def enables(stages: Sequence[Case | None]) -> int:
     """The enables of these stages, the earliest in the lowest bit."""
     active = (case is not None and case.active for case in stages)
     return sum(bit << place for place, bit in enumerate(active))
-
-
-def residuals_of(stages: Sequence[Case | None]) -> int:
-    """Which of the first stages have a residual, the earliest in the lowest bit."""
-    return enables([case if case and case.residual else None for case in stages[:EARLY]])
 
 
 def check(cases: Sequence[Case | None], *, residuals: bool = True) -> None:
@@ -253,7 +249,7 @@ def stream(config: HardwareConfig, elements: Sequence[Sequence[Case]], rng: rand
                 block.control,
                 {
                     "enable": enables([values[0] for values in stages[:-1]]),
-                    "residual": residuals_of([values[0] for values in stages]),
+                    "residual": int(gathers[0].residual and gathers[0].active),
                     "scale": prepares[0].scale,
                     "low": clips[0].low,
                     "high": clips[0].high,
