@@ -14,7 +14,7 @@ from tests.support.programs import random_program
 from tests.support.timing_rules import TimingRules
 
 LENGTH = 40
-QUICK = ("tiny", "small8", "wide_bus", "batch2", "extended")
+QUICK = ("tiny", "small8", "wide_bus", "extended")
 MEMORIES = (*MEMORY_PRESETS.values(), MemoryModel(7, 3, 2))
 
 

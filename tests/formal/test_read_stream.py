@@ -114,6 +114,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             "free.eq(free - request.payload.beats)",
             "asks_as_soon_as_there_is_room",
             id="room_not_given_back_while_some_is_taken",
+            marks=pytest.mark.exhaustive,
         ),
         pytest.param(
             "Cat(granted, taken)",
@@ -144,6 +145,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             "free.eq(free)",
             "asks_as_soon_as_there_is_room",
             id="room_never_given_back",
+            marks=pytest.mark.exhaustive,
         ),
     ],
 )

@@ -18,7 +18,9 @@ def config(in_flight: int) -> HardwareConfig:
     return HardwareConfig(writes_in_flight=in_flight, axi_cache=0b1110, axi_prot=0b101)
 
 
-@pytest.mark.parametrize("in_flight", [2, pytest.param(3, marks=pytest.mark.exhaustive), 4])
+@pytest.mark.parametrize(
+    "in_flight", [2, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (3, 4))]
+)
 def test_every_run(in_flight: int, tmp_path: Path) -> None:
     harness = write_harness(WriteMaster, config(in_flight))
     prove(harness, tmp_path, reach=in_flight + 8)

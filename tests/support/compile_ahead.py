@@ -15,11 +15,16 @@ from tempfile import TemporaryDirectory
 from typer.testing import CliRunner
 
 from hw.config_files import load_config
+from hw.isa import Finish, Program
 from scripts.cli import app
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
+from sim.semantics.chip import make_chip
+from sim.semantics.detail import make_detail
+from sim.semantics.fields import make_table
 from tests.support.programs import random_program
+from tests.support.semantics import make_alu
 
 
 def compile_functional() -> None:
@@ -29,8 +34,12 @@ def compile_functional() -> None:
 
 
 def compile_others() -> None:
-    """The time of the cycle engine, and what compiles and proves an accelerator's program."""
+    """The time of the cycle engine, the ALU alone, and what compiles and proves an accelerator's
+    program."""
     _run("cycle", "tiny", data=False)
+    config = load_config("tiny")
+    table = make_table(Program.from_instructions(config, [Finish()]).columns())
+    make_alu()(make_chip(config), table[0], 0, 0, make_detail())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "digits.tandem"
         CliRunner().invoke(app, ["compile", "digits", "--config", "tiny", "-o", str(path)])

@@ -96,6 +96,7 @@ def test_every_memory_of_the_default_is_block_ram(family: Family) -> None:
     assert found.dsp > config.macs
 
 
+@pytest.mark.exhaustive
 def test_a_small_queue_is_no_block_ram() -> None:
     found = synthesize(block("tiny", "tandem_queue_9x4"), Family.ECP5)
     assert found.bram == 0

@@ -75,7 +75,8 @@ def test_a_process_measures_one_choice_at_a_time(tmp_path: Path) -> None:
     assert [outcome.cost for outcome in found.values()] == [1] * len(CHOICES)
 
 
-@pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("workers", [1, 2])
 def test_the_number_of_workers_changes_nothing(workers: int) -> None:
     results = []
     with cluster_of(workers) as cluster:

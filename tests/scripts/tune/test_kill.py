@@ -129,6 +129,7 @@ def check_equal(records: Path, reference: Path) -> None:
     assert sorted(found) == sorted(lines(reference))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", seeds(1))
 def test_a_killed_run_is_resumed(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
