@@ -118,6 +118,20 @@ def best_choice(
     ScheduleError
         The template or the cost model does not return one number for each choice.
     """
+    fitting = fitting_choices(target, template, workload, fixed)
+    worthwhile = target.cost.shortlist(template, workload, fitting)
+    costs = target.cost.costs(template, workload, worthwhile)
+    return worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
+
+
+def fitting_choices(
+    target: Target[Any],
+    template: ScheduleTemplate[Any, Any],
+    workload: Any,
+    fixed: Mapping[str, Sequence[Setting]] = MappingProxyType({}),
+) -> Choices:
+    """The choices of a workload's space that fit, in the order of the space; parameters and errors
+    are those of `best_choice`."""
     space = template.space(workload, target.machine)
     restricted = {name: allowed for name, allowed in target.settings if name in space.knobs}
     choices = space.choices({**restricted, **fixed})
@@ -125,9 +139,7 @@ def best_choice(
     fitting = choices.where(_column(template, "fits", fits, choices, "b"))
     if not len(fitting):
         raise Unsupported(template.no_fit_reason(workload, choices, target.machine))
-    worthwhile = target.cost.shortlist(template, workload, fitting)
-    costs = target.cost.costs(template, workload, worthwhile)
-    return worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
+    return fitting
 
 
 def tuned_choice(

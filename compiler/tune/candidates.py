@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import Unsupported
+from compiler.targets.planner import fitting_choices
 from compiler.targets.target import Target
 from compiler.te.knobs import Choice, Setting
 from compiler.templates.schedule_template import ScheduleTemplate
@@ -34,12 +34,7 @@ class Candidates:
     @staticmethod
     def of(target: Target[Any], template: ScheduleTemplate[Any, Any], workload: Any) -> Candidates:
         """The candidates of a workload. Raises `Unsupported` if no choice fits."""
-        space = template.space(workload, target.machine)
-        allowed = {name: only for name, only in target.settings if name in space.knobs}
-        choices = space.choices(allowed)
-        fitting = choices.where(template.fits(workload, choices, target.machine))
-        if not len(fitting):
-            raise Unsupported(template.no_fit_reason(workload, choices, target.machine))
+        fitting = fitting_choices(target, template, workload)
         return Candidates(target, template, workload, fitting)
 
     def __len__(self) -> int:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.records import read_records
 from scripts.cli import app
+from scripts.tune.command import ExplorerName
 from tests.support.rtl import seeds
 
 LAYERS = ("--layer", "a=4,4,8,8,3,1,1", "--layer", "b=4,4,8,16,1,2,0", "--config", "small8")
@@ -81,6 +83,10 @@ def test_the_number_of_processes_changes_nothing(seed: int) -> None:
         assert code == 0, errors
         results.append({**json.loads(output), "seconds": 0})
     assert results[0] == results[1]
+
+
+def test_every_explorer_can_be_named() -> None:
+    assert [name.value for name in ExplorerName] == [*EXPLORERS]
 
 
 def test_a_table(records: Path) -> None:
