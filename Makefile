@@ -41,7 +41,8 @@ check: $(STAMP)  ## run the tests that a change since the last check can affect 
 test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
 	@.ci/packages
 	@$(BIN)/python -m tests.support.compile_ahead
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "exhaustive or not exhaustive"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "exhaustive or not exhaustive" \
+		--hypothesis-profile exhaustive
 
 test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (20 minutes)
 	@.ci/packages

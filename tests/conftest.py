@@ -11,11 +11,14 @@ from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
-EXAMPLES = 60
+EXAMPLES = 40
 """Examples of a property that does not say how many: `make test` has some two hundred of them."""
+MANY_EXAMPLES = 200
+"""The same for `make test-exhaustive`."""
 
 # A first call compiles or builds: a deadline for one example would measure that.
 settings.register_profile("here", deadline=None, max_examples=EXAMPLES)
+settings.register_profile("exhaustive", deadline=None, max_examples=MANY_EXAMPLES)
 # In CI a red run must be red again when it is repeated.
 # How fast it draws examples says something about the machine, not about them.
 settings.register_profile(

@@ -35,8 +35,15 @@ def check(model: str, quantise: Quantise, preset: str) -> None:
         np.testing.assert_array_equal(found[name], values)
 
 
-@pytest.mark.parametrize("quantise", [Quantise.MULTIPLIER, Quantise.POW2])
-@pytest.mark.parametrize("preset", ["tiny", "small8"])
+@pytest.mark.parametrize(
+    ("preset", "quantise"),
+    [
+        ("tiny", Quantise.MULTIPLIER),
+        ("small8", Quantise.POW2),
+        pytest.param("tiny", Quantise.POW2, marks=pytest.mark.exhaustive),
+        pytest.param("small8", Quantise.MULTIPLIER, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_digits(preset: str, quantise: Quantise) -> None:
     check("digits", quantise, preset)
 

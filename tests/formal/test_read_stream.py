@@ -15,16 +15,15 @@ from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
 from tests.formal.rows import Rows, claim_bursts, look_inside
 
-CONFIG = HardwareConfig()
+CONFIG = HardwareConfig(address_bits=16)
 LONGEST = 4
-SIZE_BITS = 12
 
 
-def stream_harness(stream: Any, depth: int) -> Harness:
+def stream_harness(stream: Any, depth: int, size_bits: int = 8) -> Harness:
     """Any job, bursts granted whenever, answered whenever, beats used whenever."""
     harness = Harness()
     harness.module.submodules.dut = dut = stream(
-        CONFIG, depth=depth, longest=LONGEST, size_bits=SIZE_BITS
+        CONFIG, depth=depth, longest=LONGEST, size_bits=size_bits
     )
     request = dut.port.request
     arrived = dut.port.beat.valid
@@ -75,13 +74,16 @@ def stream_harness(stream: Any, depth: int) -> Harness:
     return harness
 
 
-def test_every_run(tmp_path: Path) -> None:
-    prove(stream_harness(ReadStream, 8), tmp_path, reach=10)
-
-
-@pytest.mark.exhaustive
-def test_every_run_of_a_deep_stream(tmp_path: Path) -> None:
-    prove(stream_harness(ReadStream, 16), tmp_path, reach=16)
+@pytest.mark.parametrize(
+    ("depth", "size_bits", "reach"),
+    [
+        (4, 6, 8),
+        pytest.param(8, 12, 10, marks=pytest.mark.exhaustive),
+        pytest.param(16, 12, 16, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_every_run(depth: int, size_bits: int, reach: int, tmp_path: Path) -> None:
+    prove(stream_harness(ReadStream, depth, size_bits), tmp_path, reach=reach)
 
 
 def test_each_property_says_something(tmp_path: Path) -> None:

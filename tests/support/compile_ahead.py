@@ -23,8 +23,9 @@ from sim.memory import place_program
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import make_detail
 from sim.semantics.fields import make_table
+from sim.semantics.requantiser import make_requantiser
 from tests.support.programs import random_program
-from tests.support.semantics import make_alu
+from tests.support.semantics import make_alu, make_compute
 
 
 def compile_functional() -> None:
@@ -34,12 +35,16 @@ def compile_functional() -> None:
 
 
 def compile_others() -> None:
-    """The time of the cycle engine, the ALU alone, and what compiles and proves an accelerator's
-    program."""
+    """The time of the cycle engine, the ALU and the micro-ops alone, and what compiles and proves
+    an accelerator's program."""
     _run("cycle", "tiny", data=False)
-    config = load_config("tiny")
+    config = load_config("tiny-x")
     table = make_table(Program.from_instructions(config, [Finish()]).columns())
-    make_alu()(make_chip(config), table[0], 0, 0, make_detail())
+    chip, detail = make_chip(config), make_detail()
+    make_alu()(chip, table[0], 0, 0, detail)
+    requantiser = make_requantiser(config, chip)
+    assert requantiser is not None
+    make_compute()(chip, requantiser, table[0], 0, 0, detail)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "digits.tandem"
         CliRunner().invoke(app, ["compile", "digits", "--config", "tiny", "-o", str(path)])

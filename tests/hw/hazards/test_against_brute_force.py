@@ -187,13 +187,13 @@ def _with_tokens(draw: st.DrawFn, bare: list[Instruction]) -> list[Instruction]:
     return [*done, *([] if not len(empty) else empty.build()), finish]
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(program=small_programs(TINY) | small_programs(EXTENDED))
 def test_small_programs(program: Program) -> None:
     compare(program, image_with_micro_ops())
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(program=small_programs(TINY) | small_programs(EXTENDED))
 def test_a_proved_program_has_one_result(program: Program) -> None:
     image = image_with_micro_ops()

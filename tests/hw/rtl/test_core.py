@@ -287,7 +287,10 @@ class LastWrites:
         TINY,
         pytest.param(TINY.replace(acc_read_ports=1), marks=pytest.mark.exhaustive),
         TINY.replace(bus_bits=256, load_buffer=8),
-        TINY.replace(log_block_in=4, log_inp_buffer=9, log_wgt_buffer=10),
+        pytest.param(
+            TINY.replace(log_block_in=4, log_inp_buffer=9, log_wgt_buffer=10),
+            marks=pytest.mark.exhaustive,
+        ),
         pytest.param(TINY.replace(features=frozenset(Feature)), marks=pytest.mark.exhaustive),
     ],
     ids=["tiny", "one_read_port", "many_elements_a_beat", "many_beats_an_element", "extended"],

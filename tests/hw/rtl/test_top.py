@@ -87,7 +87,9 @@ def test_a_random_program_twice() -> None:
     machine.run(bench)
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize(
+    "seed", [7, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in seeds(8)[1:])]
+)
 def test_soft_reset_at_any_time_leaves_a_machine_that_works(seed: int) -> None:
     rng = random.Random(seed)
     drawn = random_program(TINY, seed, 24)

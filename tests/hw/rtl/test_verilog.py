@@ -42,6 +42,7 @@ def digest(files: dict[str, str]) -> str:
     return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
 
 
+@pytest.mark.exhaustive
 def test_the_same_bytes_every_time() -> None:
     again = generate(load_config("tiny"))
     assert again.files == design("tiny").files

@@ -54,10 +54,6 @@ def check_scratchpad(memory: MemoryId, family: Family) -> None:
     assert (found.lut, found.ff) == (0, 0)
 
 
-def test_a_scratchpad_of_the_default_is_block_ram() -> None:
-    check_scratchpad(MemoryId.WGT, Family.ECP5)
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("family", Family)
 @pytest.mark.parametrize("memory", [MemoryId.UOP, MemoryId.WGT, MemoryId.INP])

@@ -19,8 +19,8 @@ from tests.support.quantised_graphs import Net, residual_net
     [
         ("small8", "functional", 2),
         ("batch2", "functional", 1),
-        ("tall", "functional", 2),
-        ("extended", "functional", 2),
+        pytest.param("tall", "functional", 2, marks=pytest.mark.exhaustive),
+        pytest.param("extended", "functional", 2, marks=pytest.mark.exhaustive),
         ("extended_batch", "functional", 1),
         ("requantising", "functional", 2),
         # Where some layers fit only once.
