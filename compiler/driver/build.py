@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.driver.call_sequence import CallSequence, call_sequence
+from compiler.driver.packed_images import packed_images
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.live_ranges import live_ranges
@@ -114,6 +115,7 @@ def build(
         for name, result in zip(outputs, sequence.results, strict=True)
     )
     places, arena_bytes = _places(function, sequence)
+    images = packed_images(sequence)
     tensors = tuple(
         Tensor(
             name,
@@ -121,6 +123,7 @@ def build(
             type_.dtype.numpy.name,
             places[name],
             (scales or {}).get(name),
+            images.get(name),
         )
         for name, type_ in sequence.types.items()
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.artifact.manifest import (
+    BATCH_AXIS,
     Arena,
     Constant,
     Input,
@@ -83,6 +84,10 @@ class _Check:
             self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(_DTYPES))} are")
         if any(extent < 0 for extent in tensor.shape):
             self._fail(f"{tensor.name} has the shape {tensor.shape}")
+        if tensor.images is not None and not _fits(tensor):
+            self._fail(
+                f"{tensor.name}: {tensor.images} images in blocks of the shape {tensor.shape}"
+            )
         match tensor.place:
             case Arena(offset=offset):
                 end = offset + tensor.bytes
@@ -192,6 +197,15 @@ class _Check:
 
     def _fail(self, reason: str) -> NoReturn:
         raise ArtifactError(f"artifact {self._manifest.name}: {reason}")
+
+
+def _fits(tensor: Tensor) -> bool:
+    """Whether whole planes of blocks with `tensor.images` images fill the tensor."""
+    assert tensor.images is not None
+    if len(tensor.shape) <= BATCH_AXIS or tensor.images < 1:
+        return False
+    parts, batch = tensor.shape[0], tensor.shape[BATCH_AXIS]
+    return batch > 0 and parts > 0 and parts % -(-tensor.images // batch) == 0
 
 
 def _type(dtype: str, shape: Sequence[int]) -> str:

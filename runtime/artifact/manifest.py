@@ -1,7 +1,7 @@
 """The manifest of an artifact: everything but code and weights.
 
     manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes
-    tensor     = name, shape, dtype, place, [scale]
+    tensor     = name, shape, dtype, place, [scale], [images]
     scale      = step, zero
     place      = input | output | constant | arena(offset)
     port       = name, tensor                                   of an input or a result
@@ -19,6 +19,10 @@ from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
+from numpy.typing import NDArray
+
+BATCH_AXIS = 4
+"""The axis of a block's images in a tensor in blocks: NCHWnc, or byte planes of it."""
 
 
 class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
@@ -60,6 +64,9 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     scale
         The scale of a quantised tensor; None if unknown. For information only: steps have the
         scale in their constants.
+    images
+        Of a tensor in blocks whose last block is not full: the images in it. The block's other
+        rows are undefined: devices leave different values there, which nothing reads.
     """
 
     name: str
@@ -67,6 +74,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     dtype: str
     place: Place
     scale: Scale | None = None
+    images: int | None = None
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -75,6 +83,18 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     def bytes(self) -> int:
         """The size of the tensor in bytes."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    @property
+    def defined(self) -> NDArray[np.bool_]:
+        """Which elements are defined: a mask that broadcasts to `shape`."""
+        if self.images is None:
+            return np.ones((), np.bool_)
+        parts, batch = self.shape[0], self.shape[BATCH_AXIS]
+        blocks = -(-self.images // batch)
+        # Of byte planes, each has all blocks.
+        number = np.arange(parts)[:, None] % blocks * batch + np.arange(batch)
+        found = np.expand_dims(number < self.images, tuple(range(1, BATCH_AXIS)))
+        return np.expand_dims(found, tuple(range(BATCH_AXIS + 1, len(self.shape))))
 
 
 class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):

@@ -42,7 +42,7 @@ from scripts.options import (
 )
 from scripts.progress import show_activity
 from scripts.run.clock import named_clock, parse_clock
-from scripts.run.comparison import boundaries, compare
+from scripts.run.comparison import boundaries, compare, defined_elements
 from scripts.run.inputs import RunInputs
 from scripts.run.machine import Machine, Network, Report, open_model
 from scripts.run.outputs import check_archive, write_archive
@@ -213,7 +213,7 @@ def command(
             if check:
                 fallback = network.on_cpu(activity)
                 reference = machine.run(fallback, batches, _step_progress(activity), watch)
-                comparison = compare(run, join_runs(reference))
+                comparison = compare(run, join_runs(reference), defined_elements(artifact))
                 ratios = network.sqnr(batches, runs)
             without_hiding = None
             timed = run.profile.cycles is not None

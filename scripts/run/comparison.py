@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,21 +63,29 @@ def boundaries(artifact: Artifact) -> tuple[str, ...]:
     return tuple(found)
 
 
-def compare(run: Run, reference: Run) -> Comparison:
-    """Compare all watched tensors and all outputs of two runs."""
+def defined_elements(artifact: Artifact) -> dict[str, NDArray[np.bool_]]:
+    """Masks of the tensors with elements that are not defined, by name."""
+    return {each.name: each.defined for each in artifact.manifest.tensors if each.images}
+
+
+def compare(
+    run: Run, reference: Run, defined: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
+) -> Comparison:
+    """Compare all watched tensors and all outputs of two runs, where they are defined."""
     tensors = elements = mismatches = 0
     largest, first = 0.0, ""
     for name, found, wanted in _pairs(run, reference):
         tensors += 1
-        elements += found.size
+        mask = np.broadcast_to(defined.get(name, np.True_), found.shape)
+        elements += int(np.count_nonzero(mask))
         # Compared as bits, so that a NaN equals itself.
-        wrong = np.argwhere(_bits(found) != _bits(wanted))
+        wrong = np.argwhere((_bits(found) != _bits(wanted)) & mask)
         if not len(wrong):
             continue
         mismatches += len(wrong)
         with np.errstate(invalid="ignore"):
             apart = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
-        largest = max(largest, float(np.nanmax(apart)))
+        largest = max(largest, float(np.nanmax(np.where(mask, apart, 0))))
         at = tuple(map(int, wrong[0]))
         first = first or f"{name}{list(at)} is {found[at]} and has to be {wanted[at]}"
     return Comparison(tensors, elements, mismatches, largest, first)

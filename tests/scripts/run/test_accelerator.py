@@ -177,6 +177,25 @@ def test_engines_are_known_before_anything_is_compiled(model: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("images", [1, 2])
+def test_rows_of_a_block_without_an_image_are_not_compared(images: int, tmp_path: Path) -> None:
+    path = convolution(tmp_path / "net.onnx", (images, 3, 8, 8))
+    result = tandem("run", path, "--config", "batch2", "--check", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["check"]["equal"] is True
+
+
+def test_what_is_undefined_is_not_compared() -> None:
+    def run(values: list[int]) -> Run:
+        return Run({"y": np.array(values, np.int8)}, Profile((), 0.0), {})
+
+    defined = {"y": np.array([True, False])}
+    same = compare(run([1, 2]), run([1, 100]), defined)
+    assert (same.equal, same.elements) == (True, 1)
+    other = compare(run([5, 2]), run([1, 100]), defined)
+    assert (other.mismatches, other.largest, other.first) == (1, 4.0, "y[0] is 5 and has to be 1")
+
+
 def test_a_difference_is_told() -> None:
     def run(values: list[float], small: list[int]) -> Run:
         watched = {"a": np.array(small, np.int8)}
