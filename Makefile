@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 
-.PHONY: help setup demo matmul test check test-exhaustive test-mutants lint bench clean
+.PHONY: help setup compiled demo matmul test check test-exhaustive test-mutants lint bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -29,18 +29,18 @@ demo: $(STAMP)  ## run a whole ResNet-18 on the RTL, with and without latency hi
 matmul: $(STAMP)  ## run a matrix product written by hand on the RTL
 	@$(BIN)/python -m scripts.matmul_demo
 
-test: $(STAMP)  ## run the tests (a few minutes on two cores)
+compiled: $(STAMP)  ## compile what the tests share
 	@.ci/packages
 	@$(BIN)/python -m tests.support.compile_ahead
+
+test: compiled  ## run the tests (a few minutes on two cores)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(STAMP)  ## run the tests that a change since the last check can affect (the first time: all)
 	@.ci/packages
 	$(BIN)/python -m pytest -n auto --dist worksteal --testmon --testmon-forceselect
 
-test-exhaustive: $(STAMP)  ## run every test, the exhaustive ones too
-	@.ci/packages
-	@$(BIN)/python -m tests.support.compile_ahead
+test-exhaustive: compiled  ## run every test, the exhaustive ones too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "exhaustive or not exhaustive" \
 		--hypothesis-profile exhaustive
 

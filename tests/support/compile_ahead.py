@@ -1,8 +1,8 @@
 """Compiles what many tests run, before any: `python -m tests.support.compile_ahead`.
 
-Numba takes a minute for the engines and the compiler's tables, and keeps its machine code on disk.
-Without this every worker of pytest would compile the same functions at the same time. Here they
-are compiled once, in two processes.
+Numba takes a minute for the engines and the compiler's tables, and so does the WebAssembly of
+Yosys; both keep their machine code on disk. Without this every worker of pytest would compile the
+same at the same time. Here it is compiled once, in two processes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
+from hw.cache import default_cache
 from hw.config_files import load_config
 from hw.isa import Finish, Program
+from hw.synthesis.yosys import YOSYS
 from scripts.cli import app
 from sim.engine import Launch
 from sim.engines import make_engine
@@ -51,6 +53,12 @@ def compile_others() -> None:
         assert path.is_file()
 
 
+def compile_yosys() -> None:
+    """The machine code of Yosys."""
+    with TemporaryDirectory() as folder:
+        YOSYS.environment(Path(folder), default_cache())
+
+
 def _run(engine: str, name: str, data: bool = True) -> None:
     config = load_config(name)
     drawn = random_program(config, seed=1, size=12)
@@ -60,10 +68,13 @@ def _run(engine: str, name: str, data: bool = True) -> None:
     machine.close()
 
 
+JOBS = (compile_functional, compile_others, compile_yosys)
+
+
 def main() -> int:
     """Compile all."""
     with ProcessPoolExecutor(2) as pool:
-        for job in [pool.submit(compile_functional), pool.submit(compile_others)]:
+        for job in [pool.submit(one) for one in JOBS]:
             job.result()
     return 0
 
