@@ -4,8 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
+from hw.encoding import SCALE_BITS
 from hw.operations import AluOp
-from hw.rtl.alu import WIDTH, Alu, Products, Shifter
+from hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
 from hw.rtl.block import Block
 from hw.rtl.mac import VALUE_BITS, Mac
 from hw.timing import tree_levels
@@ -63,6 +64,11 @@ def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
     return {"hold": flow(Hold)} if acc_read_ports == 1 else {}
 
 
+def residual_ports(residuals: bool, lanes: int = 1) -> dict[str, Member]:
+    """The ports `scale` and `scaled` of a machine with residuals, for that many lanes."""
+    return {"scale": In(SCALE_BITS), "scaled": Out(WIDTH * lanes)} if residuals else {}
+
+
 class Lane(Block):
     """The datapath that computes the same 32 bits of every accumulator.
 
@@ -77,6 +83,8 @@ class Lane(Block):
         Length of the vectors.
     acc_read_ports
         As in the configuration: with 1, the second operand is read, and held, a cycle earlier.
+    residuals
+        Whether there are residuals: their products are those of MUL.
 
     Members
     -------
@@ -95,14 +103,19 @@ class Lane(Block):
         The value to write to ACC, one cycle after execution.
     shift_out_of_range
         The executing micro-op, if it is a SHR, shifts by a value outside -31..31.
+    scale, scaled
+        The scale of the RESIDUAL in preparation; the second operand of the executing one times its
+        scale. Only with residuals.
     """
 
-    def __init__(self, block_in: int, acc_read_ports: int = 2) -> None:
+    def __init__(self, block_in: int, acc_read_ports: int = 2, residuals: bool = False) -> None:
         self._block_in = block_in
         self._holds = acc_read_ports == 1
+        self._residuals = residuals
         super().__init__(
             {
                 **hold_port(In, acc_read_ports),
+                **residual_ports(residuals),
                 "control": In(LaneControl),
                 "imm": In(signed(WIDTH)),
                 "enable": In(tree_levels(block_in)),
@@ -149,13 +162,20 @@ class Lane(Block):
         m.d.comb += [
             shifter.a.eq(a),
             shifter.b.eq(b),
-            products.a.eq(a),
             products.b.eq(b),
-            products.enable.eq(control.prepare & multiplies),
             mac.enable.eq(self.enable),
             mac.inp.eq(self.inp),
             mac.wgt.eq(self.wgt),
         ]
+        if self._residuals:
+            scales = ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
+            m.d.comb += [
+                products.a.eq(Mux(scales, self.scale, a)),
+                products.enable.eq(control.prepare & (multiplies | scales)),
+                self.scaled.eq(product(products.low, products.crossed)),
+            ]
+        else:
+            m.d.comb += [products.a.eq(a), products.enable.eq(control.prepare & multiplies)]
         with m.If(control.prepare):
             with m.If(shifts):
                 m.d.sync += self.shift_out_of_range.eq(shifter.out_of_range)

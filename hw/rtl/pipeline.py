@@ -8,7 +8,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
+from hw.encoding import OPCODE_BITS, SCALE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
 from hw.features import Feature
 from hw.operations import AluOp
 from hw.rtl.alu import WIDTH
@@ -77,6 +77,8 @@ class Pipeline(Block):
         Reads of PAR, three stages ahead of the write; as in `Requantisers`.
     requantised
         As in `OutMemory`.
+    scale
+        As in `Lane`. Only with residuals.
     empty
         No micro-op is in a stage after its issue.
     bad_index, bad_shift, fault_index
@@ -139,6 +141,8 @@ class Pipeline(Block):
                 "requantise": Out(RequantiseControl),
                 "requantised": Out(1),
             }
+        if self._residuals:
+            ports["scale"] = Out(SCALE_BITS)
         return ports
 
     def _flow(self) -> data.StructLayout:
@@ -263,7 +267,7 @@ class Pipeline(Block):
     def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
         write = len(flows) - 1
-        gather, prepare = write - 3, write - 2
+        gather, prepare, execute = range(write - 3, write)
         control = self.requantise
         written = flows[write]
         active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
@@ -271,13 +275,14 @@ class Pipeline(Block):
         m.d.comb += [
             self.par_enable.eq(active[0]),
             self.par_address.eq(flows[gather].par),
-            control.enable.eq(Cat(active, line[:-1])),
-            control.residual.eq(active[0] & self._is_residual(flows[gather])),
-            control.scale.eq(flows[prepare].scale),
+            control.enable.eq(Cat(active[1:], line[:-1])),
+            control.residual.eq(active[2] & self._is_residual(flows[execute])),
             self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),
             control.high.eq(delayed(m, written.high, 3, "high")),
         ]
+        if self._residuals:
+            m.d.comb += self.scale.eq(flows[prepare].scale)
 
     def _is_residual(self, flow: data.View) -> Value:
         return (flow.op == AluOp.RESIDUAL) if self._residuals else Const(0)

@@ -214,7 +214,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     control = dut.requantise
     gather = depth - GATHER
     for place in range(len(control.enable)):
-        here = one.stage == gather + place
+        here = one.stage == gather + 1 + place
         active = one.active & one.computes
         harness.must(f"stage_{place}_takes_it", implies(here, control.enable[place] == active))
     reads = one.at(gather) & one.active
@@ -222,8 +222,9 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     harness.must(
         "reads_them_in_their_place", implies(reads, dut.par_address == par[: len(dut.par_address)])
     )
-    harness.must("residual_is_requantised", implies(control.residual, control.enable[0]))
-    harness.must("has_its_scale", implies(one.at(gather + 1), control.scale == kept["scale"]))
+    harness.must("residual_is_requantised", implies(control.residual, control.enable[1]))
+    if AluOp.RESIDUAL in config.operations:
+        harness.must("has_its_scale", implies(one.at(gather + 1), dut.scale == kept["scale"]))
     clips = one.at(depth + OUT_STAGES - 1)
     for name in ("low", "high"):
         value = control[name].as_unsigned()
@@ -325,9 +326,9 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="refused_and_written",
         ),
         pytest.param(
-            "Cat(active, line[:-1])",
-            "Cat(active, line[1:])",
-            "stage_3_takes_it",
+            "Cat(active[1:], line[:-1])",
+            "Cat(active[1:], line[1:])",
+            "stage_2_takes_it",
             id="requantiser_too_late",
         ),
         pytest.param(
@@ -343,8 +344,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="parameters_of_another",
         ),
         pytest.param(
-            "control.residual.eq(active[0] & ",
-            "control.residual.eq(flows[gather].active & ",
+            "control.residual.eq(active[2] & ",
+            "control.residual.eq(flows[execute].active & ",
             "residual_is_requantised",
             id="residual_of_no_micro_op",
         ),
