@@ -1,6 +1,6 @@
 """One lane of the array: a dot product, two operands with forwarding, an ALU, a result."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
@@ -64,9 +64,17 @@ def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
     return {"hold": flow(Hold)} if acc_read_ports == 1 else {}
 
 
+class Scale(data.Struct):
+    """Control, with residuals, of the products of the micro-op in preparation."""
+
+    enters: 1
+    """The micro-op is a RESIDUAL: the scale is the first factor."""
+    value: SCALE_BITS
+
+
 def residual_ports(residuals: bool, lanes: int = 1) -> dict[str, Member]:
     """The ports `scale` and `scaled` of a machine with residuals, for that many lanes."""
-    return {"scale": In(SCALE_BITS), "scaled": Out(WIDTH * lanes)} if residuals else {}
+    return {"scale": In(Scale), "scaled": Out(WIDTH * lanes)} if residuals else {}
 
 
 class Lane(Block):
@@ -103,9 +111,10 @@ class Lane(Block):
         The value to write to ACC, one cycle after execution.
     shift_out_of_range
         The executing micro-op, if it is a SHR, shifts by a value outside -31..31.
-    scale, scaled
-        The scale of the RESIDUAL in preparation; the second operand of the executing one times its
-        scale. Only with residuals.
+    scale
+        Common to all lanes; only with residuals, like
+    scaled
+        the second operand of the executing RESIDUAL times its scale.
     """
 
     def __init__(self, block_in: int, acc_read_ports: int = 2, residuals: bool = False) -> None:
@@ -159,23 +168,21 @@ class Lane(Block):
         second = Signal(signed(WIDTH), reset_less=True)
         shifts = ~control.prepare_gemm & (control.prepare_op == AluOp.SHR)
         multiplies = ~control.prepare_gemm & (control.prepare_op == AluOp.MUL)
+        factor: Value = a
+        if self._residuals:
+            multiplies |= self.scale.enters
+            factor = Mux(self.scale.enters, self.scale.value, a)
+            m.d.comb += self.scaled.eq(product(products.low, products.crossed))
         m.d.comb += [
             shifter.a.eq(a),
             shifter.b.eq(b),
+            products.a.eq(factor),
             products.b.eq(b),
+            products.enable.eq(control.prepare & multiplies),
             mac.enable.eq(self.enable),
             mac.inp.eq(self.inp),
             mac.wgt.eq(self.wgt),
         ]
-        if self._residuals:
-            scales = ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
-            m.d.comb += [
-                products.a.eq(Mux(scales, self.scale, a)),
-                products.enable.eq(control.prepare & (multiplies | scales)),
-                self.scaled.eq(product(products.low, products.crossed)),
-            ]
-        else:
-            m.d.comb += [products.a.eq(a), products.enable.eq(control.prepare & multiplies)]
         with m.If(control.prepare):
             with m.If(shifts):
                 m.d.sync += self.shift_out_of_range.eq(shifter.out_of_range)

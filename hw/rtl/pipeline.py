@@ -8,14 +8,14 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import OPCODE_BITS, SCALE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
+from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
 from hw.features import Feature
 from hw.operations import AluOp
 from hw.rtl.alu import WIDTH
 from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
 from hw.rtl.delay import delay_line, delayed
-from hw.rtl.lane import LaneControl, hold_port
+from hw.rtl.lane import LaneControl, Scale, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.micro_ops import mode_layout, not_from_acc, offsets_layout
 from hw.rtl.requantiser import RequantiseControl
@@ -142,7 +142,7 @@ class Pipeline(Block):
                 "requantised": Out(1),
             }
         if self._residuals:
-            ports["scale"] = Out(SCALE_BITS)
+            ports["scale"] = Out(Scale)
         return ports
 
     def _flow(self) -> data.StructLayout:
@@ -267,7 +267,7 @@ class Pipeline(Block):
     def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
         write = len(flows) - 1
-        gather, prepare, execute = range(write - 3, write)
+        gather, prepare = write - 3, write - 2
         control = self.requantise
         written = flows[write]
         active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
@@ -276,13 +276,17 @@ class Pipeline(Block):
             self.par_enable.eq(active[0]),
             self.par_address.eq(flows[gather].par),
             control.enable.eq(Cat(active[1:], line[:-1])),
-            control.residual.eq(active[2] & self._is_residual(flows[execute])),
             self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),
             control.high.eq(delayed(m, written.high, 3, "high")),
         ]
         if self._residuals:
-            m.d.comb += self.scale.eq(flows[prepare].scale)
+            m.d.comb += self.scale.value.eq(flows[prepare].scale)
+            # Registers: every bit of every lane selects by them.
+            m.d.sync += [
+                self.scale.enters.eq(self._is_residual(flows[gather])),
+                control.residual.eq(active[1] & self._is_residual(flows[prepare])),
+            ]
 
     def _is_residual(self, flow: data.View) -> Value:
         return (flow.op == AluOp.RESIDUAL) if self._residuals else Const(0)

@@ -224,7 +224,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     )
     harness.must("residual_is_requantised", implies(control.residual, control.enable[1]))
     if AluOp.RESIDUAL in config.operations:
-        harness.must("has_its_scale", implies(one.at(gather + 1), dut.scale == kept["scale"]))
+        harness.must("has_its_scale", implies(one.at(gather + 1), dut.scale.value == kept["scale"]))
     clips = one.at(depth + OUT_STAGES - 1)
     for name in ("low", "high"):
         value = control[name].as_unsigned()
@@ -344,8 +344,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="parameters_of_another",
         ),
         pytest.param(
-            "control.residual.eq(active[2] & ",
-            "control.residual.eq(flows[execute].active & ",
+            "control.residual.eq(active[1] & ",
+            "control.residual.eq(flows[prepare].active & ",
             "residual_is_requantised",
             id="residual_of_no_micro_op",
         ),

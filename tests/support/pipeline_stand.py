@@ -427,7 +427,8 @@ class Stand:
         if gathers is not None and active:
             assert ctx.get(p.par_address) == gathers.par
         if prepares is not None and AluOp.RESIDUAL in self.config.operations:
-            assert ctx.get(p.scale) == prepares.mode.scale
+            assert ctx.get(p.scale.value) == prepares.mode.scale
+            assert ctx.get(p.scale.enters) == prepares.residual
         enters = executes is not None and executes.mode.active and executes.residual
         assert ctx.get(control.residual) == enters
         if clips is not None:

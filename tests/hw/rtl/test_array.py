@@ -201,7 +201,9 @@ def test_operands_from_inp(shape: tuple[int, int], residuals: bool) -> None:
                 control |= {"prepare": 1, "prepare_op": ops[prepares]}
                 control |= {"prepare_reset": int(ops[prepares] is AluOp.RESIDUAL)}
             if residuals:
-                ctx.set(array.scale, rng.getrandbits(24) if prepares is None else scales[prepares])
+                enters = prepares is not None and ops[prepares] is AluOp.RESIDUAL
+                value = rng.getrandbits(24) if prepares is None else scales[prepares]
+                ctx.set(array.scale, {"enters": enters, "value": value})
             if executes is not None:
                 control |= {"execute": 1, "execute_op": ops[executes]}
             ctx.set(array.control, control)

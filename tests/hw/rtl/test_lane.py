@@ -193,8 +193,9 @@ class Surroundings:
                 "prepare_clear": int(prepared.clears),
             }
         if self.residuals:
-            scale = self.noise(SCALE_BITS) if prepared is None else prepared.scale
-            ctx.set(self.lane.scale, scale)
+            enters = prepared is not None and not prepared.gemm and prepared.op is AluOp.RESIDUAL
+            value = self.noise(SCALE_BITS) if prepared is None else prepared.scale
+            ctx.set(self.lane.scale, {"enters": enters, "value": value})
         ctx.set(self.lane.control, control)
         multiplied = self.slot(cycle + self.levels - 1)
         if multiplied is not None:
