@@ -1,6 +1,6 @@
 """The ALU of one lane, in two stages: shifts and products begin a stage before all else."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
 from hw.operations import MAX_SHIFT, AluOp
@@ -78,6 +78,15 @@ class Products(Block):
             ]
 
 
+def product(low: Value, crossed: Value) -> Value:
+    """a * b modulo 2**32, of what `Products` makes of a and b."""
+    return Cat(low[:HALF], (low[HALF:] + _of_crossed(crossed))[:HALF])
+
+
+def _of_crossed(crossed: Value) -> Value:
+    return (crossed[:HALF] + crossed[HALF:])[:HALF]
+
+
 class Alu(Block):
     """The second stage: result = op(first, second); arithmetic wraps at 32 bits. Combinational.
 
@@ -102,11 +111,10 @@ class Alu(Block):
 
     def build(self, m: Module) -> None:
         multiplies = self.op == AluOp.MUL
-        upper = (self.crossed[:HALF] + self.crossed[HALF:])[:HALF]
         a, b = Signal(WIDTH), Signal(WIDTH)
         m.d.comb += [
             a.eq(Mux(multiplies, self.low, self.first)),
-            b.eq(Mux(multiplies, Cat(Const(0, HALF), upper), self.second)),
+            b.eq(Mux(multiplies, Cat(Const(0, HALF), _of_crossed(self.crossed)), self.second)),
         ]
         with m.Switch(self.op):
             with m.Case(AluOp.MIN, AluOp.MAX):

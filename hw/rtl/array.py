@@ -9,10 +9,11 @@ from amaranth.lib.wiring import In, Member, Out
 from hw.config import HardwareConfig
 from hw.encoding import alu_layout
 from hw.features import Feature
+from hw.operations import AluOp
 from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
 from hw.rtl.delay import delayed
-from hw.rtl.lane import Lane, LaneControl, hold_port
+from hw.rtl.lane import Lane, LaneControl, hold_port, residual_ports
 from hw.rtl.mac import VALUE_BITS
 from hw.timing import tree_levels
 from hw.topology import MemoryId
@@ -40,23 +41,22 @@ class Array(Block):
         Whole elements of INP, WGT and ACC.
     imm
         As in `Lane`, common to all lanes. Without `Feature.INPUT_OPERANDS` only; else
-    operand, inp_operand
-        control; the bytes of INP that the micro-op in gathering
-        has as its second operand, or, if it has none from there, the immediate's lower ones.
+    operand
+        Control of the operands from INP.
+    scale, scaled
+        As in `Lane`, `scale` common to all lanes. Only with residuals.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         self._from_inp = Feature.INPUT_OPERANDS in config.features
         acc_bits = WIDTH * config.acc_lanes
-        operands: dict[str, Member] = {
-            "operand": In(operand_layout(config)),
-            "inp_operand": Out(8 * config.element_bytes(MemoryId.INP)),
-        }
+        self._residuals = AluOp.RESIDUAL in config.operations
         super().__init__(
             {
-                **(operands if self._from_inp else {"imm": In(signed(WIDTH))}),
+                **self._operand_ports(),
                 **hold_port(In, config.acc_read_ports),
+                **residual_ports(self._residuals, config.acc_lanes),
                 "control": In(LaneControl),
                 "enable": In(1 + tree_levels(config.block_in)),
                 "inp": In(8 * config.element_bytes(MemoryId.INP)),
@@ -67,6 +67,11 @@ class Array(Block):
                 "shift_out_of_range": Out(1),
             }
         )
+
+    def _operand_ports(self) -> dict[str, Member]:
+        if self._from_inp:
+            return {"operand": In(operand_layout(self._config))}
+        return {"imm": In(signed(WIDTH))}
 
     def build(self, m: Module) -> None:
         row_bits = VALUE_BITS * self._config.block_in
@@ -80,7 +85,7 @@ class Array(Block):
         shift_out_of_range = []
         for index in range(lanes):
             row, column = divmod(index, self._config.block_out)
-            lane = Lane(self._config.block_in, self._config.acc_read_ports)
+            lane = Lane(self._config.block_in, self._config.acc_read_ports, self._residuals)
             m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.control.eq(self.control),
@@ -94,6 +99,11 @@ class Array(Block):
             ]
             if self._config.acc_read_ports == 1:
                 m.d.comb += lane.hold.eq(self.hold)
+            if self._residuals:
+                m.d.comb += [
+                    lane.scale.eq(self.scale),
+                    self.scaled.word_select(index, WIDTH).eq(lane.scaled),
+                ]
             shift_out_of_range.append(lane.shift_out_of_range)
         m.d.comb += self.shift_out_of_range.eq(Cat(shift_out_of_range).any())
 
@@ -108,7 +118,6 @@ class Array(Block):
             value = elements.word_select(index, VALUE_BITS).as_signed()
             with m.If(self.operand.take):
                 m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
-            m.d.comb += self.inp_operand.word_select(index, VALUE_BITS).eq(operand[:VALUE_BITS])
             operands.append(operand)
         return operands
 

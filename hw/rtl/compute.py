@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
 from hw.features import Feature
+from hw.operations import AluOp
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.rtl.array import Array
 from hw.rtl.block import Block
@@ -273,6 +274,9 @@ class ComputeUnit(Block):
             out.write.eq(acc.write),
             out.low.eq(acc.low),
         ]
-        if Feature.INPUT_OPERANDS in self._config.features:
-            m.d.comb += requantisers.operand.eq(array.inp_operand)
+        if AluOp.RESIDUAL in self._config.operations:
+            m.d.comb += [
+                array.scale.eq(pipeline.scale),
+                requantisers.scaled.eq(array.scaled),
+            ]
         return out

@@ -1,11 +1,12 @@
 """One lane of the array: a dot product, two operands with forwarding, an ALU, a result."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
+from hw.encoding import SCALE_BITS
 from hw.operations import AluOp
-from hw.rtl.alu import WIDTH, Alu, Products, Shifter
+from hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
 from hw.rtl.block import Block
 from hw.rtl.mac import VALUE_BITS, Mac
 from hw.timing import tree_levels
@@ -63,6 +64,19 @@ def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
     return {"hold": flow(Hold)} if acc_read_ports == 1 else {}
 
 
+class Scale(data.Struct):
+    """Control, with residuals, of the products of the micro-op in preparation."""
+
+    enters: 1
+    """The micro-op is a RESIDUAL: the scale is the first factor."""
+    value: SCALE_BITS
+
+
+def residual_ports(residuals: bool, lanes: int = 1) -> dict[str, Member]:
+    """The ports `scale` and `scaled` of a machine with residuals, for that many lanes."""
+    return {"scale": In(Scale), "scaled": Out(WIDTH * lanes)} if residuals else {}
+
+
 class Lane(Block):
     """The datapath that computes the same 32 bits of every accumulator.
 
@@ -77,6 +91,8 @@ class Lane(Block):
         Length of the vectors.
     acc_read_ports
         As in the configuration: with 1, the second operand is read, and held, a cycle earlier.
+    residuals
+        Whether there are residuals: their products are those of MUL.
 
     Members
     -------
@@ -95,14 +111,20 @@ class Lane(Block):
         The value to write to ACC, one cycle after execution.
     shift_out_of_range
         The executing micro-op, if it is a SHR, shifts by a value outside -31..31.
+    scale
+        Common to all lanes; only with residuals, like
+    scaled
+        the second operand of the executing RESIDUAL times its scale.
     """
 
-    def __init__(self, block_in: int, acc_read_ports: int = 2) -> None:
+    def __init__(self, block_in: int, acc_read_ports: int = 2, residuals: bool = False) -> None:
         self._block_in = block_in
         self._holds = acc_read_ports == 1
+        self._residuals = residuals
         super().__init__(
             {
                 **hold_port(In, acc_read_ports),
+                **residual_ports(residuals),
                 "control": In(LaneControl),
                 "imm": In(signed(WIDTH)),
                 "enable": In(tree_levels(block_in)),
@@ -146,10 +168,15 @@ class Lane(Block):
         second = Signal(signed(WIDTH), reset_less=True)
         shifts = ~control.prepare_gemm & (control.prepare_op == AluOp.SHR)
         multiplies = ~control.prepare_gemm & (control.prepare_op == AluOp.MUL)
+        factor: Value = a
+        if self._residuals:
+            multiplies |= self.scale.enters
+            factor = Mux(self.scale.enters, self.scale.value, a)
+            m.d.comb += self.scaled.eq(product(products.low, products.crossed))
         m.d.comb += [
             shifter.a.eq(a),
             shifter.b.eq(b),
-            products.a.eq(a),
+            products.a.eq(factor),
             products.b.eq(b),
             products.enable.eq(control.prepare & multiplies),
             mac.enable.eq(self.enable),

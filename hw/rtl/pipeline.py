@@ -15,7 +15,7 @@ from hw.rtl.alu import WIDTH
 from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
 from hw.rtl.delay import delay_line, delayed
-from hw.rtl.lane import LaneControl, hold_port
+from hw.rtl.lane import LaneControl, Scale, hold_port
 from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
 from hw.rtl.micro_ops import mode_layout, not_from_acc, offsets_layout
 from hw.rtl.requantiser import RequantiseControl
@@ -77,6 +77,8 @@ class Pipeline(Block):
         Reads of PAR, three stages ahead of the write; as in `Requantisers`.
     requantised
         As in `OutMemory`.
+    scale
+        As in `Lane`. Only with residuals.
     empty
         No micro-op is in a stage after its issue.
     bad_index, bad_shift, fault_index
@@ -139,6 +141,8 @@ class Pipeline(Block):
                 "requantise": Out(RequantiseControl),
                 "requantised": Out(1),
             }
+        if self._residuals:
+            ports["scale"] = Out(Scale)
         return ports
 
     def _flow(self) -> data.StructLayout:
@@ -271,13 +275,18 @@ class Pipeline(Block):
         m.d.comb += [
             self.par_enable.eq(active[0]),
             self.par_address.eq(flows[gather].par),
-            control.enable.eq(Cat(active, line[:-1])),
-            control.residual.eq(active[0] & self._is_residual(flows[gather])),
-            control.scale.eq(flows[prepare].scale),
+            control.enable.eq(Cat(active[1:], line[:-1])),
             self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),
             control.high.eq(delayed(m, written.high, 3, "high")),
         ]
+        if self._residuals:
+            m.d.comb += self.scale.value.eq(flows[prepare].scale)
+            # Registers: every bit of every lane selects by them.
+            m.d.sync += [
+                self.scale.enters.eq(self._is_residual(flows[gather])),
+                control.residual.eq(active[1] & self._is_residual(flows[prepare])),
+            ]
 
     def _is_residual(self, flow: data.View) -> Value:
         return (flow.op == AluOp.RESIDUAL) if self._residuals else Const(0)

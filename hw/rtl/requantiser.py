@@ -10,11 +10,10 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.encoding import SCALE_BITS
-from hw.features import Feature
+from hw.operations import AluOp
 from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
 from hw.rtl.delay import delayed
@@ -34,7 +33,7 @@ PARAMETERS = data.StructLayout(
     }
 )
 """The parameters of one output channel in an element of PAR."""
-ENABLED_STAGES = 3 + OUT_STAGES
+ENABLED_STAGES = 2 + OUT_STAGES
 TOTAL_BITS = WIDTH + MULTIPLIER_BITS + 1
 """Bits of a product of a result and a multiplier with an addend and a scaled residual: below 2^47
 in magnitude, and below 2^32."""
@@ -44,38 +43,31 @@ class RequantiseControl(data.Struct):
     """Control signals common to all values, each for the micro-op in one stage."""
 
     enable: ENABLED_STAGES
-    """W - 3, W - 2, ..., W + 3: the micro-op in the stage is requantised."""
+    """W - 2, W - 1, ..., W + 3: the micro-op in the stage is requantised."""
     residual: 1
-    """W - 3: the operand from INP enters, scaled; else 0 does."""
-    scale: SCALE_BITS
-    """W - 2."""
+    """W - 1: the scaled operand enters; else 0 does."""
     low: signed(BYTE)
     """W + 3, like `high`: the limits."""
     high: signed(BYTE)
 
 
-def operand_port(residual: bool) -> dict[str, Member]:
-    """The port `operand` of a machine with residuals."""
-    return {"operand": In(signed(BYTE))} if residual else {}
-
-
 class Requantiser(Block):
     """The datapath that makes a byte of OUT of one value of an element of ACC.
 
-    The byte is clip((result * multiplier + addend + operand * scale) >> shift, low, high); nothing
-    overflows on the way.
+    The byte is clip((result * multiplier + addend + scaled) >> shift, low, high); nothing overflows
+    on the way. No stage has both a multiplier and an adder.
 
     Parameters
     ----------
-    residual
+    residuals
         Whether there are residuals.
 
     Members
     -------
     control
         Common to all values.
-    operand
-        W - 3: the value's byte of INP. Only with residuals.
+    scaled
+        W - 1: the value's byte of INP times the scale. Only with residuals.
     addend, multiplier, shift
         The channel's parameters, in W - 1, W and W + 2.
     result
@@ -84,11 +76,11 @@ class Requantiser(Block):
         W + 4: what is written to OUT.
     """
 
-    def __init__(self, residual: bool) -> None:
-        self._residual = residual
+    def __init__(self, residuals: bool) -> None:
+        self._residuals = residuals
         super().__init__(
             {
-                **operand_port(residual),
+                **({"scaled": In(signed(WIDTH))} if residuals else {}),
                 "control": In(RequantiseControl),
                 "addend": In(signed(WIDTH)),
                 "multiplier": In(MULTIPLIER_BITS),
@@ -100,23 +92,23 @@ class Requantiser(Block):
 
     def build(self, m: Module) -> None:
         control = self.control
-        prepare, execute, write, adds, shifts, clips = control.enable[1:]
-        # What is added is complete when the result comes: it fits behind the lower product, in
-        # front of that product's register.
+        execute, write, adds, shifts, clips = control.enable[1:]
         added = Signal(signed(WIDTH + 1), reset_less=True)
-        lower = Signal(signed(WIDTH + 2), reset_less=True)
+        added_then = Signal.like(added, reset_less=True)
+        lower = Signal(WIDTH, reset_less=True)
         upper = Signal(signed(WIDTH), reset_less=True)
         total = Signal(signed(TOTAL_BITS), reset_less=True)
-        scaled = self._scaled(m, prepare)
         with m.If(execute):
-            m.d.sync += added.eq(self.addend + scaled)
+            m.d.sync += added.eq(self.addend + self._scaled())
         with m.If(write):
             m.d.sync += [
-                lower.eq(self.result[:HALF] * self.multiplier + added),
+                lower.eq(self.result[:HALF] * self.multiplier),
                 upper.eq(self.result[HALF:].as_signed() * self.multiplier),
+                added_then.eq(added),
             ]
         with m.If(adds):
-            m.d.sync += total.eq(Cat(lower[:HALF], lower[HALF:].as_signed() + upper))
+            partial = lower + added_then
+            m.d.sync += total.eq(Cat(partial[:HALF], partial[HALF:].as_signed() + upper))
         shifted = Signal(signed(BYTE), reset_less=True)
         beyond = Signal(reset_less=True)
         negative = Signal(reset_less=True)
@@ -134,19 +126,11 @@ class Requantiser(Block):
             with m.Else():
                 m.d.sync += self.value.eq(shifted)
 
-    def _scaled(self, m: Module, enable: Value) -> Value:
-        """W - 1: the residual, scaled."""
-        if not self._residual:
+    def _scaled(self) -> Value:
+        """W - 1: the residual, scaled, or 0."""
+        if not self._residuals:
             return Const(0)
-        operand = Signal(signed(BYTE), reset_less=True)
-        scaled = Signal(signed(BYTE + SCALE_BITS), reset_less=True)
-        with m.If(self.control.residual):
-            m.d.sync += operand.eq(self.operand)
-        with m.Elif(self.control.enable[0]):
-            m.d.sync += operand.eq(0)
-        with m.If(enable):
-            m.d.sync += scaled.eq(operand * self.control.scale)
-        return scaled
+        return Mux(self.control.residual, self.scaled, Const(0, WIDTH)).as_signed()
 
 
 def _shifted_byte(total: Value, shift: Value) -> Value:
@@ -191,8 +175,8 @@ class Requantisers(Block):
     -------
     control
         As in `Requantiser`.
-    operand
-        W - 3: the bytes of INP, in the order of the element's values. Only with residuals.
+    scaled
+        As in `Requantiser`, for every value. Only with residuals.
     parameters
         W - 2: the element of PAR at the memory's output.
     result, value
@@ -201,11 +185,11 @@ class Requantisers(Block):
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        self._residual = Feature.INPUT_OPERANDS in config.features
+        self._residuals = AluOp.RESIDUAL in config.operations
         out_bits = BYTE * config.acc_lanes
         super().__init__(
             {
-                **({"operand": In(out_bits)} if self._residual else {}),
+                **({"scaled": In(WIDTH * config.acc_lanes)} if self._residuals else {}),
                 "control": In(RequantiseControl),
                 "parameters": In(8 * config.element_bytes(MemoryId.PAR)),
                 "result": In(WIDTH * config.acc_lanes),
@@ -222,13 +206,13 @@ class Requantisers(Block):
         ]
         # The shifts wait for the stage of their use together: one register, not one a channel.
         shifts = Signal(SHIFT_BITS * columns, reset_less=True)
-        with m.If(enable[1]):
+        with m.If(enable[0]):
             m.d.sync += shifts.eq(Cat(channel.shift for channel in channels))
         shifts_3 = delayed(m, shifts, 3, "shifts")
         factors = [self._factors(m, column, channel) for column, channel in enumerate(channels)]
         for index in range(self._config.acc_lanes):
             column = index % columns
-            m.submodules[f"requantiser_{index}"] = one = Requantiser(self._residual)
+            m.submodules[f"requantiser_{index}"] = one = Requantiser(self._residuals)
             m.d.comb += [
                 one.control.eq(self.control),
                 one.addend.eq(factors[column][0]),
@@ -237,8 +221,8 @@ class Requantisers(Block):
                 one.result.eq(self.result.word_select(index, WIDTH)),
                 self.value.word_select(index, BYTE).eq(one.value),
             ]
-            if self._residual:
-                m.d.comb += one.operand.eq(self.operand.word_select(index, BYTE))
+            if self._residuals:
+                m.d.comb += one.scaled.eq(self.scaled.word_select(index, WIDTH))
 
     def _factors(self, m: Module, column: int, channel: data.View) -> tuple[Value, Value]:
         """A channel's addend and multiplier, each in the stage of its use."""
@@ -246,8 +230,8 @@ class Requantisers(Block):
         first = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
         multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}_1", reset_less=True)
         # Block RAM is slow: its output is registered.
-        with m.If(self.control.enable[1]):
+        with m.If(self.control.enable[0]):
             m.d.sync += [addend.eq(channel.addend), first.eq(channel.multiplier)]
-        with m.If(self.control.enable[2]):
+        with m.If(self.control.enable[1]):
             m.d.sync += multiplier.eq(first)
         return addend, multiplier

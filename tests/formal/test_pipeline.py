@@ -12,7 +12,7 @@ from amaranth.hdl import Const, Mux, Signal
 from amaranth.lib import data
 
 from hw.config import HardwareConfig
-from hw.encoding import OPCODE_BITS, Opcode, gemm_layout
+from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout
 from hw.features import Feature
 from hw.operations import AluOp
 from hw.rtl.layouts import INDEX_BITS, view_of
@@ -214,7 +214,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     control = dut.requantise
     gather = depth - GATHER
     for place in range(len(control.enable)):
-        here = one.stage == gather + place
+        here = one.stage == gather + 1 + place
         active = one.active & one.computes
         harness.must(f"stage_{place}_takes_it", implies(here, control.enable[place] == active))
     reads = one.at(gather) & one.active
@@ -222,8 +222,10 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     harness.must(
         "reads_them_in_their_place", implies(reads, dut.par_address == par[: len(dut.par_address)])
     )
-    harness.must("residual_is_requantised", implies(control.residual, control.enable[0]))
-    harness.must("has_its_scale", implies(one.at(gather + 1), control.scale == kept["scale"]))
+    harness.must("residual_is_requantised", implies(control.residual, control.enable[1]))
+    if AluOp.RESIDUAL in config.operations:
+        _residuals(harness, dut, one, config)
+        harness.must("has_its_scale", implies(one.at(gather + 1), dut.scale.value == kept["scale"]))
     clips = one.at(depth + OUT_STAGES - 1)
     for name in ("low", "high"):
         value = control[name].as_unsigned()
@@ -264,6 +266,22 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     )
     if AluOp.RESIDUAL in config.operations:
         harness.reach("residual", control.residual)
+
+
+def _residuals(harness: Harness, dut: Any, one: _Followed, config: HardwareConfig) -> None:
+    """Whether the operand of a micro-op is scaled, and enters its requantisation."""
+    residual = Signal(name="residual")
+    fields = data.View(view_of(alu_layout(config)), dut.current)
+    with harness.module.If(one.chosen):
+        is_alu = fields.opcode != Opcode.GEMM
+        harness.sync(residual.eq(is_alu & (fields.alu_opcode == AluOp.RESIDUAL)))
+    prepare = one.depth - GATHER + 1
+    harness.must("is_scaled", implies(one.at(prepare), dut.scale.enters == residual))
+    enters = one.active & residual
+    harness.must("enters_scaled", implies(one.at(prepare + 1), dut.requantise.residual == enters))
+    for stage, flow in _flows(harness, dut, one.depth).items():
+        same = (flow.op == AluOp.RESIDUAL) == residual
+        harness.invariant(f"residual_in_{stage}", implies(one.at(stage), same))
 
 
 ALL = frozenset(Feature)
@@ -325,9 +343,9 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="refused_and_written",
         ),
         pytest.param(
-            "Cat(active, line[:-1])",
-            "Cat(active, line[1:])",
-            "stage_3_takes_it",
+            "Cat(active[1:], line[:-1])",
+            "Cat(active[1:], line[1:])",
+            "stage_2_takes_it",
             id="requantiser_too_late",
         ),
         pytest.param(
@@ -343,10 +361,22 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="parameters_of_another",
         ),
         pytest.param(
-            "control.residual.eq(active[0] & ",
-            "control.residual.eq(flows[gather].active & ",
+            "control.residual.eq(active[1] & ",
+            "control.residual.eq(flows[prepare].active & ",
             "residual_is_requantised",
             id="residual_of_no_micro_op",
+        ),
+        pytest.param(
+            "self.scale.enters.eq(self._is_residual(flows[gather]))",
+            "self.scale.enters.eq(self._is_residual(flows[prepare]))",
+            "is_scaled",
+            id="another_is_scaled",
+        ),
+        pytest.param(
+            "active[1] & self._is_residual(flows[prepare])",
+            "active[1] & self._is_residual(flows[gather])",
+            "enters_scaled",
+            id="another_s_product_enters",
         ),
         pytest.param(
             'delayed(m, written.low, 3, "low")',

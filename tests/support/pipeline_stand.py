@@ -419,20 +419,18 @@ class Stand:
         """What the requantisers get, before the write of ACC and behind it."""
         p, control = self.pipeline, self.pipeline.requantise
         stages = [self.computing(self.depth - 3 + stage, cycle) for stage in range(8)]
-        gathers, prepares, *_, clips, _ = stages
-        *enables, active_in_out = (one is not None and one.mode.active for one in stages)
-        active = enables[0]
+        gathers, prepares, executes, *_, clips, _ = stages
+        active, *enables, active_in_out = (one is not None and one.mode.active for one in stages)
         assert ctx.get(p.par_enable) == active
         assert ctx.get(control.enable) == sum(bit << place for place, bit in enumerate(enables))
         assert ctx.get(p.requantised) == active_in_out
-        if not active:
-            assert not ctx.get(control.residual)
-        if gathers is not None:
-            assert ctx.get(control.residual) == (active and gathers.residual)
-            if active:
-                assert ctx.get(p.par_address) == gathers.par
-        if prepares is not None:
-            assert ctx.get(control.scale) == prepares.mode.scale
+        if gathers is not None and active:
+            assert ctx.get(p.par_address) == gathers.par
+        if prepares is not None and AluOp.RESIDUAL in self.config.operations:
+            assert ctx.get(p.scale.value) == prepares.mode.scale
+            assert ctx.get(p.scale.enters) == prepares.residual
+        enters = executes is not None and executes.mode.active and executes.residual
+        assert ctx.get(control.residual) == enters
         if clips is not None:
             assert ctx.get(control.low) == clips.mode.low
             assert ctx.get(control.high) == clips.mode.high

@@ -148,13 +148,16 @@ def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int
     simulate(array, bench)
 
 
+@pytest.mark.parametrize("residuals", [False, True])
 @pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 1), (1, 3), (0, 5)])
-def test_operands_from_inp(shape: tuple[int, int]) -> None:
+def test_operands_from_inp(shape: tuple[int, int], residuals: bool) -> None:
     """One in each cycle, or an immediate: the byte in the lane's row and column, sign-extended.
 
-    A sum with it comes three cycles after its gathering.
+    A sum with it comes three cycles after its gathering; its product with a scale, as it executes.
     """
-    config = machine(shape[0], shape[1], shape[1], frozenset({Feature.INPUT_OPERANDS}))
+    added_features = {Feature.REQUANTISE} if residuals else set()
+    features = frozenset({Feature.INPUT_OPERANDS} | added_features)
+    config = machine(shape[0], shape[1], shape[1], features)
     rng = random.Random(sum(shape))
     random_values = np.random.default_rng(rng.randrange(1 << 30))
     array = Array(config)
@@ -165,6 +168,9 @@ def test_operands_from_inp(shape: tuple[int, int]) -> None:
     sums = random_values.integers(-(1 << 31), 1 << 31, elements.shape, np.int32)
     from_inp = [True, True, *(rng.random() < 0.7 for _ in range(count - 2))]
     imms = [rng.choice((-(1 << 15), (1 << 15) - 1, rng.randint(-99, 99))) for _ in range(count)]
+    choices = (AluOp.ADD, AluOp.RESIDUAL) if residuals else (AluOp.ADD,)
+    ops = [rng.choice(choices) for _ in range(count)]
+    scales = [rng.choice(((1 << 24) - 1, rng.getrandbits(24))) for _ in range(count)]
 
     def wanted(index: int) -> npt.NDArray[np.int64]:
         """The second operands."""
@@ -190,15 +196,23 @@ def test_operands_from_inp(shape: tuple[int, int]) -> None:
             if gathers is not None:
                 ctx.set(array.dst, number(sums[gathers]))
                 control |= {"gather": 1, "gather_second": 1, "gather_imm": 1}
-                assert ctx.get(array.inp_operand) == number(wanted(gathers).astype(np.int8))
-            if at(levels + 1) is not None:
-                control |= {"prepare": 1, "prepare_op": AluOp.ADD}
-            if at(levels + 2) is not None:
-                control |= {"execute": 1, "execute_op": AluOp.ADD}
+            prepares, executes, done = at(levels + 1), at(levels + 2), at(levels + 3)
+            if prepares is not None:
+                control |= {"prepare": 1, "prepare_op": ops[prepares]}
+                control |= {"prepare_reset": int(ops[prepares] is AluOp.RESIDUAL)}
+            if residuals:
+                enters = prepares is not None and ops[prepares] is AluOp.RESIDUAL
+                value = rng.getrandbits(24) if prepares is None else scales[prepares]
+                ctx.set(array.scale, {"enters": enters, "value": value})
+            if executes is not None:
+                control |= {"execute": 1, "execute_op": ops[executes]}
             ctx.set(array.control, control)
-            done = at(levels + 3)
+            if executes is not None and ops[executes] is AluOp.RESIDUAL:
+                products = (wanted(executes) * scales[executes]).astype(np.uint64)
+                assert ctx.get(array.scaled) == number(products.astype(np.uint32))
             if done is not None:
-                result = (sums[done] + wanted(done)).astype(np.uint64).astype(np.uint32)
+                added = 0 if ops[done] is AluOp.RESIDUAL else wanted(done)
+                result = (sums[done] + added).astype(np.uint64).astype(np.uint32)
                 assert ctx.get(array.result) == number(result)
             await ctx.tick()
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from hw.encoding import SCALE_BITS
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
@@ -17,6 +18,7 @@ from tests.support.rtl import Context, seeds, simulate
 
 ELEMENTS = 3
 """So few that micro-ops keep meeting each other's results."""
+MOST_SCALE = (1 << SCALE_BITS) - 1
 GARBAGE = -0x21524111
 """What memory gives of an element that is written while it is read."""
 
@@ -35,6 +37,9 @@ class MicroOp:
     wgt: list[int] = field(default_factory=list)
     result: int = 0
     overwrite: bool = False
+    scale: int = 0
+    scaled: int | None = None
+    """Of a RESIDUAL: the second operand times the scale, modulo 2**32."""
 
     @property
     def clears(self) -> bool:
@@ -90,6 +95,7 @@ def random_slots(
             imm=rng.randint(-MAX_SHIFT, MAX_SHIFT) if op is AluOp.SHR else rng.randint(-99, 99),
             inp=[rng.randint(-128, 127) for _ in range(block)],
             wgt=[rng.randint(-128, 127) for _ in range(block)],
+            scale=rng.choice((0, 1, MOST_SCALE, rng.getrandbits(SCALE_BITS))),
         )
         micro_op.result = memory[dst] = executed(micro_op, memory)
         if ports == 1 and micro_op.src is not None:
@@ -106,6 +112,8 @@ def executed(micro_op: MicroOp, memory: list[int]) -> int:
         return 0
     a = 0 if micro_op.overwrite else memory[micro_op.dst]
     b = micro_op.imm if micro_op.src is None else memory[micro_op.src]
+    if not micro_op.gemm and micro_op.op is AluOp.RESIDUAL:
+        micro_op.scaled = b * micro_op.scale & 0xFFFF_FFFF
     if micro_op.gemm:
         b = sum(x * y for x, y in zip(micro_op.inp, micro_op.wgt, strict=True))
     return alu_result(micro_op.op, a, wrapped(b))
@@ -120,8 +128,10 @@ class Surroundings:
     def __init__(self, lane: Lane, block: int, slots: list[MicroOp | None], ports: int = 2) -> None:
         self.lane = lane
         self.holds = ports == 1
+        self.residuals = "scale" in lane.signature.members
         self.levels = tree_levels(block)
         self.slots = slots
+        self.noise = random.Random(len(slots)).getrandbits
 
     def slot(self, cycle: int) -> MicroOp | None:
         return self.slots[cycle] if 0 <= cycle < len(self.slots) else None
@@ -182,6 +192,10 @@ class Surroundings:
                 "prepare_reset": int(prepared.drops),
                 "prepare_clear": int(prepared.clears),
             }
+        if self.residuals:
+            enters = prepared is not None and not prepared.gemm and prepared.op is AluOp.RESIDUAL
+            value = self.noise(SCALE_BITS) if prepared is None else prepared.scale
+            ctx.set(self.lane.scale, {"enters": enters, "value": value})
         ctx.set(self.lane.control, control)
         multiplied = self.slot(cycle + self.levels - 1)
         if multiplied is not None:
@@ -212,8 +226,11 @@ class Surroundings:
             written = self.slot(cycle - 3)
             if written is not None:
                 assert ctx.get(self.lane.result) == written.result, f"slot {cycle - 3}: {written}"
-            if self.slot(cycle - 2) is not None:
+            executed = self.slot(cycle - 2)
+            if executed is not None:
                 assert not ctx.get(self.lane.shift_out_of_range)
+            if self.residuals and executed is not None and executed.scaled is not None:
+                assert ctx.get(self.lane.scaled) == executed.scaled
             await ctx.tick()
 
 
@@ -223,11 +240,40 @@ def packed(vector: list[int]) -> int:
 
 @pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize(
-    ("block", "ports"), [(1, 2), (4, 2), (8, 2), (32, 2), (1, 1), (2, 1), (8, 1), (32, 1)]
+    ("block", "ports", "residuals"),
+    [
+        *((block, 2, False) for block in (1, 4, 8, 32)),
+        *((block, 1, False) for block in (1, 2, 8, 32)),
+        (1, 2, True),
+        (2, 1, True),
+    ],
 )
-def test_forwards_results_at_every_distance(block: int, ports: int, seed: int) -> None:
+def test_forwards_results_at_every_distance(
+    block: int, ports: int, residuals: bool, seed: int
+) -> None:
     slots = random_slots(random.Random(seed), block, 150, ports)
-    lane = Lane(block, ports)
+    lane = Lane(block, ports, residuals)
+    simulate(lane, Surroundings(lane, block, slots, ports).run)
+
+
+@pytest.mark.parametrize(("block", "ports"), [(1, 2), (8, 2), (2, 1)])
+def test_residuals_are_scaled_between_products(block: int, ports: int) -> None:
+    """MUL and RESIDUAL back to back, with the extremes of an operand from INP."""
+    rng = random.Random(block)
+    memory = [0] * ELEMENTS
+    slots: list[MicroOp | None] = [
+        MicroOp(False, False, AluOp.ADD, dst, None, rng.randint(-(1 << 31), (1 << 31) - 1))
+        for dst in range(ELEMENTS)
+    ]
+    for number, bits in enumerate((0, 1, MOST_SCALE, *(1 << at for at in range(SCALE_BITS)))):
+        imm = (-128, 127, rng.randint(-128, 127))[number % 3]
+        slots.append(MicroOp(False, False, AluOp.RESIDUAL, 1, None, imm, scale=bits))
+        slots += [None] * rng.randrange(3)
+        slots.append(MicroOp(False, False, AluOp.MUL, 2 * (number % 2), None, imm, scale=bits))
+    for micro_op in slots:
+        if micro_op is not None:
+            micro_op.result = memory[micro_op.dst] = executed(micro_op, memory)
+    lane = Lane(block, ports, residuals=True)
     simulate(lane, Surroundings(lane, block, slots, ports).run)
 
 

@@ -17,8 +17,8 @@ from tests.support.rtl import Context, seeds, simulate
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
 MOST = (1 << 16) - 1
-EARLY = 3
-"""Stages ahead of the write of ACC in which a value's operand enters."""
+EARLY = 2
+"""Stages ahead of the write of ACC in which the parameters of its channel come."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,14 @@ class Case:
     shift: int = 0
     low: int = -128
     high: int = 127
-    scale: int = 0
-    operand: int = 0
+    scaled: int = 0
     residual: bool = False
     active: bool = True
 
     @property
     def byte(self) -> int:
         """The byte of OUT, unsigned."""
-        scaled = self.operand * self.scale if self.residual else 0
+        scaled = self.scaled if self.residual else 0
         y = (self.result * self.multiplier + self.addend + scaled) >> self.shift
         if y < self.low:
             y = self.low
@@ -62,8 +61,7 @@ def random_case(rng: random.Random, residuals: bool) -> Case:
         shift=shift,
         low=rng.choice((-128, -1, 0, rng.randint(-128, 127))),
         high=rng.choice((127, 0, rng.randint(-128, 127))),
-        scale=rng.choice((0, 1, (1 << 24) - 1, rng.getrandbits(24))),
-        operand=rng.choice((-128, -1, 0, 1, 127, rng.randint(-128, 127))),
+        scaled=rng.choice((LOW, HIGH, -1, 0, 1, rng.randint(LOW, HIGH))),
         residual=residuals and rng.random() < 0.5,
         active=rng.random() < 0.8,
     )
@@ -72,7 +70,7 @@ def random_case(rng: random.Random, residuals: bool) -> Case:
 async def compare(ctx: Context, block: Requantiser, cases: Sequence[Case | None]) -> None:
     """A case in each cycle, or noise; each byte in its own cycle, and until the next one comes."""
     noise = random.Random(0).getrandbits
-    has_operand = "operand" in block.signature.members
+    residuals = "scaled" in block.signature.members
     last: Case | None = None
 
     def at(cycle: int) -> Case | None:
@@ -80,24 +78,23 @@ async def compare(ctx: Context, block: Requantiser, cases: Sequence[Case | None]
 
     # In cycle n, case n is written to ACC.
     for cycle in range(-EARLY, len(cases) + OUT_STAGES):
-        gathers, prepares, executes, writes, adds, shifts, clips, done = (
+        prepares, executes, writes, adds, shifts, clips, done = (
             at(cycle + EARLY - stage) for stage in range(EARLY + OUT_STAGES + 1)
         )
-        stages = (gathers, prepares, executes, writes, adds, shifts, clips)
-        control = {"enable": enables(stages), "residual": 0, "scale": noise(24)}
+        stages = (prepares, executes, writes, adds, shifts, clips)
+        control = {"enable": enables(stages), "residual": 0}
         control |= {"low": noise(8) - 128, "high": noise(8) - 128}
         for name in ("addend", "result"):
             ctx.set(getattr(block, name), noise(32) - (1 << 31))
         ctx.set(block.multiplier, noise(16))
         ctx.set(block.shift, noise(5))
-        if gathers is not None:
-            control["residual"] = int(gathers.residual and gathers.active)
-        if has_operand:
-            ctx.set(block.operand, gathers.operand if gathers is not None else noise(8))
-        if prepares is not None:
-            control["scale"] = prepares.scale
+        if residuals:
+            ctx.set(block.scaled, noise(32) - (1 << 31))
         if executes is not None:
+            control["residual"] = int(executes.residual and executes.active)
             ctx.set(block.addend, executes.addend)
+            if executes.residual:
+                ctx.set(block.scaled, executes.scaled)
         if writes is not None:
             ctx.set(block.result, writes.result)
             ctx.set(block.multiplier, writes.multiplier)
@@ -149,10 +146,10 @@ def test_every_bit_of_every_operand() -> None:
             cases.append(Case(1, multiplier=1 << bit, shift=shift))
             cases.append(Case(-1, multiplier=1 << bit, shift=shift))
             cases.append(Case(1 << 16, multiplier=MOST ^ 1 << bit, shift=shift))
-    for bit in range(24):
-        for operand in (-128, -1, *(1 << place for place in range(7))):
-            for shift in range(max(0, bit - 8), bit + 8):
-                one = Case(0, scale=1 << bit, operand=operand, residual=True, shift=shift)
+    for bit in range(32):
+        for scaled in (LOW if bit == 31 else 1 << bit, -1 << bit):
+            for shift in range(max(0, bit - 8), bit + 1):
+                one = Case(0, scaled=scaled, residual=True, shift=shift)
                 cases += [one, replace(one, residual=False), replace(one, active=False)]
     for low, high in itertools.product((-128, -127, -2, -1, 0, 1, 2, 64, 127), repeat=2):
         for place in (low - 1, low, low + 1, high - 1, high, high + 1):
@@ -183,12 +180,11 @@ def _reaching(total: int, shift: int) -> Case:
 
 def test_extremes_do_not_overflow() -> None:
     cases = [
-        Case(result, multiplier, addend, 31, scale=scale, operand=operand, residual=True)
+        Case(result, multiplier, addend, 31, scaled=scaled, residual=True)
         for result in (LOW, -1, 0, HIGH)
         for multiplier in (0, 1, MOST)
         for addend in (LOW, -1, 0, HIGH)
-        for scale in (0, (1 << 24) - 1)
-        for operand in (-128, 0, 127)
+        for scaled in (LOW, -1, 0, HIGH)
     ]
     check(cases)
 
@@ -232,7 +228,7 @@ def stream(config: HardwareConfig, elements: Sequence[Sequence[Case]], rng: rand
     """
     block = Requantisers(config)
     columns, lanes, count = config.block_out, config.acc_lanes, len(elements)
-    has_operand = Feature.INPUT_OPERANDS in config.features
+    residuals = Feature.INPUT_OPERANDS in config.features
 
     async def bench(ctx: Context) -> None:
         last: Sequence[Case] | None = None
@@ -240,17 +236,16 @@ def stream(config: HardwareConfig, elements: Sequence[Sequence[Case]], rng: rand
             stages = [
                 elements[(cycle + EARLY - stage) % count] for stage in range(EARLY + OUT_STAGES + 1)
             ]
-            gathers, prepares, _, writes, _, _, clips, done = stages
-            if has_operand:
-                ctx.set(block.operand, packed([case.operand for case in gathers], 8))
+            prepares, executes, writes, _, _, clips, done = stages
+            if residuals:
+                ctx.set(block.scaled, packed([case.scaled for case in executes], 32))
             ctx.set(block.parameters, element(prepares[:columns], rng))
             ctx.set(block.result, packed([case.result for case in writes], 32))
             ctx.set(
                 block.control,
                 {
                     "enable": enables([values[0] for values in stages[:-1]]),
-                    "residual": int(gathers[0].residual and gathers[0].active),
-                    "scale": prepares[0].scale,
+                    "residual": int(executes[0].residual and executes[0].active),
                     "low": clips[0].low,
                     "high": clips[0].high,
                 },
@@ -293,7 +288,6 @@ def test_each_value_has_its_channel_s_parameters(
                     shift=channels[lane % columns].shift,
                     low=common.low,
                     high=common.high,
-                    scale=common.scale,
                     residual=common.residual,
                     active=common.active,
                 )
@@ -310,7 +304,7 @@ def features_of(residuals: bool) -> frozenset[Feature]:
 
 @pytest.mark.parametrize("shape", [(0, 2, 64), (1, 1, 64)])
 def test_every_bit_of_each_lane_s_numbers(shape: tuple[int, int, int]) -> None:
-    """One bit in one channel, or in one value's result or operand: it is seen there only."""
+    """One bit in one channel, or in one value's result or residual: it is seen there only."""
     config = machine(*shape, features_of(residuals=True))
     columns, lanes = config.block_out, config.acc_lanes
     nothing = Case(0, multiplier=0, residual=True)
@@ -338,12 +332,10 @@ def test_every_bit_of_each_lane_s_numbers(shape: tuple[int, int, int]) -> None:
             values = [replace(nothing, multiplier=1, shift=bit)] * lanes
             values[lane] = replace(values[lane], result=(-1 if bit == 31 else 1) << bit)
             elements.append(values)
-        for bit in range(8):
-            values = [replace(nothing, scale=1)] * lanes
-            values[lane] = replace(values[lane], operand=-128 if bit == 7 else 1 << bit)
+        for bit in range(32):
+            values = [replace(nothing, shift=bit)] * lanes
+            values[lane] = replace(values[lane], scaled=(-1 if bit == 31 else 1) << bit)
             elements.append(values)
-    for bit in range(24):
-        elements.append([replace(nothing, scale=1 << bit, operand=1, shift=bit)] * lanes)
     for bit in range(8):
         limit = -128 if bit == 7 else 1 << bit
         elements.append([replace(nothing, addend=1000, high=limit)] * lanes)
