@@ -1,6 +1,6 @@
 """One lane of the array: a dot product, two operands with forwarding, an ALU, a result."""
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
@@ -65,10 +65,12 @@ def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
 
 
 class Scale(data.Struct):
-    """Control, with residuals, of the products of the micro-op in preparation."""
+    """Control, with residuals, of the first factor of the micro-op in gathering."""
 
+    takes: 1
+    """The micro-op is a RESIDUAL or a MUL."""
     enters: 1
-    """The micro-op is a RESIDUAL: the scale is the first factor."""
+    """It is a RESIDUAL: the scale is the first factor."""
     value: SCALE_BITS
 
 
@@ -168,10 +170,10 @@ class Lane(Block):
         second = Signal(signed(WIDTH), reset_less=True)
         shifts = ~control.prepare_gemm & (control.prepare_op == AluOp.SHR)
         multiplies = ~control.prepare_gemm & (control.prepare_op == AluOp.MUL)
-        factor: Value = a
+        factor = a
         if self._residuals:
-            multiplies |= self.scale.enters
-            factor = Mux(self.scale.enters, self.scale.value, a)
+            multiplies |= ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
+            factor = self._factor(m, written)
             m.d.comb += self.scaled.eq(product(products.low, products.crossed))
         m.d.comb += [
             shifter.a.eq(a),
@@ -211,6 +213,22 @@ class Lane(Block):
         m.d.sync += written.eq(self.result)
         with m.If(control.execute):
             m.d.sync += self.result.eq(alu.result)
+
+    def _factor(self, m: Module, written: Signal) -> Signal:
+        """The first factor, gathered like the first operand: no multiplexer is in front of the
+        multipliers, which may lie far away."""
+        factor = Signal(signed(WIDTH), reset_less=True)
+        forward = self.control.gather_dst
+        with m.If(self.scale.takes):
+            with m.If(self.scale.enters):
+                m.d.sync += factor.eq(self.scale.value)
+            with m.Elif(forward.from_write):
+                m.d.sync += factor.eq(self.result)
+            with m.Elif(forward.from_written):
+                m.d.sync += factor.eq(written)
+            with m.Else():
+                m.d.sync += factor.eq(self.dst)
+        return factor
 
     def _held(self, m: Module, written: Signal) -> Signal:
         """The second operand, registered a cycle before the first operand is gathered."""

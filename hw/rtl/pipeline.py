@@ -267,7 +267,7 @@ class Pipeline(Block):
     def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
         write = len(flows) - 1
-        gather, prepare = write - 3, write - 2
+        read, gather, prepare = range(write - 4, write - 1)
         control = self.requantise
         written = flows[write]
         active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
@@ -281,10 +281,12 @@ class Pipeline(Block):
             control.high.eq(delayed(m, written.high, 3, "high")),
         ]
         if self._residuals:
-            m.d.comb += self.scale.value.eq(flows[prepare].scale)
+            residual = self._is_residual(flows[read])
+            m.d.comb += self.scale.value.eq(flows[gather].scale)
             # Registers: every bit of every lane selects by them.
             m.d.sync += [
-                self.scale.enters.eq(self._is_residual(flows[gather])),
+                self.scale.takes.eq(residual | (flows[read].op == AluOp.MUL)),
+                self.scale.enters.eq(residual),
                 control.residual.eq(active[1] & self._is_residual(flows[prepare])),
             ]
 

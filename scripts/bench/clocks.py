@@ -4,10 +4,7 @@ shows. A seed of a preset takes some minutes; results are cached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hw.config import HardwareConfig
-from hw.config_files import load_config
 from hw.rtl.verilog import generate
 from hw.synthesis.errors import DoesNotFitError
 from hw.synthesis.place import Device, Timing
@@ -16,14 +13,6 @@ from scripts.timing import DEFAULT_SEEDS, find_timing
 
 DEVICE = Device.ECP5_85
 SPEED = 6
-EXTENDED = "small8-x"
-"""The preset that shows what the extensions cost: the largest that has them and fits."""
-
-
-def presets() -> Iterator[tuple[str, HardwareConfig]]:
-    """Those of the table, by name."""
-    yield from configurations()
-    yield EXTENDED, load_config(EXTENDED)
 
 
 def clock(config: HardwareConfig, quiet: bool = True) -> Timing | DoesNotFitError:
@@ -48,7 +37,7 @@ def main() -> None:
     """Print the table."""
     print(f"| preset | MACs | median of {DEFAULT_SEEDS}, MHz | best, MHz | most of its path in |")
     print("|---|--:|--:|--:|---|")
-    for name, config in presets():
+    for name, config in configurations():
         print(row(name, config, clock(config, quiet=False)), flush=True)
 
 

@@ -225,7 +225,7 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     harness.must("residual_is_requantised", implies(control.residual, control.enable[1]))
     if AluOp.RESIDUAL in config.operations:
         _residuals(harness, dut, one, config)
-        harness.must("has_its_scale", implies(one.at(gather + 1), dut.scale.value == kept["scale"]))
+        harness.must("has_its_scale", implies(one.at(gather), dut.scale.value == kept["scale"]))
     clips = one.at(depth + OUT_STAGES - 1)
     for name in ("low", "high"):
         value = control[name].as_unsigned()
@@ -275,10 +275,10 @@ def _residuals(harness: Harness, dut: Any, one: _Followed, config: HardwareConfi
     with harness.module.If(one.chosen):
         is_alu = fields.opcode != Opcode.GEMM
         harness.sync(residual.eq(is_alu & (fields.alu_opcode == AluOp.RESIDUAL)))
-    prepare = one.depth - GATHER + 1
-    harness.must("is_scaled", implies(one.at(prepare), dut.scale.enters == residual))
+    gather = one.depth - GATHER
+    harness.must("is_scaled", implies(one.at(gather), dut.scale.enters == residual))
     enters = one.active & residual
-    harness.must("enters_scaled", implies(one.at(prepare + 1), dut.requantise.residual == enters))
+    harness.must("enters_scaled", implies(one.at(gather + 2), dut.requantise.residual == enters))
     for stage, flow in _flows(harness, dut, one.depth).items():
         same = (flow.op == AluOp.RESIDUAL) == residual
         harness.invariant(f"residual_in_{stage}", implies(one.at(stage), same))
@@ -367,8 +367,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="residual_of_no_micro_op",
         ),
         pytest.param(
+            "self.scale.enters.eq(residual)",
             "self.scale.enters.eq(self._is_residual(flows[gather]))",
-            "self.scale.enters.eq(self._is_residual(flows[prepare]))",
             "is_scaled",
             id="another_is_scaled",
         ),

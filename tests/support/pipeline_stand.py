@@ -89,6 +89,10 @@ class Issue:
         return isinstance(self.instruction, Alu) and self.instruction.op is AluOp.RESIDUAL
 
     @property
+    def multiplies_accumulator(self) -> bool:
+        return isinstance(self.instruction, Alu) and self.instruction.op is AluOp.MUL
+
+    @property
     def from_inp(self) -> bool:
         return isinstance(self.instruction, Alu) and self.instruction.from_inp
 
@@ -419,16 +423,17 @@ class Stand:
         """What the requantisers get, before the write of ACC and behind it."""
         p, control = self.pipeline, self.pipeline.requantise
         stages = [self.computing(self.depth - 3 + stage, cycle) for stage in range(8)]
-        gathers, prepares, executes, *_, clips, _ = stages
+        gathers, _, executes, *_, clips, _ = stages
         active, *enables, active_in_out = (one is not None and one.mode.active for one in stages)
         assert ctx.get(p.par_enable) == active
         assert ctx.get(control.enable) == sum(bit << place for place, bit in enumerate(enables))
         assert ctx.get(p.requantised) == active_in_out
         if gathers is not None and active:
             assert ctx.get(p.par_address) == gathers.par
-        if prepares is not None and AluOp.RESIDUAL in self.config.operations:
-            assert ctx.get(p.scale.value) == prepares.mode.scale
-            assert ctx.get(p.scale.enters) == prepares.residual
+        if gathers is not None and AluOp.RESIDUAL in self.config.operations:
+            assert ctx.get(p.scale.value) == gathers.mode.scale
+            assert ctx.get(p.scale.enters) == gathers.residual
+            assert ctx.get(p.scale.takes) == (gathers.residual or gathers.multiplies_accumulator)
         enters = executes is not None and executes.mode.active and executes.residual
         assert ctx.get(control.residual) == enters
         if clips is not None:

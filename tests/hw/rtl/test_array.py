@@ -201,9 +201,9 @@ def test_operands_from_inp(shape: tuple[int, int], residuals: bool) -> None:
                 control |= {"prepare": 1, "prepare_op": ops[prepares]}
                 control |= {"prepare_reset": int(ops[prepares] is AluOp.RESIDUAL)}
             if residuals:
-                enters = prepares is not None and ops[prepares] is AluOp.RESIDUAL
-                value = rng.getrandbits(24) if prepares is None else scales[prepares]
-                ctx.set(array.scale, {"enters": enters, "value": value})
+                enters = gathers is not None and ops[gathers] is AluOp.RESIDUAL
+                value = rng.getrandbits(24) if gathers is None else scales[gathers]
+                ctx.set(array.scale, {"takes": enters, "enters": enters, "value": value})
             if executes is not None:
                 control |= {"execute": 1, "execute_op": ops[executes]}
             ctx.set(array.control, control)

@@ -193,9 +193,11 @@ class Surroundings:
                 "prepare_clear": int(prepared.clears),
             }
         if self.residuals:
-            enters = prepared is not None and not prepared.gemm and prepared.op is AluOp.RESIDUAL
-            value = self.noise(SCALE_BITS) if prepared is None else prepared.scale
-            ctx.set(self.lane.scale, {"enters": enters, "value": value})
+            op = AluOp.ADD if gathered is None or gathered.gemm else gathered.op
+            enters = op is AluOp.RESIDUAL
+            takes = enters or op is AluOp.MUL
+            value = self.noise(SCALE_BITS) if gathered is None else gathered.scale
+            ctx.set(self.lane.scale, {"takes": takes, "enters": enters, "value": value})
         ctx.set(self.lane.control, control)
         multiplied = self.slot(cycle + self.levels - 1)
         if multiplied is not None:
