@@ -36,6 +36,10 @@ from compiler.templates.cpu.layer import (
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 _ZERO = index(0)
+_LEAST_ROW = 4
+"""The least number of columns in a tile whose rows are stored as vectors."""
+_PADDED_LANES = 16
+"""Pixels of a vector of the padded image for dot products: with their channels, 64 bytes."""
 
 
 def packed_conv2d(
@@ -303,8 +307,7 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     )
     schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
     schedule = (
-        schedule.unroll(out.name, "ty")
-        .unroll(out.name, "tx")
+        _transposed_store(schedule, conv, out)
         .fuse(out.name, n, "block", "blocks")
         .fuse(out.name, "blocks", "row", "task")
         .parallel(out.name, "task")
@@ -312,11 +315,36 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     return schedule if conv.padded is conv.data else _pad(schedule, conv)
 
 
+def _transposed_store(schedule: Schedule, conv: PackedLayer, out: Tensor) -> Schedule:
+    """Schedules the copy of a tile to the output, whose channels lie apart: as vectors of whole
+    rows if all tiles are whole, else element by element."""
+    _, outputs, _, columns = out.shape
+    tile = conv.tile
+    whole = outputs % tile.channels == 0 and columns % tile.columns == 0
+    if whole and tile.columns >= _LEAST_ROW:
+        schedule = schedule.reorder(out.name, "ty", "tx", "l").unroll(out.name, "ty")
+        return schedule.vectorize(out.name, "tx").unroll(out.name, "l")
+    return schedule.unroll(out.name, "ty").unroll(out.name, "tx")
+
+
 def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
     """Schedules the padded image: vectors of a row, planes distributed over threads."""
     pad = conv.padded.name
     schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
-    return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")
+    if conv.dot is None:
+        return schedule.vectorize(pad, "x")
+    # Channels of a dot product are interleaved.
+    columns = conv.padded.shape[3]
+    rest = columns % _PADDED_LANES
+    stages = [pad]
+    if rest and columns > _PADDED_LANES:
+        schedule = schedule.partition(pad, "x", columns - rest)
+        stages.append(f"{pad}_tail")
+    for stage in stages:
+        schedule = schedule.unroll(stage, "k")
+        lanes = None if stage != pad or columns <= _PADDED_LANES else _PADDED_LANES
+        schedule = schedule.vectorize(stage, "x", lanes)
+    return schedule
 
 
 class Conv2dOnCpu(LayerOnCpu):
