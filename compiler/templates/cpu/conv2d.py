@@ -306,12 +306,16 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
         .set_layout(tile, ("0", "2", "3", "1"))
     )
     schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
-    schedule = (
-        _transposed_store(schedule, conv, out)
-        .fuse(out.name, n, "block", "blocks")
-        .fuse(out.name, "blocks", "row", "task")
-        .parallel(out.name, "task")
-    )
+    schedule = _transposed_store(schedule, conv, out)
+    whole = out.shape[2] // conv.tile.rows
+    if 0 < whole < -(-out.shape[2] // conv.tile.rows):
+        # The last tile has fewer rows: it gets code of its own, without sums that nothing reads.
+        schedule = schedule.partition(out.name, "row", whole)
+        schedule = schedule.fuse(out.name, n, "block", "task")
+    else:
+        schedule = schedule.fuse(out.name, n, "block", "blocks")
+        schedule = schedule.fuse(out.name, "blocks", "row", "task")
+    schedule = schedule.parallel(out.name, "task")
     return schedule if conv.padded is conv.data else _pad(schedule, conv)
 
 

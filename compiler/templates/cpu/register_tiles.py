@@ -9,7 +9,7 @@ import numpy as np
 from compiler.ir.dtypes import DType
 from compiler.operators.cpu.simd import Simd
 from compiler.te.knobs import Choice
-from compiler.templates.space import Bools, Choices, Floats, Space, rank_by
+from compiler.templates.space import Bools, Choices, Floats, Ints, Space, rank_by
 
 _LATENCY = 8
 """Independent multiplications that keep two pipelined units of four cycles busy."""
@@ -71,13 +71,22 @@ class TileSpace:
 
         A step multiplies one or more vectors of weights with each of the tile's pixels. It takes
         as long as its multiplications or its loads, whichever are more, and at least the latency
-        of one sum. Tiles over the edge cost as much as whole ones.
+        of one sum. The last tile of a column has the remaining rows only; tiles over the other
+        edges cost as much as whole ones.
         """
         channels, rows, columns = (choices[name] for name in ("channels", "rows", "columns"))
-        vectors, pixels = channels // self.lanes, rows * columns
-        step = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
-        tiles = -(-self.channels // channels) * -(-self.rows // rows) * -(-self.columns // columns)
-        return rank_by(tiles * step, tiles, rows, channels)
+        vectors, whole, rest = channels // self.lanes, self.rows // rows, self.rows % rows
+        steps = whole * _step(vectors, rows * columns)
+        steps += np.where(rest > 0, _step(vectors, rest * columns), 0)
+        beside = -(-self.channels // channels) * -(-self.columns // columns)
+        tiles = beside * -(-self.rows // rows)
+        return rank_by(beside * steps, tiles, rows, channels)
+
+
+def _step(vectors: Ints, pixels: Ints) -> Ints:
+    """The time of a step, in multiplications."""
+    found: Ints = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
+    return found
 
 
 def best_tile(channels: int, rows: int, columns: int, dtype: DType, simd: Simd) -> Tile:
