@@ -23,6 +23,7 @@ from compiler.codegen.frame import Frame
 from compiler.codegen.llvm import I32, I64, constant, memory_type, splat
 from compiler.codegen.load_store import SHUFFLED
 from compiler.codegen.offset import Offset, offset_of
+from compiler.codegen.vector_access import free_masks
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Expr, Load
 from compiler.ir.facts import expr_facts
@@ -44,9 +45,11 @@ def interleaved(frame: Frame, loop: For, extent: int) -> bool:
         Whether the loop is one; if it is not, nothing is emitted.
     """
     store = loop.body
-    if not isinstance(store, Store) or frame.lanes is None or frame.mask is not None:
+    if not isinstance(store, Store) or frame.lanes is None:
         return False
     buffer = store.buffer
+    if frame.mask is not None and not free_masks(frame, memory_type(buffer.dtype)):
+        return False
     if not 2 <= extent <= SHUFFLED or buffer.dtype == BOOL:
         return False
     if buffer.name in expr_facts(store.value).loads:
@@ -63,7 +66,7 @@ def interleaved(frame: Frame, loop: For, extent: int) -> bool:
     with frame.bound(loop.var.name, 0, Interval(0, 0)):
         pointer = load_store.address(frame, buffer, store.indices, address)
     vector = _interleave(frame.builder, values)
-    vector_access.write(frame, buffer, vector, pointer)
+    vector_access.store_repeated(frame, buffer, vector, pointer, frame.mask)
     return True
 
 
@@ -179,8 +182,7 @@ def _interleave(builder: Any, vectors: Sequence[Any]) -> Any:
     """The elements 0 of all vectors, then the elements 1, and so on, as one vector."""
     lanes, count = vectors[0].type.count, len(vectors)
     joined = _joined(builder, vectors)
-    wide = joined.type.count // count  # lanes are padded to equal parts
-    order = [number * wide + lane for lane in range(lanes) for number in range(count)]
+    order = [number * lanes + lane for lane in range(lanes) for number in range(count)]
     return builder.shuffle_vector(joined, joined, _numbers(order))
 
 
