@@ -149,7 +149,7 @@ def _compiled(
     output = _requantized(packed.output) if quantized else packed.output
     return (
         compile_function(schedule_packed_conv2d(packed, output).program, target),
-        compile_function(program_of([packed.packing]), target),
+        compile_function(program_of(packed.packings), target),
     )
 
 

@@ -45,7 +45,7 @@ class CpuKernel:
     operands
         For each input of the program, the index of the kernel's parameter.
     packing
-        Programs that pack parameters into the layout of the program's inputs, by parameter index.
+        Programs that pack parameters into inputs of the program, by the input's index.
     operators
         Names of the kernel's operators, in order.
     macs
@@ -81,7 +81,7 @@ def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -
     """The kernel scheduled by `plan`, or by the generic schedule if there is no plan."""
     inputs = placeholders(kernel)
     outputs = tensors(kernel, inputs)
-    packing: dict[int, Program] = {}
+    packers: tuple[Program, ...] = ()
     if plan is None:
         simd = Simd.of(target.machine.features)
         schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name)
@@ -89,16 +89,23 @@ def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -
         assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
         given = plan.workload, plan.choice, target.machine
         schedule = plan.template.schedule(*given)
-        packing = {plan.workload.weight: plan.template.packing(*given)}
+        packers = plan.template.packings(*given)
     program = replace(schedule.program, name=kernel.name)
     numbers = {param.name: number for number, param in enumerate(kernel.params)}
-    numbers |= {packer.outputs[0].name: number for number, packer in packing.items()}
+    by_output = {packer.outputs[0].name: packer for packer in packers}
+    if plan is not None:
+        numbers |= dict.fromkeys(by_output, plan.workload.weight)
     operators = tuple(
         let.value.callee.name
         for let in kernel.body.lets
         if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
     )
     operands = tuple(numbers[buffer.name] for buffer in program.inputs)
+    packing = {
+        at: by_output[buffer.name]
+        for at, buffer in enumerate(program.inputs)
+        if buffer.name in by_output
+    }
     return CpuKernel(program, operands, packing, operators, macs_of(outputs))
 
 
@@ -123,8 +130,8 @@ class KernelBackend(Backend):
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
         parts.kernels[name] = code
         inputs = []
-        for number in plan.operands:
-            packing = plan.packing.get(number)
+        for at, number in enumerate(plan.operands):
+            packing = plan.packing.get(at)
             packed = None if packing is None else self._packer(packing)
             inputs.append(parts.tensor_of(call.operands[number], packed, repr(packing)))
         return KernelCall(

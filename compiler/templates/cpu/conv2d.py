@@ -17,27 +17,28 @@ from dataclasses import dataclass
 from compiler import te
 from compiler.graph.operators.products import Conv2d
 from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import DType
+from compiler.ir.dtypes import INT32, DType
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.simd import Simd
-from compiler.te import Tensor, compute, placeholder, reduce_axis
+from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
 from compiler.templates.cpu.layer import (
+    EXCESS,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
     carry_in_registers,
     layer_patterns,
     packed_layer_schedule,
+    shift,
+    unpacked_inputs,
 )
-from compiler.templates.cpu.register_tiles import Tile, best_tile
+from compiler.templates.cpu.register_tiles import LEAST_ROW, Tile, best_tile
 
 _ZERO = index(0)
-_LEAST_ROW = 4
-"""The least number of columns in a tile whose rows are stored as vectors."""
 _PADDED_LANES = 16
 """Pixels of a vector of the padded image for dot products: with their channels, 64 bytes."""
 
@@ -86,7 +87,9 @@ def packed_conv2d(
     _, outputs, rows, columns = plain.shape
     if 0 in plain.shape:
         return None
-    dot = simd.dot(data.dtype, weight.dtype, plain.dtype)
+    types = data.dtype, weight.dtype, plain.dtype
+    shifted = simd.dot_of_shifted(*types)
+    dot = shifted or simd.dot(*types)
     if tile is None:
         tile = best_tile(outputs // groups, rows, columns, plain.dtype, simd)
     if groups > 1 and outputs // groups % tile.channels:
@@ -110,17 +113,21 @@ def packed_conv2d(
     )
     padded = data
     if dot is not None or not all(each.direct for each in axes):
-        padded = _padded(data, shape, f"{name}_pad")
-    packing = _packing(weight, shape, f"{name}_weight")
-    packed = placeholder(packing.shape, packing.dtype, packing.name)
-    sums = _sums(padded, packed, shape, plain.dtype, f"{name}_sum")
+        padded = _padded(data, shape, f"{name}_pad", shifted is not None)
+    packings = [_packing(weight, shape, f"{name}_weight")]
+    if shifted:
+        packings.append(_excess(weight, shape, f"{name}_excess"))
+    packed = unpacked_inputs(packings)
+    sums = _sums(padded, packed[0], shape, plain.dtype, f"{name}_sum")
 
     def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Expr:
         value = sums[n, co // tile.channels, y, x, co % tile.channels]
+        if shifted:
+            value = value - packed[1][co // tile.channels, co % tile.channels]
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +210,9 @@ class _Shape:
         return () if self.depth is None else (self.depth,)
 
 
-def _padded(data: Tensor, shape: _Shape, name: str) -> Tensor:
-    """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products."""
+def _padded(data: Tensor, shape: _Shape, name: str, shifted: bool) -> Tensor:
+    """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products, shifted
+    or not."""
     (y_axis, x_axis), depth = shape.axes, shape.depth
 
     def element(n: Expr, ci: Expr, y: Expr, x: Expr, k: Expr = _ZERO) -> Expr:
@@ -215,8 +223,10 @@ def _padded(data: Tensor, shape: _Shape, name: str) -> Tensor:
             if shape.inputs % depth:
                 conditions.append(own < shape.inputs)
         conditions += y_axis.conditions(y) + x_axis.conditions(x)
-        value = data[n, channel, y_axis.position(y), x_axis.position(x)]
-        return te.select(te.all_of(*conditions), value, 0) if conditions else value
+        value, border = data[n, channel, y_axis.position(y), x_axis.position(x)], 0
+        if shifted:
+            value, border = shift(value), EXCESS
+        return te.select(te.all_of(*conditions), value, border) if conditions else value
 
     channels = shape.groups * shape.steps
     extents = (data.shape[0], channels, y_axis.size, x_axis.size, *shape.inner)
@@ -240,6 +250,23 @@ def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
 
     extents = (shape.blocks, shape.steps, *weight.shape[2:], shape.channels, *shape.inner)
     return compute(extents, element, name, ["cb", "ci", "ky", "kx", "l", "k"][: len(extents)])
+
+
+def _excess(weight: Tensor, shape: _Shape, name: str) -> Tensor:
+    """What shifted data adds to the sums: `[cb, l]`."""
+    _, *inner = weight.shape
+    axes = [
+        reduce_axis(extent, axis) for extent, axis in zip(inner, ("ci", "ky", "kx"), strict=True)
+    ]
+
+    def element(cb: Expr, at: Expr) -> Reduction:
+        channel = cb * shape.channels + at
+        value = te.cast(weight[(channel, *axes)], INT32) * EXCESS
+        if shape.outputs % shape.channels:
+            value = te.select(channel < shape.outputs, value, 0)
+        return te.sum(value, axes)
+
+    return compute((shape.blocks, shape.channels), element, name, ["cb", "l"])
 
 
 def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str) -> Tensor:
@@ -325,7 +352,7 @@ def _transposed_store(schedule: Schedule, conv: PackedLayer, out: Tensor) -> Sch
     _, outputs, _, columns = out.shape
     tile = conv.tile
     whole = outputs % tile.channels == 0 and columns % tile.columns == 0
-    if whole and tile.columns >= _LEAST_ROW:
+    if whole and tile.columns >= LEAST_ROW:
         schedule = schedule.reorder(out.name, "ty", "tx", "l").unroll(out.name, "ty")
         return schedule.vectorize(out.name, "tx").unroll(out.name, "l")
     return schedule.unroll(out.name, "ty").unroll(out.name, "tx")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from compiler import te
 from compiler.codegen import CpuTarget
 from compiler.errors import Unsupported
 from compiler.graph.expressions import tensors
@@ -16,6 +17,8 @@ from compiler.graph.opspec import AnyOp, OpSpec, Pattern, keywords
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
 from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import UINT8
+from compiler.ir.expr import Expr
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, placeholder
@@ -27,19 +30,23 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Space
 
+EXCESS = 128
+"""What is added to signed data."""
+
 
 @dataclass(frozen=True, slots=True)
 class PackedLayer:
-    """A layer in two programs: one packs the weights once, the other computes the layer.
+    """A layer in several programs: some pack the weights once, another computes the layer.
 
     Attributes
     ----------
     data, weight
         The operator's operands.
-    packing
-        The packed weights, computed from `weight`: the first program's output.
+    packings
+        The packed weights, computed from `weight`, each the output of a program. Behind the weights
+        come the excesses of their sums, if the data is shifted (`shift`).
     packed
-        The packed weights as an input of the second program, beside `data`.
+        The packed weights as inputs of the layer's program, beside `data`.
     padded
         The data with its border, or `data` if it needs none.
     sums, output
@@ -52,8 +59,8 @@ class PackedLayer:
 
     data: Tensor
     weight: Tensor
-    packing: Tensor
-    packed: Tensor
+    packings: tuple[Tensor, ...]
+    packed: tuple[Tensor, ...]
     padded: Tensor
     sums: Tensor
     output: Tensor
@@ -92,6 +99,20 @@ class LayerWorkload:
         return type_
 
 
+def shift(value: Expr) -> Expr:
+    """An int8 number plus 128, as an unsigned one.
+
+    Dot products take an unsigned left operand. Sums of products with shifted data exceed those of
+    the data by 128 times the sum of the weights, which is known as soon as these are packed.
+    """
+    return te.cast(value, UINT8) ^ EXCESS
+
+
+def unpacked_inputs(packings: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Packed weights as inputs of another program."""
+    return tuple(placeholder(each.shape, each.dtype, each.name) for each in packings)
+
+
 def placeholders(kernel: Function) -> list[Tensor]:
     """A tensor for each parameter of a kernel."""
     found = []
@@ -104,7 +125,7 @@ def placeholders(kernel: Function) -> list[Tensor]:
 def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
     """The initial schedule of the output from data and packed weights; stages between the layer's
     sums and the output are inlined, which refuses reductions."""
-    schedule = Schedule.of(output, inputs=[layer.data, layer.packed])
+    schedule = Schedule.of(output, inputs=[layer.data, *layer.packed])
     staying = {layer.padded.name, layer.sums.name, output.name}
     for stage in stages([output]):
         if stage.source is not None and stage.name not in staying:
@@ -241,10 +262,12 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
     def schedule(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Schedule:
         return self.scheduled(*self.layer(workload, Tile.of(choice), machine))
 
-    def packing(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Program:
-        """The program that packs the weight."""
+    def packings(
+        self, workload: LayerWorkload, choice: Choice, machine: CpuTarget
+    ) -> tuple[Program, ...]:
+        """The programs that pack the weight, named as their outputs."""
         layer, _ = self.layer(workload, Tile.of(choice), machine)
-        return program_of([layer.packing], name=layer.packing.name)
+        return tuple(program_of([each], name=each.name) for each in layer.packings)
 
 
 def _element_by_element(kernel: Function, layer: Let) -> None:

@@ -14,6 +14,8 @@ from compiler.templates.space import Bools, Choices, Floats, Ints, Space, rank_b
 _LATENCY = 8
 """Independent multiplications that keep two pipelined units of four cycles busy."""
 _MOST_VECTORS = 8
+LEAST_ROW = 4
+"""The least number of columns in a tile whose rows are stored as vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class TileSpace:
         return found
 
     def costs(self, choices: Choices) -> Floats:
-        """Ranks by the cycles for the whole output, then by the largest tile, then by the longest
-        rows and the fewest weights.
+        """Ranks by the cycles for the whole output, then by rows that can be stored as vectors,
+        then by the largest tile, then by the longest rows and the fewest weights.
 
         A step multiplies one or more vectors of weights with each of the tile's pixels. It takes
         as long as its multiplications or its loads, whichever are more, and at least the latency
@@ -80,7 +82,8 @@ class TileSpace:
         steps += np.where(rest > 0, _step(vectors, rest * columns), 0)
         beside = -(-self.channels // channels) * -(-self.columns // columns)
         tiles = beside * -(-self.rows // rows)
-        return rank_by(beside * steps, tiles, rows, channels)
+        short = columns < min(LEAST_ROW, self.columns)
+        return rank_by(beside * steps, short, tiles, rows, channels)
 
 
 def _step(vectors: Ints, pixels: Ints) -> Ints:

@@ -68,11 +68,11 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     found = cpu_kernel(kernel, layer_plan(call(kernel, *([1] if pack else [])), TARGET), TARGET)
     given = inputs(kernel, seed=3)
     arrays = []
-    for number in found.operands:
+    for at, number in enumerate(found.operands):
         array = given[number]
         assert not isinstance(array, tuple)
-        if number in found.packing:
-            (array,) = compile_function(found.packing[number], HOST)(array)
+        if at in found.packing:
+            (array,) = compile_function(found.packing[at], HOST)(array)
         arrays.append(array)
     (result,) = compile_function(found.program, HOST)(*arrays)
     wanted = evaluate(kernel, given, NativeRunner(reassociate=False))
@@ -88,9 +88,10 @@ def test_packed_weights(program: str) -> None:
     assert plan is not None
     assert plan.workload.weight == 1
     found = runs(kernel, pack=True)
-    assert [*found.packing] == [1]
-    assert found.packing[1].outputs[0] in found.program.inputs
-    assert sorted(found.operands) == [*range(len(kernel.params))]
+    assert {found.operands[at] for at in found.packing} == {1}
+    for at, packing in found.packing.items():
+        assert packing.outputs[0] == found.program.inputs[at]
+    assert {*found.operands} == {*range(len(kernel.params))}
     plain = runs(kernel, pack=False)
     assert not plain.packing
     assert plain.macs == found.macs

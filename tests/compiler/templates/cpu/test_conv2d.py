@@ -124,7 +124,7 @@ def test_any_attributes_and_tile(data: st.DataObject) -> None:
 def test_the_schedule_means_the_same_to_the_interpreter() -> None:
     arrays = {"X": numbers(1, (1, 5, 4, 5), "uint8"), "W": numbers(2, (18, 5, 3, 3), "int8")}
     conv = packed(arrays, HOST, padding=(1, 1, 1, 1))
-    (weights,) = run(program_of([conv.packing]), [arrays["W"]])
+    (weights,) = run(program_of(conv.packings), [arrays["W"]])
     (result,) = run(schedule_packed_conv2d(conv, conv.output).program, [arrays["X"], weights])
     expected = reference(arrays["X"], arrays["W"], None, INT32, padding=(1, 1, 1, 1))
     same(result, expected)
