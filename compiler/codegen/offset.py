@@ -9,13 +9,14 @@ elements of a vector are contiguous.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.codegen.frame import BufferLocation, Frame, LaneVar
 from compiler.codegen.llvm import broadcast_lanes, constant
 from compiler.ir.arithmetic import binary_function
+from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
 from compiler.ir.interval import interval
@@ -38,6 +39,10 @@ class Offset:
     constant: int = 0
     lane: int = 0
     terms: dict[Expr, int] = field(default_factory=dict)
+
+    def key(self, buffer: Buffer) -> Hashable:
+        """A key that is equal for equal elements of a buffer."""
+        return buffer.name, self.constant, frozenset(self.terms.items())
 
     def within(self, size: int, frame: Frame) -> bool:
         """Whether the offset is provably less than `size` in every iteration and lane."""

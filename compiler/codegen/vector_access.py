@@ -5,13 +5,14 @@ Pointers are a scalar for elements at a constant stride, and a vector for scatte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from compiler.codegen.frame import BufferLocation, Frame
 from compiler.codegen.llvm import (
+    BYTE,
     I32,
     I64,
     MASK,
@@ -57,6 +58,26 @@ def write(frame: Frame, buffer: Buffer, value: Any, pointer: Any, mask: Any = No
 def _alignment(buffer: Buffer) -> int:
     """The alignment in bytes, of one element: a buffer may begin anywhere in an array."""
     return int(buffer.dtype.numpy.itemsize)
+
+
+_PREFETCHED_BYTES = 8 * 1024
+"""How far ahead of a read cache lines are prefetched: the way to DRAM takes the time of some 50
+steps of a register tile, which read two or three lines each."""
+_LINE = 64
+_READ, _SECOND_LEVEL, _DATA = 0, 2, 1
+"""Arguments of LLVM's prefetch."""
+
+
+def prefetch(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, key: Hashable) -> None:
+    """Emit prefetches of the cache lines behind a vector of a streamed buffer; once in the body of
+    a loop for each vector, which `key` identifies."""
+    if buffer.name not in frame.streamed or not frame.first_in_body(("prefetch", key)):
+        return
+    size = kind.count * _bits(kind.element) // 8
+    for ahead in range(_PREFETCHED_BYTES, _PREFETCHED_BYTES + size, _LINE):
+        where = step(frame, pointer, constant(I64, ahead), BYTE)
+        arguments = [where, *(ir.Constant(I32, each) for each in (_READ, _SECOND_LEVEL, _DATA))]
+        call_intrinsic(frame.builder, "llvm.prefetch.p0", ir.VoidType(), arguments)
 
 
 def load_vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:

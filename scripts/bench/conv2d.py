@@ -148,7 +148,11 @@ def _compiled(
     assert packed is not None
     output = _requantized(packed.output) if quantized else packed.output
     return (
-        compile_function(schedule_packed_conv2d(packed, output).program, target),
+        compile_function(
+            schedule_packed_conv2d(packed, output).program,
+            target,
+            streamed=[each.name for each in packed.packed],
+        ),
         compile_function(program_of(packed.packings), target),
     )
 

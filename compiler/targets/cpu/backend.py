@@ -174,7 +174,8 @@ class KernelBackend(Backend):
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""
         made = cpu_kernel(call.kernel, self._plan(call), self.target)
-        return made, emit_object(made.program, self.target.machine, self.target.passes)
+        packed = [made.program.inputs[at].name for at in made.packing]
+        return made, emit_object(made.program, self.target.machine, self.target.passes, packed)
 
     def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if packing not in self._packers:
