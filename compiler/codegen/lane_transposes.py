@@ -20,7 +20,7 @@ from llvmlite import ir
 from compiler.codegen import load_store, vector_access
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import Frame
-from compiler.codegen.llvm import I32, I64, constant, memory_type, splat
+from compiler.codegen.llvm import I32, I64, MASK, constant, memory_type, splat
 from compiler.codegen.load_store import SHUFFLED
 from compiler.codegen.offset import Offset, offset_of
 from compiler.codegen.vector_access import free_masks
@@ -94,9 +94,9 @@ def transposed(frame: Frame, loop: For, extent: int) -> bool:
     widest = min(_ROWS, _VECTOR_BYTES // loaded.dtype.numpy.itemsize)
     begin = 0
     while begin < extent:
-        columns = widest
-        while columns > extent - begin:
-            columns //= 2
+        columns = min(widest, extent - begin)
+        if not vector_access.free_masks(frame, element):
+            columns = 1 << columns.bit_length() - 1
         if columns < _LEAST_COLUMNS:
             break
         _block(frame, loop, store, loaded, begin, columns, first.lane, element)
@@ -118,11 +118,15 @@ def _block(
     apart: int,
     element: Any,
 ) -> None:
-    """Emit the copies of the iterations from `begin` on, as many as a power of two `columns`."""
+    """Emit the copies of `columns` iterations from `begin` on."""
     lanes, builder = frame.lanes, frame.builder
     assert lanes is not None
     address = partial(evaluate, frame)
-    kind = ir.VectorType(element, columns)
+    wide = 1 << (columns - 1).bit_length()
+    kind = ir.VectorType(element, wide)
+    active = None
+    if wide > columns:
+        active = constant(ir.VectorType(MASK, wide), [column < columns for column in range(wide)])
     with frame.bound(loop.var.name, begin, Interval(begin, begin)):
         base = load_store.address(frame, loaded.buffer, loaded.indices, address)
     vectors = [
@@ -131,6 +135,7 @@ def _block(
             loaded.buffer,
             kind,
             vector_access.step(frame, base, constant(I64, lane * apart), element),
+            active,
         )
         for lane in range(lanes)
     ]
@@ -145,8 +150,8 @@ def _block(
         ]
     # The vectors one after the other are now the transpose: `rows` elements for each column.
     for column in range(columns):
-        number, start = divmod(column * rows, columns)
-        parts = vectors[number : number + max(1, rows // columns)]
+        number, start = divmod(column * rows, wide)
+        parts = vectors[number : number + max(1, rows // wide)]
         value = _joined(builder, parts)
         value = builder.shuffle_vector(value, value, _numbers(range(start, start + lanes)))
         at = begin + column

@@ -25,6 +25,7 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
+from compiler.te.tree import find_block, read_by
 from compiler.templates.cpu.layer import (
     EXCESS,
     LayerOnCpu,
@@ -39,6 +40,8 @@ from compiler.templates.cpu.layer import (
 from compiler.templates.cpu.register_tiles import LEAST_ROW, Tile, best_tile
 
 _ZERO = index(0)
+_TRANSPOSED_LANES = 16
+"""Channels that are transposed together."""
 _PADDED_LANES = 16
 """Pixels of a vector of the padded image for dot products: with their channels, 64 bytes."""
 
@@ -325,6 +328,8 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
         .split(tile, co, conv.tile.channels, ("block", "l"))
         .compute_at(sums, out.name, "column")
     )
+    if _has_whole_rows(conv, out):
+        schedule = _transposed_operands(schedule, out, tile)
     schedule = (
         schedule.reorder(tile, y, x, "l")
         .vectorize(tile, "l")
@@ -346,13 +351,39 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     return schedule if conv.padded is conv.data else _pad(schedule, conv)
 
 
+def _has_whole_rows(conv: PackedLayer, out: Tensor) -> bool:
+    """Whether the rows of all tiles are whole, and long enough for vectors."""
+    _, outputs, _, columns = out.shape
+    whole = outputs % conv.tile.channels == 0 and columns % conv.tile.columns == 0
+    return whole and conv.tile.columns >= LEAST_ROW
+
+
+def _transposed_operands(schedule: Schedule, out: Tensor, tile: str) -> Schedule:
+    """Schedules transposed copies of the tile's other operands, such as a residual block's."""
+    block = find_block(schedule.program.body, tile)
+    assert block is not None
+    for buffer in schedule.program.inputs:
+        if buffer.shape != out.shape or buffer.name not in read_by(block):
+            continue
+        copy = f"{buffer.name}_in_{tile}"
+        schedule = (
+            schedule.cache_read(buffer.name, (tile,), Scope.LOCAL, copy)
+            .compute_at(copy, out.name, "column")
+            .split(copy, "d1", _TRANSPOSED_LANES, ("vector", "l"))
+            .reorder(copy, "d2", "vector", "l", "d3")
+            .unroll(copy, "d2")
+            .unroll(copy, "vector")
+            .vectorize(copy, "l")
+            .unroll(copy, "d3")
+            .set_layout(copy, ("0", "2", "3", "1"))
+        )
+    return schedule
+
+
 def _transposed_store(schedule: Schedule, conv: PackedLayer, out: Tensor) -> Schedule:
     """Schedules the copy of a tile to the output, whose channels lie apart: as vectors of whole
     rows if all tiles are whole, else element by element."""
-    _, outputs, _, columns = out.shape
-    tile = conv.tile
-    whole = outputs % tile.channels == 0 and columns % tile.columns == 0
-    if whole and tile.columns >= LEAST_ROW:
+    if _has_whole_rows(conv, out):
         schedule = schedule.reorder(out.name, "ty", "tx", "l").unroll(out.name, "ty")
         return schedule.vectorize(out.name, "tx").unroll(out.name, "l")
     return schedule.unroll(out.name, "ty").unroll(out.name, "tx")
