@@ -173,7 +173,6 @@ def strided(
     """Every `apart`-th element: out of one vector of only these, where `picked_from_one`; else,
     without a mask, out of `apart` vectors, of which the last one ends at the last element."""
     lanes = frame.lanes or 1
-    kind = ir.VectorType(element, lanes)
     if picked_from_one(frame, element, apart):
         wide = _spanned(frame, apart)
         active = [
@@ -186,19 +185,24 @@ def strided(
         value = read(frame, buffer, ir.VectorType(element, wide), pointer, mask)
         return frame.builder.shuffle_vector(value, value, _numbers(range(0, lanes * apart, apart)))
     assert mask is None, "several vectors are read in full"
+    wide, active = lanes, None
+    if _odd(frame, element):
+        wide, active = _padded(frame, lanes, None)
     last = (lanes - 1) * apart
-    value = ir.Constant(kind, ir.Undefined)
+    value = ir.Constant(ir.VectorType(element, wide), ir.Undefined)
     for number in range(apart):
         start = min(number * lanes, last + 1 - lanes)
-        part = read(frame, buffer, kind, step(frame, pointer, constant(I64, start), element))
+        where = step(frame, pointer, constant(I64, start), element)
+        part = read(frame, buffer, value.type, where, active)
         inside = range(start, start + lanes)
         # Lanes with an element in this vector take it; the other lanes keep `value`.
         picked = (
-            lanes + lane * apart - start if lane * apart in inside else lane
-            for lane in range(lanes)
+            wide + lane * apart - start if lane * apart in inside else lane for lane in range(wide)
         )
         value = frame.builder.shuffle_vector(value, part, _numbers(picked))
-    return value
+    if wide == lanes:
+        return value
+    return frame.builder.shuffle_vector(value, value, _numbers(range(lanes)))
 
 
 def gather(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int, mask: Any) -> Any:
