@@ -24,7 +24,7 @@ from compiler.codegen.llvm import (
     splat,
 )
 from compiler.codegen.math_functions import call_function, power
-from compiler.codegen.offset import known_number, offset_sum
+from compiler.codegen.offset import known_number, known_truth, offset_sum
 from compiler.ir.dtypes import INDEX, UINT64, DType
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.interval import depends_on_data, interval
@@ -171,6 +171,9 @@ def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
 
 def _select(frame: Frame, expr: Select) -> Any:
     builder = frame.builder
+    known = known_truth(expr.condition, frame)
+    if known is not None:
+        return evaluate(frame, expr.then if known else expr.otherwise)
     condition = evaluate(frame, expr.condition)
     sides = (expr.then, expr.otherwise)
     if lanes_of(condition) is None and frame.lanes is not None and _masks_well(frame, sides):

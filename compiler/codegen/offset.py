@@ -99,6 +99,17 @@ def known_number(expr: Expr, frame: Frame) -> int | None:
             return None
 
 
+def known_truth(expr: Expr, frame: Frame) -> bool | None:
+    """Whether a comparison of indices with `known_number` holds; None if it is not known."""
+    match expr:
+        case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
+            a = known_number(left, frame)
+            b = known_number(right, frame) if a is not None else None
+            return None if a is None or b is None else bool(binary_function(op, INDEX)(a, b))
+        case _:
+            return None
+
+
 def _range(atom: Expr, frame: Frame) -> Interval:
     if isinstance(atom, Var) and isinstance(frame.bindings.get(atom.name), LaneVar):
         # The lanes' base, which is the value in lane 0.
