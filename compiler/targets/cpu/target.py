@@ -10,8 +10,9 @@ from compiler.targets.cpu.backend import KernelBackend
 from compiler.targets.target import Memory, Target, TemplateCosts
 from compiler.templates.cpu.conv2d import Conv2dOnCpu
 from compiler.templates.cpu.dense import DenseOnCpu
+from compiler.templates.cpu.winograd import WinogradOnCpu
 
-TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
+TEMPLATES = (WinogradOnCpu(), Conv2dOnCpu(), DenseOnCpu())
 """Templates of layers with packed weights; all other kernels use the generic schedule."""
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from compiler import te
 from compiler.codegen import CpuTarget
 from compiler.errors import Unsupported
+from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Let, Var
@@ -90,6 +91,13 @@ class LayerWorkload:
         found = self.kernel.body.lets[self.line].value
         assert isinstance(found, Call), "matched"
         return found
+
+    def operand(self, number: int) -> TensorType:
+        """The type of an operand of the layer's operator."""
+        atom = self.call.args[number]
+        type_ = atom.type if isinstance(atom, Constant) else infer(self.kernel)[atom.name]
+        assert isinstance(type_, TensorType), "layers take tensors"
+        return type_
 
     @property
     def result(self) -> TensorType:
@@ -177,7 +185,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
     Attributes
     ----------
     packed
-        Returns the layer of data and weight, with `bias`, `name`, `simd`, `tile` and the
+        Returns the layer of data and weight, with `bias`, `name`, `simd`, `options` and the
         operator's attributes by keyword; None if packed weights do not help.
     scheduled
         Returns the schedule of the second program, from the layer and the kernel's output.
@@ -196,12 +204,16 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
             raise Unsupported("the weight is used elsewhere too")
         _element_by_element(kernel, layer)
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
+        self.check(workload, machine)
+        return workload, Arguments()
+
+    def check(self, workload: LayerWorkload, machine: CpuTarget) -> None:
+        """Raise `Unsupported` if the template does not suit a layer."""
         packed, output = self.layer(workload, None, machine)
         if packed.dot and packed.output.shape[1] == 1 and output is not packed.output:
             # An operator that broadcasts reads channel 0 only, which would cut a dot product's
             # vector of channels.
             raise Unsupported("a dot product computes several channels, and this layer has one")
-        return workload, Arguments()
 
     @abstractmethod
     def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
@@ -221,10 +233,15 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         simd = Simd.of(machine.features)
         return TileSpace.of(self.tiled_extents(workload), workload.result.dtype, simd)
 
+    def options(self, choice: Choice) -> dict[str, Any]:
+        """The arguments of `packed` that a choice gives."""
+        return {"tile": Tile.of(choice)}
+
     def layer(
-        self, workload: LayerWorkload, tile: Tile | None, machine: CpuTarget
+        self, workload: LayerWorkload, choice: Choice | None, machine: CpuTarget
     ) -> tuple[PackedLayer, Tensor]:
-        """The layer, and the kernel's output that is computed from the layer.
+        """The layer, and the kernel's output that is computed from the layer; None is a default
+        choice.
 
         Raises
         ------
@@ -244,7 +261,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
                 bias=bias[0] if bias else None,
                 name=name,
                 simd=Simd.of(machine.features),
-                tile=tile,
+                **(self.options(choice) if choice else {}),
                 **keywords(given),
             )
             if layer is None:
@@ -260,13 +277,13 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return made[0], output
 
     def schedule(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Schedule:
-        return self.scheduled(*self.layer(workload, Tile.of(choice), machine))
+        return self.scheduled(*self.layer(workload, choice, machine))
 
     def packings(
         self, workload: LayerWorkload, choice: Choice, machine: CpuTarget
     ) -> tuple[Program, ...]:
         """The programs that pack the weight, named as their outputs."""
-        layer, _ = self.layer(workload, Tile.of(choice), machine)
+        layer, _ = self.layer(workload, choice, machine)
         return tuple(program_of([each], name=each.name) for each in layer.packings)
 
 

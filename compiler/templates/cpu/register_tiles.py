@@ -77,17 +77,23 @@ class TileSpace:
         edges cost as much as whole ones.
         """
         channels, rows, columns = (choices[name] for name in ("channels", "rows", "columns"))
-        vectors, whole, rest = channels // self.lanes, self.rows // rows, self.rows % rows
-        steps = whole * _step(vectors, rows * columns)
-        steps += np.where(rest > 0, _step(vectors, rest * columns), 0)
         beside = -(-self.channels // channels) * -(-self.columns // columns)
         tiles = beside * -(-self.rows // rows)
         short = columns < min(LEAST_ROW, self.columns)
-        return rank_by(beside * steps, short, tiles, rows, channels)
+        return rank_by(self.steps(choices), short, tiles, rows, channels)
+
+    def steps(self, choices: Choices) -> Ints:
+        """The time of one step of all tiles, in multiplications of vectors."""
+        channels, rows, columns = (choices[name] for name in ("channels", "rows", "columns"))
+        vectors, whole, rest = channels // self.lanes, self.rows // rows, self.rows % rows
+        found = whole * step_time(vectors, rows * columns)
+        found += np.where(rest > 0, step_time(vectors, rest * columns), 0)
+        beside: Ints = -(-self.channels // channels) * -(-self.columns // columns)
+        return beside * found
 
 
-def _step(vectors: Ints, pixels: Ints) -> Ints:
-    """The time of a step, in multiplications."""
+def step_time(vectors: Ints, pixels: Ints) -> Ints:
+    """The time of a step of one tile, in multiplications of vectors."""
     found: Ints = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
     return found
 

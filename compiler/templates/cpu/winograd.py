@@ -1,91 +1,55 @@
 """Convolutions of 3 x 3 on the CPU by Winograd's algorithm, with weights transformed once.
 
-An output of `m` x `m` pixels is computed from `a` x `a` inputs, a = m + 2 (Lavin and Gray, CVPR'16):
+An output of `m` x `m` pixels is computed from `a` x `a` inputs, a = m + 2 (Lavin and Gray, 2016):
 
     V[i, j, ci, t]          = B^T d B       the input tile d of tile t
     U[i, j, cb, ci, l]      = G g G^T       the weights g, transformed when they are packed
     S[i, j, cb, t, l]       = sum of U * V over ci, an a * a times smaller product
     output tile             = A^T S A
 
-For m = 4 this takes a quarter of the multiplications, for m = 2 four ninths. Sums are rounded
-differently: with float32 the result differs from the direct convolution's by up to some 1e-6 (m = 2)
-or 1e-5 (m = 4) of the sum of the products' magnitudes.
+For m = 4 this takes a quarter of the multiplications, for m = 2 four ninths. Rounding errors are
+larger than the direct convolution's: up to `TOLERANCE` of the largest sum of the products'
+magnitudes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from compiler import te
+from compiler.codegen import CpuTarget
+from compiler.errors import Unsupported
+from compiler.graph.operators.products import Conv2d
 from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import FLOAT64
+from compiler.ir.dtypes import FLOAT32, FLOAT64
 from compiler.ir.expr import Expr
 from compiler.operators.conv2d import conv2d
+from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.build import stages
+from compiler.te.knobs import Choice
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
-from compiler.templates.cpu.layer import PackedLayer, carry_in_registers, unpacked_inputs
+from compiler.templates.cpu.layer import (
+    LayerOnCpu,
+    LayerWorkload,
+    PackedLayer,
+    carry_in_registers,
+    layer_patterns,
+    unpacked_inputs,
+)
 from compiler.templates.cpu.register_tiles import Tile
+from compiler.templates.cpu.winograd_sizes import WinogradSizes
+from compiler.templates.cpu.winograd_transforms import KERNEL, TRANSFORMS, Matrix, Transform
+from compiler.templates.space import Bools, Choices, Floats, Space, rank_by
 
-KERNEL = 3
-Matrix = tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Transform:
-    """Winograd's matrices for tiles of `outputs` pixels a side: of the data, the weights, and the
-    output."""
-
-    outputs: int
-    data: Matrix
-    weight: Matrix
-    output: Matrix
-
-    @property
-    def inputs(self) -> int:
-        """Input pixels a side of a tile."""
-        return self.outputs + KERNEL - 1
-
-
-TRANSFORMS = {
-    transform.outputs: transform
-    for transform in (
-        Transform(
-            2,
-            ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1)),
-            ((1, 0, 0), (1 / 2, 1 / 2, 1 / 2), (1 / 2, -1 / 2, 1 / 2), (0, 0, 1)),
-            ((1, 1, 1, 0), (0, 1, -1, -1)),
-        ),
-        Transform(
-            4,
-            (
-                (4, 0, -5, 0, 1, 0),
-                (0, -4, -4, 1, 1, 0),
-                (0, 4, -4, -1, 1, 0),
-                (0, -2, -1, 2, 1, 0),
-                (0, 2, -1, -2, 1, 0),
-                (0, 4, 0, -5, 0, 1),
-            ),
-            (
-                (1 / 4, 0, 0),
-                (-1 / 6, -1 / 6, -1 / 6),
-                (-1 / 6, 1 / 6, -1 / 6),
-                (1 / 24, 1 / 12, 1 / 6),
-                (1 / 24, -1 / 12, 1 / 6),
-                (0, 0, 1),
-            ),
-            (
-                (1, 1, 1, 1, 1, 0),
-                (0, 1, -1, 2, -2, 0),
-                (0, 1, 1, 4, 4, 0),
-                (0, 1, -1, 8, -8, 1),
-            ),
-        ),
-    )
-}
-"""By the outputs of a tile. Points of interpolation: 0, 1, -1, infinity, and 2, -2 for 4."""
+TOLERANCE = {2: 2e-6, 4: 1e-5}
+"""The greatest error of an output, relative to the largest sum of magnitudes of the products of an
+output, by the outputs of a tile."""
+_WORTHWHILE = 0.9
+"""The greatest share of the direct convolution's time for which the algorithm is used."""
 
 
 def _row(matrix: Matrix, number: Expr, terms: Sequence[Expr]) -> Expr:
@@ -123,21 +87,30 @@ def winograd_conv2d(
     data: Tensor,
     weight: Tensor,
     *,
+    simd: Simd,
     outputs: int,
     tile: Tile,
     bias: Tensor | None = None,
     padding: Sequence[int] = (0, 0, 0, 0),
     name: str = "conv",
+    **others: object,
 ) -> WinogradLayer:
-    """`conv2d` of 3 x 3 windows with stride 1, in tiles of `outputs` x `outputs` pixels; `tile` is
-    in channels, and in rows and columns of such tiles."""
+    """`conv2d` of 3 x 3 windows with stride 1, in tiles of `outputs` x `outputs` pixels.
+
+    Parameters
+    ----------
+    tile
+        The register tile: channels, a divisor of the layer's, and rows and columns of tiles.
+    others
+        Attributes of `conv2d`, which have their defaults.
+    """
     plain = conv2d(data, weight, bias=bias, padding=padding, name=name)
     batch, channels, height, width = plain.shape
     inputs = weight.shape[1]
     transform = TRANSFORMS[outputs]
     m, a = transform.outputs, transform.inputs
     down, across = (
-        -(--(-extent // m) // step) * step
+        -(-extent // (m * step)) * step
         for extent, step in ((height, tile.rows), (width, tile.columns))
     )
     blocks, lanes = -(-channels // tile.channels), tile.channels
@@ -229,12 +202,13 @@ def _packing(weight: Tensor, transform: Transform, lanes: int, name: str) -> Ten
     return compute(shape, element, name, ["i", "j", "cb", "ci", "l"])
 
 
-def schedule_winograd_conv2d(conv: WinogradLayer, out: Tensor) -> Schedule:
+def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     """The schedule of the layer's program.
 
     Rows of tiles are distributed over threads. Each transforms its data for all channels, then
     multiplies in register tiles, then transforms and stores the outputs of each tile.
     """
+    assert isinstance(conv, WinogradLayer)
     assert out.source is not None
     n, co, y, x = (each.name for each in out.source.axes)
     m, tile, result = conv.transform.outputs, conv.tile, f"{out.name}_tile"
@@ -293,8 +267,64 @@ def schedule_winograd_conv2d(conv: WinogradLayer, out: Tensor) -> Schedule:
         .unroll(out.name, "p")
         .vectorize(out.name, "q")
         .unroll(out.name, "l")
-        .fuse(out.name, n, "row", "task")
-        .parallel(out.name, "task")
     )
+    if 0 < out.shape[3] // m < -(-out.shape[3] // m):
+        # Whole tiles are stored without masks.
+        schedule = schedule.partition(out.name, "tx", out.shape[3] // m)
+    schedule = schedule.fuse(out.name, n, "row", "task").parallel(out.name, "task")
     pad = conv.padded.name
     return schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane").vectorize(pad, "x")
+
+
+class WinogradOnCpu(LayerOnCpu):
+    """A convolution of 3 x 3 in float32 with stride 1, where Winograd's algorithm is estimated to
+    be faster than the direct one."""
+
+    name = "winograd"
+    patterns = layer_patterns("conv2d", rank=4)
+    packed = staticmethod(winograd_conv2d)
+    scheduled = staticmethod(schedule_winograd_conv2d)
+
+    def options(self, choice: Choice) -> dict[str, Any]:
+        return {"tile": Tile.of(choice), "outputs": int(choice["outputs"])}
+
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        _, channels, rows, columns = workload.result.static_shape("out")
+        return channels, rows, columns
+
+    def check(self, workload: LayerWorkload, machine: CpuTarget) -> None:
+        data, weight = workload.operand(0), workload.operand(1)
+        given = workload.call.attributes
+        assert isinstance(given, Conv2d), "verified"
+        window = weight.static_shape("weight")[2:]
+        if window != (KERNEL, KERNEL) or given.groups != 1:
+            raise Unsupported("windows are not 3 x 3, or there are groups")
+        if {*given.strides, *given.dilation} != {1} or workload.result.dtype != FLOAT32:
+            raise Unsupported("strides, dilation or types are others")
+        if data.dtype != FLOAT32 or 0 in workload.result.static_shape("out"):
+            raise Unsupported("the data is not float32, or there is none")
+        choices = self.space(workload, machine).choices()
+        fitting = choices.where(self.fits(workload, choices, machine))
+        if not len(fitting):
+            raise Unsupported("no tile divides the channels")
+        sizes = self._sizes(workload, machine)
+        if sizes.cycles(fitting).min() > _WORTHWHILE * sizes.direct_cycles():
+            raise Unsupported("the direct convolution is estimated to be as fast")
+
+    def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
+        knobs = self._sizes(workload, machine).tiles(min(TRANSFORMS)).knobs.knobs
+        return Space({"outputs": tuple(TRANSFORMS), **knobs})
+
+    def fits(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Bools:
+        return self._sizes(workload, machine).fits(choices)
+
+    def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
+        """Ranks by `WinogradSizes.cycles`, then by the largest register tile."""
+        cycles = self._sizes(workload, machine).cycles(choices)
+        return rank_by(cycles, -choices["rows"] * choices["columns"])
+
+    def _sizes(self, workload: LayerWorkload, machine: CpuTarget) -> WinogradSizes:
+        batch, channels, rows, columns = workload.result.static_shape("out")
+        inputs = workload.operand(1).static_shape("weight")[1]
+        simd = Simd.of(machine.features)
+        return WinogradSizes(batch, inputs, channels, rows, columns, simd, machine.threads)
