@@ -115,7 +115,7 @@ def packed_conv2d(
         groups, inputs, -(-inputs // depth), outputs, tile.channels, depth if dot else None, axes
     )
     padded = data
-    if dot is not None or not all(each.direct for each in axes):
+    if dot is not None or data.source is not None or not all(each.direct for each in axes):
         padded = _padded(data, shape, f"{name}_pad", shifted is not None)
     packings = [_packing(weight, shape, f"{name}_weight")]
     if shifted:

@@ -42,7 +42,7 @@ class PackedLayer:
     Attributes
     ----------
     data, weight
-        The operator's operands.
+        The operator's operands. The data may be computed in the kernel: it is padded, say.
     packings
         The packed weights, computed from `weight`, each the output of a program. Behind the weights
         come the excesses of their sums, if the data is shifted (`shift`).
@@ -67,6 +67,11 @@ class PackedLayer:
     output: Tensor
     tile: Tile
     dot: Program | None
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The first inputs of the layer's program."""
+        return (*([self.data] if self.data.source is None else []), *self.packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ def placeholders(kernel: Function) -> list[Tensor]:
 def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
     """The initial schedule of the output from data and packed weights; stages between the layer's
     sums and the output are inlined, which refuses reductions."""
-    schedule = Schedule.of(output, inputs=[layer.data, *layer.packed])
+    schedule = Schedule.of(output, inputs=layer.inputs)
     staying = {layer.padded.name, layer.sums.name, output.name}
     for stage in stages([output]):
         if stage.source is not None and stage.name not in staying:

@@ -216,7 +216,7 @@ def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
         each.name for each in (conv.sums, conv.half, conv.data_tiles, conv.row_stage)
     )
     acc = f"{sums}_acc"
-    schedule = Schedule.of(out, inputs=[conv.data, *conv.packed])
+    schedule = Schedule.of(out, inputs=conv.inputs)
     staying = {conv.padded.name, sums, half, tiles, rows, out.name}
     for stage in stages([out]):
         if stage.source is not None and stage.name not in staying:
