@@ -35,7 +35,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 
 LEAST = 1.0
 """The minimum geometric mean of speeds relative to ONNX Runtime's."""
-MOST_SECONDS = 1.5
+MOST_SECONDS = 1.0
 """The maximum CPU time, in seconds, of lowering and compiling a convolution."""
 ROUNDS = 7
 CALLS = 5

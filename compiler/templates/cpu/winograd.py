@@ -73,10 +73,13 @@ class WinogradLayer(PackedLayer):
 
     Attributes
     ----------
-    rows, data_tiles, columns
+    lanes
+        The channels whose outputs are transformed together: those of a vector.
+    row_stage, data_tiles, half
         Half of the data's transform, the transformed data, and half of the output's transform.
     """
 
+    lanes: int
     transform: Transform
     row_stage: Tensor
     data_tiles: Tensor
@@ -173,6 +176,7 @@ def winograd_conv2d(
         output,
         tile,
         None,
+        simd.lanes(plain.dtype),
         transform,
         rows,
         tiles,
@@ -224,13 +228,13 @@ def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     schedule = (
         schedule.cache_write(out.name, Scope.LOCAL, result)
         .cache_write(sums, Scope.LOCAL, acc)
-        .split(out.name, co, tile.channels, ("block", "l"))
+        .split(out.name, co, conv.lanes, ("block", "l"))
         .split(out.name, y, m * tile.rows, ("row", "y"))
         .split(out.name, "y", m, ("ty", "p"))
         .split(out.name, x, m, ("tx", "q"))
         .reorder(out.name, n, "row", "block", "ty", "tx", "p", "q", "l")
         .compute_at(result, out.name, "tx")
-        .split(result, co, tile.channels, ("block", "l"))
+        .split(result, co, conv.lanes, ("block", "l"))
         .compute_at(half, out.name, "tx")
         .compute_at(sums, out.name, "row")
         .split(sums, "ty", tile.rows, ("row", "ty"))
