@@ -185,15 +185,15 @@ def strided(
         value = read(frame, buffer, ir.VectorType(element, wide), pointer, mask)
         return frame.builder.shuffle_vector(value, value, _numbers(range(0, lanes * apart, apart)))
     assert mask is None, "several vectors are read in full"
-    wide, active = lanes, None
+    wide, whole = lanes, None
     if _odd(frame, element):
-        wide, active = _padded(frame, lanes, None)
+        wide, whole = _padded(frame, lanes, None)
     last = (lanes - 1) * apart
     value = ir.Constant(ir.VectorType(element, wide), ir.Undefined)
     for number in range(apart):
         start = min(number * lanes, last + 1 - lanes)
         where = step(frame, pointer, constant(I64, start), element)
-        part = read(frame, buffer, value.type, where, active)
+        part = read(frame, buffer, value.type, where, whole)
         inside = range(start, start + lanes)
         # Lanes with an element in this vector take it; the other lanes keep `value`.
         picked = (

@@ -168,25 +168,23 @@ def compiled(
     weight
         The weight, a constant of the network.
     """
-    arguments = [Var("data"), *(Constant(each) for each in (weight, *others))]
+    constants = [Constant(each) for each in (weight, *others)]
     machine = cpu(target)
-    plan = layer_plan(Call(kernel, tuple(arguments)), machine)
+    plan = layer_plan(Call(kernel, (Var("data"), *constants)), machine)
     made = cpu_kernel(kernel, plan, machine)
     assert made.packing, "a template packs the weight"
-    function = compile_function(
-        made.program, target, streamed=[made.program.inputs[at].name for at in made.packing]
-    )
-    arrays = dict(enumerate([None, weight, *others]))
-    inputs = []
+    function = compile_function(made.program, target, streamed=made.streamed)
+    inputs: dict[int, Array] = {}
     for at, number in enumerate(made.operands):
-        array = arrays[number]
         if at in made.packing:
-            (array,) = compile_function(made.packing[at], target)(weight)
-        inputs.append(array)
-    place = made.operands.index(0)
-    return lambda image, result: function(
-        *(image if at == place else array for at, array in enumerate(inputs)), out=(result,)
-    )
+            (inputs[at],) = compile_function(made.packing[at], target)(weight)
+        elif number:
+            inputs[at] = others[number - 2]
+
+    def run(image: Array, result: Array) -> None:
+        function(*(inputs.get(at, image) for at in range(len(made.operands))), out=(result,))
+
+    return run
 
 
 def _race(

@@ -83,9 +83,11 @@ class Fuse:
             if len(users[number]) != 1:
                 continue
             user = lets[users[number][0].user].value
-            reader = _operator(user)
-            if reader is None or reader.name != "conv2d" or user.args[0] != Var(let.name):
-                continue
+            match user:
+                case Call(callee=OpSpec(name="conv2d"), args=(first, *_)) if first == Var(let.name):
+                    pass
+                case _:
+                    continue
             target = found[users[number][0].user]
             if found.count(number) + found.count(target) <= self.limit:
                 found = [target if group == number else group for group in found]

@@ -23,10 +23,19 @@ from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from compiler.targets.parts import ArtifactParts, Invocation, Progress
-from compiler.targets.planner import Plan, best_choice, kernel_matcher, kernel_of, plan_key
+from compiler.targets.planner import (
+    Plan,
+    best_choice,
+    kernel_matcher,
+    kernel_of,
+    plan_key,
+    tuned_choice,
+)
 from compiler.targets.target import Backend, Target
+from compiler.te import Schedule
 from compiler.te.build import macs_of
-from compiler.templates.cpu.layer import LayerOnCpu, placeholders
+from compiler.te.knobs import Choice
+from compiler.templates.cpu.layer import LayerOnCpu, LayerWorkload, placeholders
 from compiler.templates.schedule_template import KernelMatch
 from runtime.artifact import KernelCall, Step
 from runtime.native import ObjectCode
@@ -58,6 +67,11 @@ class CpuKernel:
     operators: tuple[str, ...]
     macs: int
 
+    @property
+    def streamed(self) -> tuple[str, ...]:
+        """The names of inputs that are read in the order of their memory."""
+        return tuple(self.program.inputs[at].name for at in self.packing)
+
 
 def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
     """The plan for the first layer in a kernel that a template supports; None if there is none.
@@ -70,7 +84,8 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
             try:
                 found = KernelMatch(call, matcher.at(pattern, let.name))
                 workload, arguments = template.bind(found, target.machine)
-                choice = best_choice(target, template, workload)
+                choice = tuned_choice(target, template, workload)
+                choice = choice or best_choice(target, template, workload)
                 return Plan(template, found, workload, arguments, choice)
             except Unsupported:
                 continue  # If no template matches, the generic schedule is used.
@@ -79,22 +94,32 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
 
 def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
     """The kernel scheduled by `plan`, or by the generic schedule if there is no plan."""
-    inputs = placeholders(kernel)
-    outputs = tensors(kernel, inputs)
-    packers: tuple[Program, ...] = ()
-    if plan is None:
-        simd = Simd.of(target.machine.features)
-        schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name)
-    else:
+    if plan is not None:
         assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
-        given = plan.workload, plan.choice, target.machine
-        schedule = plan.template.schedule(*given)
-        packers = plan.template.packings(*given)
+        return scheduled_kernel(plan.template, plan.workload, plan.choice, target)
+    inputs = placeholders(kernel)
+    simd = Simd.of(target.machine.features)
+    outputs = tensors(kernel, inputs)
+    return _kernel(kernel, cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name))
+
+
+def scheduled_kernel(
+    template: LayerOnCpu, workload: LayerWorkload, choice: Choice, target: Target[CpuTarget]
+) -> CpuKernel:
+    """The kernel of a workload, scheduled by a choice of a template."""
+    schedule = template.schedule(workload, choice, target.machine)
+    packers = template.packings(workload, choice, target.machine)
+    return _kernel(workload.kernel, schedule, packers, workload.weight)
+
+
+def _kernel(
+    kernel: Function, schedule: Schedule, packers: Sequence[Program] = (), weight: int = 0
+) -> CpuKernel:
+    """The kernel of a schedule; `packers` pack the parameter `weight`."""
     program = replace(schedule.program, name=kernel.name)
     numbers = {param.name: number for number, param in enumerate(kernel.params)}
     by_output = {packer.outputs[0].name: packer for packer in packers}
-    if plan is not None:
-        numbers |= dict.fromkeys(by_output, plan.workload.weight)
+    numbers |= dict.fromkeys(by_output, weight)
     operators = tuple(
         let.value.callee.name
         for let in kernel.body.lets
@@ -106,14 +131,36 @@ def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -
         for at, buffer in enumerate(program.inputs)
         if buffer.name in by_output
     }
-    return CpuKernel(program, operands, packing, operators, macs_of(outputs))
+    macs = macs_of(tensors(kernel, placeholders(kernel)))
+    return CpuKernel(program, operands, packing, operators, macs)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """A layer of a network that a template compiled.
+
+    Attributes
+    ----------
+    source
+        The layer's name.
+    """
+
+    source: str
+    plan: Plan
 
 
 class KernelBackend(Backend):
-    """Compiles kernels to native code; each kernel once for all artifacts."""
+    """Compiles kernels to native code; each kernel once for all artifacts.
+
+    Attributes
+    ----------
+    planned
+        The layers that templates compiled, by name.
+    """
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
+        self.planned: dict[str, PlannedKernel] = {}
         self._plans: dict[tuple[str | None, ...], Plan | None] = {}
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
@@ -123,6 +170,9 @@ class KernelBackend(Backend):
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         self.prepare([call], parts.progress)
+        template_plan = self._plan(call)
+        if template_plan is not None:
+            self.planned[call.name] = PlannedKernel(call.name, template_plan)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
         if parts.kernels.get(name, code) is not code:
@@ -174,8 +224,8 @@ class KernelBackend(Backend):
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""
         made = cpu_kernel(call.kernel, self._plan(call), self.target)
-        packed = [made.program.inputs[at].name for at in made.packing]
-        return made, emit_object(made.program, self.target.machine, self.target.passes, packed)
+        machine, passes = self.target.machine, self.target.passes
+        return made, emit_object(made.program, machine, passes, made.streamed)
 
     def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if packing not in self._packers:
