@@ -35,6 +35,12 @@ kernel @k(x: int8[1, 6, 5, 5], w: int8[20, 6, 3, 3], b: int32[20]):
   c = conv2d(x, w, b, padding=[1, 1, 1, 1])
   return c
 """
+BORDER = """
+kernel @k(x: int8[1, 6, 5, 5], w: int8[20, 6, 3, 3], b: int32[20]):
+  p = pad(x, pads=[0, 0, 1, 0, 0, 0, 2, 1], value=-128.0)
+  c = conv2d(p, w, b, out_dtype=int32)
+  return c
+"""
 JOINED = """
 kernel @k(x: float32[1, 3, 5, 5], w: float32[4, 3, 3, 3]):
   c = conv2d(x, w)
@@ -81,7 +87,7 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     return found
 
 
-@pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
+@pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS, BORDER])
 def test_packed_weights(program: str) -> None:
     kernel = typed(program)
     plan = layer_plan(call(kernel, 1), TARGET)
