@@ -181,8 +181,10 @@ def compiled(
         elif number:
             inputs[at] = others[number - 2]
 
+    call = function.unchecked()
+
     def run(image: Array, result: Array) -> None:
-        function(*(inputs.get(at, image) for at in range(len(made.operands))), out=(result,))
+        call([inputs.get(at, image) for at in range(len(made.operands))], [result])
 
     return run
 
