@@ -9,7 +9,7 @@ An output of `m` x `m` pixels is computed from `a` x `a` inputs, a = m + 2 (Lavi
 
 For m = 4 this takes a quarter of the multiplications, for m = 2 four ninths. Rounding errors are
 larger than the direct convolution's: up to `TOLERANCE` of the largest sum of the products'
-magnitudes.
+magnitudes. NaN and infinity in the data spread to the whole tile.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     n, co, y, x = (each.name for each in out.source.axes)
     m, tile, result = conv.transform.outputs, conv.tile, f"{out.name}_tile"
     sums, half, tiles, rows = (
-        each.name for each in (conv.sums, conv.half, conv.data_tiles, conv.row_stage)
+        stage.name for stage in (conv.sums, conv.half, conv.data_tiles, conv.row_stage)
     )
     acc = f"{sums}_acc"
     schedule = Schedule.of(out, inputs=conv.inputs)
