@@ -32,6 +32,7 @@ from compiler.templates.cpu.layer import (
     LayerWorkload,
     PackedLayer,
     carry_in_registers,
+    copy_on_threads,
     layer_patterns,
     packed_layer_schedule,
     shift,
@@ -392,7 +393,7 @@ def _transposed_store(schedule: Schedule, conv: PackedLayer, out: Tensor) -> Sch
 def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
     """Schedules the padded image: vectors of a row, planes distributed over threads."""
     pad = conv.padded.name
-    schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
+    schedule = copy_on_threads(schedule, conv.padded, "n", "ci")
     if conv.dot is None:
         return schedule.vectorize(pad, "x")
     # Channels of a dot product are interleaved.

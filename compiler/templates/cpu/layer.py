@@ -31,6 +31,9 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Space
 
+_WORTH_THREADS = 1 << 20
+"""Bytes that threads copy together: one copies fewer in about the time that another takes to wake
+up."""
 EXCESS = 128
 """What is added to signed data."""
 
@@ -144,6 +147,14 @@ def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
         if stage.source is not None and stage.name not in staying:
             schedule = schedule.compute_inline(stage.name)
     return schedule
+
+
+def copy_on_threads(schedule: Schedule, stage: Tensor, outer: str, inner: str) -> Schedule:
+    """Fuses two outer loops of a copy to `plane`, and distributes them over threads if there is
+    enough to copy."""
+    schedule = schedule.fuse(stage.name, outer, inner, "plane")
+    worthwhile = stage.size * stage.dtype.numpy.itemsize >= _WORTH_THREADS
+    return schedule.parallel(stage.name, "plane") if worthwhile else schedule
 
 
 def carry_in_registers(

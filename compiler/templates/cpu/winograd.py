@@ -37,6 +37,7 @@ from compiler.templates.cpu.layer import (
     LayerWorkload,
     PackedLayer,
     carry_in_registers,
+    copy_on_threads,
     layer_patterns,
     unpacked_inputs,
 )
@@ -276,8 +277,8 @@ def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
         # Whole tiles are stored without masks.
         schedule = schedule.partition(out.name, "tx", out.shape[3] // m)
     schedule = schedule.fuse(out.name, n, "row", "task").parallel(out.name, "task")
-    pad = conv.padded.name
-    return schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane").vectorize(pad, "x")
+    schedule = copy_on_threads(schedule, conv.padded, "n", "ci")
+    return schedule.vectorize(conv.padded.name, "x")
 
 
 class WinogradOnCpu(LayerOnCpu):
