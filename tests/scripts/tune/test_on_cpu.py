@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compiler.codegen import CpuTarget
-from compiler.graph import Call, Constant, Var
+from compiler.graph import Atom, Call, Constant, TensorType, Var
 from compiler.graph.passes import InferTypes
 from compiler.targets.cpu.backend import layer_plan
 from compiler.targets.cpu.target import cpu
@@ -37,9 +37,11 @@ kernel @k(x: int8[1, 6, 8, 8], w: int8[16, 6, 3, 3], b: int32[16]):
 def layer(name: str, machine: CpuTarget = HOST) -> tuple[CpuLayer, dict[str, int | str]]:
     """A layer and the choice that it is compiled with."""
     kernel = InferTypes().apply(graph(KERNELS[name]))
-    shape = [int(extent) for extent in kernel.params[1].type.shape]  # type: ignore[union-attr]
-    weight = Constant(np.ones(shape, kernel.params[1].type.dtype.numpy))  # type: ignore[union-attr]
-    arguments = (Var("x"), weight, *(Var(each.name) for each in kernel.params[2:]))
+    type_ = kernel.params[1].type
+    assert isinstance(type_, TensorType)
+    weight = Constant(np.ones(type_.static_shape("w"), type_.dtype.numpy))
+    others = (Var(param.name) for param in kernel.params[2:])
+    arguments: tuple[Atom, ...] = (Var("x"), weight, *others)
     plan = layer_plan(Call(kernel, arguments), cpu(machine))
     assert plan is not None
     return CpuLayer(machine, plan.template.name, plan.workload), dict(plan.choice)

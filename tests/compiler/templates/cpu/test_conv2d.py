@@ -23,7 +23,8 @@ from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from compiler.te import compute, placeholder
 from compiler.te.build import program_of
-from compiler.templates.cpu.conv2d import Conv2dOnCpu, packed_conv2d, schedule_packed_conv2d
+from compiler.templates.cpu.conv2d import Conv2dOnCpu, packed_conv2d
+from compiler.templates.cpu.conv2d_schedule import schedule_packed_conv2d
 from compiler.templates.cpu.register_tiles import Tile
 from tests.support import packed_layers
 from tests.support.operators import Array, given_as, numbers, onnx, same
