@@ -36,8 +36,21 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.progress import show_activity
-from scripts.sources import Accelerator, ModelOptions, compile_model, import_model
-from scripts.tuned import RecordsOption, TunedLayers, best_known, not_slower
+from scripts.sources import (
+    Accelerator,
+    ModelOptions,
+    Processor,
+    TargetDevice,
+    compile_model,
+    import_model,
+)
+from scripts.tuned import (
+    RecordsOption,
+    TunedLayers,
+    best_known,
+    best_known_on_cpu,
+    not_slower,
+)
 
 
 def command(
@@ -76,19 +89,21 @@ def command(
         begun = perf_counter()
         check_destination(output)
         if device is DeviceName.CPU:
-            given = ["--explain"] * explain + ["--records"] * (records is not None)
-            refuse_accelerator_options(context, given)
+            refuse_accelerator_options(context, ["--explain"] * explain)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("compile", quiet=as_json) as report:
-            machine = Accelerator(load_config(config), parse_memory(memory), hiding)
-            if records is not None:
-                known = best_known(records, machine.config, machine.memory)
-                machine = replace(machine, tuned=known)
-            prepared = import_model(model, options, report).prepared(report)
-            chosen = None
+            machine: TargetDevice = Processor()
             if device is DeviceName.ACCELERATOR:
-                machine = chosen = not_slower(prepared, machine, report)
-            artifact = compile_model(prepared, chosen, report)
+                machine = Accelerator(load_config(config), parse_memory(memory), hiding)
+                if records is not None:
+                    known = best_known(records, machine.config, machine.memory)
+                    machine = replace(machine, tuned=known)
+            elif records is not None:
+                machine = Processor(tuned=best_known_on_cpu(records, Processor()))
+            prepared = import_model(model, options, report).prepared(report)
+            if isinstance(machine, Accelerator):
+                machine = not_slower(prepared, machine, report)
+            artifact = compile_model(prepared, machine, report)
             tuned = None if records is None else TunedLayers.of(prepared, machine)
             if report is not None:
                 report("writing")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from onnx import ModelProto
 
@@ -75,18 +75,47 @@ class Accelerator:
         return accelerator(self.config, self.timing, hiding=self.hiding, tuned=self.tuned)
 
 
-def targets(device: Accelerator | None) -> tuple[Target[Any], ...]:
-    """The compiler's targets: the accelerator, if there is one, and then this processor."""
-    host = cpu(CpuTarget.host())
-    return (host,) if device is None else (device.target(), host)
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """This processor, as the only device that a model is compiled for.
+
+    Attributes
+    ----------
+    threads
+        The threads of parallel loops; None for all cores.
+    tuned
+        Schedules to prefer over the estimated best.
+    """
+
+    threads: int | None = None
+    tuned: TunedChoices | None = None
+
+    @property
+    def machine(self) -> CpuTarget:
+        """The processor."""
+        return CpuTarget.host(self.threads)
+
+    def target(self) -> Target[Any]:
+        """The compiler's target for this processor."""
+        return cpu(self.machine, self.tuned)
+
+
+TargetDevice: TypeAlias = Accelerator | Processor
+
+
+def targets(device: TargetDevice) -> tuple[Target[Any], ...]:
+    """The compiler's targets: the device, and behind an accelerator this processor."""
+    if isinstance(device, Processor):
+        return (device.target(),)
+    return device.target(), Processor().target()
 
 
 def compile_model(
     prepared: PreparedNetwork,
-    device: Accelerator | None,
+    device: TargetDevice,
     report: Callable[[str], None] | None,
 ) -> Artifact:
-    """Compile a network for this processor and, if there is one, the accelerator."""
+    """Compile a network for this processor, alone or behind the accelerator."""
     artifact = prepared.build(targets(device), report)
     if not artifact.streams:
         return artifact

@@ -10,22 +10,26 @@ from typing import Annotated
 
 import typer
 
+from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import PreparedNetwork
-from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
+from compiler.targets.accelerator.backend import StreamBackend
+from compiler.targets.cpu.backend import KernelBackend
 from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.built_in import BuiltInChoices, built_in_records
 from compiler.tune.plain import to_plain
 from compiler.tune.records import Record, read_records
-from compiler.tune.tasks import Task, tasks_of
+from compiler.tune.tasks import Planned, Task, tasks_of
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.isa import Program
 from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact
-from scripts.sources import Accelerator, targets
+from scripts.sources import Accelerator, Processor, TargetDevice, targets
 from scripts.tune.on_cycle import exact_cycles
 from sim.engines import make_engine
 
+NO_MEMORY = ""
+"""What records of a processor have as the memory model."""
 BUILT_IN = "default"
 """What `--records` takes for the records that come with Tandem; `./default` is a file."""
 
@@ -49,7 +53,7 @@ class TunedLayers:
     tasks
         The workloads whose recorded choice was taken.
     layers, all_layers
-        The number of layers with such a workload, and of all layers on the accelerator.
+        The number of layers with such a workload, and of all layers of a template.
     built_in
         Whether the records came with Tandem.
     """
@@ -60,15 +64,17 @@ class TunedLayers:
     built_in: bool
 
     @staticmethod
-    def of(prepared: PreparedNetwork, accelerator: Accelerator) -> TunedLayers:
-        """The tuned layers of a network that was built for an accelerator with records."""
-        target = accelerator.target()
+    def of(prepared: PreparedNetwork, device: TargetDevice) -> TunedLayers:
+        """The tuned layers of a network that was built for a device with records."""
+        target = device.target()
         backend = prepared.backend(target)
-        assert isinstance(backend, StreamBackend), "the accelerator's"
         assert target.tuned is not None, "given"
-        calls: Sequence[PlannedCall] = [
-            call for stream in backend.planned.values() for call in stream
-        ]
+        calls: Sequence[Planned] = []
+        match backend:
+            case StreamBackend():
+                calls = [call for stream in backend.planned.values() for call in stream]
+            case KernelBackend():
+                calls = [*backend.planned.values()]
         tasks = tasks_of(target, calls)
         taken = tuple(
             task
@@ -106,6 +112,14 @@ def best_known(source: str, config: HardwareConfig, memory: MemoryModel) -> Best
         The file cannot be read.
     """
     machine = machine_json(config), memory_text(memory)
+    if source == BUILT_IN:
+        return BuiltInChoices(of_machine(built_in_records(), *machine))
+    return BestKnown(of_machine(known_records(Path(source)), *machine))
+
+
+def best_known_on_cpu(source: str, processor: Processor) -> BestKnown:
+    """The best choices that a file, or `BUILT_IN`, knows of a processor, like `best_known`."""
+    machine = processor_json(processor.machine), NO_MEMORY
     if source == BUILT_IN:
         return BuiltInChoices(of_machine(built_in_records(), *machine))
     return BestKnown(of_machine(known_records(Path(source)), *machine))
@@ -163,6 +177,20 @@ def machine_json(config: HardwareConfig) -> dict[str, object]:
     """The configuration as records have it."""
     found: dict[str, object] = json.loads(dump_config(config))
     return found
+
+
+def machine_of(device: TargetDevice) -> tuple[dict[str, object], str]:
+    """A device and its memory as records have them."""
+    match device:
+        case Accelerator():
+            return machine_json(device.config), memory_text(device.memory)
+        case Processor():
+            return processor_json(device.machine), NO_MEMORY
+
+
+def processor_json(machine: CpuTarget) -> dict[str, object]:
+    """A processor as records have it: its name, its instruction sets, and the threads."""
+    return {"name": machine.cpu, "features": [*machine.features], "threads": machine.threads}
 
 
 def memory_text(memory: MemoryModel) -> str:

@@ -5,7 +5,7 @@ LLVM neither unrolls nor vectorizes loops here: the schedule decides which loops
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from llvmlite import binding
@@ -23,9 +23,18 @@ _LEVEL = 3
 
 
 def emit_object(
-    function: Function, target: CpuTarget, passes: Sequence[Pass] = CPU_PASSES
+    function: Function,
+    target: CpuTarget,
+    passes: Sequence[Pass] = CPU_PASSES,
+    streamed: Collection[str] = (),
 ) -> ObjectCode:
     """The object code of a program, which may have blocks, lowered by `passes`.
+
+    Parameters
+    ----------
+    streamed
+        Names of inputs that are read in the order of their memory, as packed weights are: where
+        vectors of them are read, later cache lines are prefetched.
 
     Raises
     ------
@@ -33,7 +42,7 @@ def emit_object(
         If no CPU can run the program, or `target` cannot.
     """
     plain = lower(function, passes)
-    text, storage = build_module(plain, target)
+    text, storage = build_module(plain, target, streamed)
     return ObjectCode(
         name=function.name,
         symbol=entry_name(function.name),
@@ -50,13 +59,18 @@ def emit_object(
 
 
 def compile_function(
-    function: Function, target: CpuTarget, pool: ThreadPool | None = None
+    function: Function,
+    target: CpuTarget,
+    pool: ThreadPool | None = None,
+    streamed: Collection[str] = (),
 ) -> NativeFunction:
     """A program compiled and loaded as a function of arrays, on this machine.
 
-    Parallel loops run on `pool`, or on a new one of `target.threads` threads.
+    Parallel loops run on `pool`, or on a new one of `target.threads` threads; `streamed` as in
+    `emit_object`.
     """
-    return load(emit_object(function, target), threads=target.threads, pool=pool)
+    code = emit_object(function, target, streamed=streamed)
+    return load(code, threads=target.threads, pool=pool)
 
 
 def _machine_code(text: str, target: CpuTarget) -> bytes:

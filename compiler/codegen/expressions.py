@@ -5,6 +5,7 @@ A value is a scalar unless it depends on the variable of a vectorized loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, assert_never
 
@@ -23,11 +24,14 @@ from compiler.codegen.llvm import (
     splat,
 )
 from compiler.codegen.math_functions import call_function, power
-from compiler.codegen.offset import known_number, offset_sum
-from compiler.ir.dtypes import INDEX, UINT64
+from compiler.codegen.offset import known_number, known_truth, offset_sum
+from compiler.ir.dtypes import INDEX, UINT64, DType
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.interval import depends_on_data, interval
 from compiler.ir.visit import subexpressions
+
+_LEAST_CONVERTED = 32
+"""Processors convert floats to integers of at least so many bits."""
 
 
 def evaluate(frame: Frame, expr: Expr) -> Any:
@@ -44,12 +48,34 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
         case Binary():
             return _binary(frame, expr)
         case Cast(operand=operand, dtype=dtype):
+            clamped = _clamped(operand, dtype)
+            if clamped is not None:
+                inner, low, high = clamped
+                return value_ops.clamp_to_integer(
+                    frame.builder, evaluate(frame, inner), low, high, dtype
+                )
             value = evaluate(frame, operand)
             return value_ops.cast(frame.builder, value, operand.dtype, dtype)
         case Select():
             return _select(frame, expr)
         case _:
             assert_never(expr)
+
+
+def _clamped(expr: Expr, dtype: DType) -> tuple[Expr, float, float] | None:
+    """`x`, `low` and `high` of `min(max(x, low), high)` of floats, between limits that fit into a
+    narrow integer type; else None."""
+    if not expr.dtype.is_float or not dtype.is_integer or dtype.bits >= _LEAST_CONVERTED:
+        return None
+    match expr:
+        case Binary(
+            op=BinaryOp.MIN,
+            left=Binary(op=BinaryOp.MAX, left=inner, right=Const(value=low)),
+            right=Const(value=high),
+        ) if dtype.low <= low <= high <= dtype.high:
+            return inner, float(low), float(high)
+        case _:
+            return None
 
 
 def _variable(frame: Frame, expr: Var) -> Any:
@@ -145,8 +171,14 @@ def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
 
 def _select(frame: Frame, expr: Select) -> Any:
     builder = frame.builder
+    known = known_truth(expr.condition, frame)
+    if known is not None:
+        return evaluate(frame, expr.then if known else expr.otherwise)
     condition = evaluate(frame, expr.condition)
     sides = (expr.then, expr.otherwise)
+    if lanes_of(condition) is None and frame.lanes is not None and _masks_well(frame, sides):
+        # Vectors that cross a branch cost more than masks, above all those of odd numbers of lanes.
+        condition = splat(builder, condition, frame.lanes)
     if lanes_of(condition) is not None:
         values = []
         for side, chosen in zip(sides, (condition, builder.not_(condition)), strict=True):
@@ -157,6 +189,14 @@ def _select(frame: Frame, expr: Select) -> Any:
         values = [evaluate(frame, side) for side in sides]
         return builder.select(condition, *broadcast_lanes(builder, *values))
     return _branch(frame, condition, sides)
+
+
+def _masks_well(frame: Frame, sides: Sequence[Expr]) -> bool:
+    """Whether some loads of these expressions could be out of bounds, and all have free masks."""
+    loads = [load for side in sides for load in subexpressions(side) if isinstance(load, Load)]
+    if all(load_store.in_bounds(frame, load) for load in loads):
+        return False
+    return all(load_store.masks_well(frame, load) for load in loads)
 
 
 def _harmless(frame: Frame, expr: Expr) -> bool:

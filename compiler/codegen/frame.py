@@ -86,6 +86,8 @@ class Frame:
         The memory of buffers, by name.
     lanes, mask
         Within a vectorized loop: the number of lanes, and the mask of active lanes (None: all).
+    streamed
+        Names of parameters whose cache lines are prefetched.
     known
         Values computed so far, for reuse: one table for each open loop or condition.
     """
@@ -104,7 +106,10 @@ class Frame:
     places: dict[str, BufferLocation] = field(default_factory=dict)
     lanes: int | None = None
     mask: Any = None
+    streamed: frozenset[str] = frozenset()
     known: list[dict[Hashable, Any]] = field(default_factory=lambda: [{}])
+    _bodies: list[int] = field(default_factory=lambda: [0])
+    """For each open loop with a variable in a register, the number of its table in `known`."""
 
     def place(self, buffer: Buffer) -> BufferLocation:
         """The memory of a buffer. Raises `CodegenError` if the buffer is not declared."""
@@ -134,6 +139,12 @@ class Frame:
         self.known[-1][key] = value
         return value
 
+    def first_in_body(self, key: Hashable) -> bool:
+        """Whether `key` is asked for the first time in the body of the innermost loop, of which
+        unrolled iterations are parts."""
+        table = self.known[self._bodies[-1]]
+        return key not in table and table.setdefault(key, True)
+
     @contextmanager
     def region(self) -> Iterator[None]:
         """A scope of code that runs zero or more times; its kept values are dropped at its end."""
@@ -147,8 +158,13 @@ class Frame:
         self.bindings[name] = binding
         self.ranges[name] = values
         self.where.append(name)
+        base = binding.base if isinstance(binding, LaneVar) else binding
         with self.region():
+            if not isinstance(base, int):
+                self._bodies.append(len(self.known) - 1)
             yield
+            if not isinstance(base, int):
+                self._bodies.pop()
         self.where.pop()
         del self.bindings[name]
         del self.ranges[name]

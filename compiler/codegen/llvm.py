@@ -61,6 +61,9 @@ def splat(builder: Any, value: Any, lanes: int | None) -> Any:
     kind = ir.VectorType(value.type, lanes)
     if isinstance(value, ir.Constant):
         return ir.Constant(kind, [value] * lanes)
+    if value.type == MASK:
+        # LLVM broadcasts a bit into a mask of an odd number of lanes one lane at a time.
+        return builder.select(value, constant(kind, 1), constant(kind, 0))
     undefined = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
     return builder.shuffle_vector(first, undefined, constant(ir.VectorType(I32, lanes), 0))

@@ -30,6 +30,7 @@ from compiler.codegen.offset import Offset, offset_of
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Expr, Load
+from compiler.lower.conditions import reads_memory
 
 Evaluate = Callable[[Expr], Any]
 
@@ -46,11 +47,14 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     mask = frame.mask
     if mask is not None and offset.within(place.size, frame):
         mask = None
-    if 2 <= offset.lane <= SHUFFLED and mask is None and not vector_access.scattered(elements):
-        value = vector_access.strided(frame, expr.buffer, element, elements, offset.lane)
+    near = 2 <= offset.lane <= SHUFFLED and not vector_access.scattered(elements)
+    if near and (mask is None or vector_access.picked_from_one(frame, element, offset.lane)):
+        value = vector_access.strided(frame, expr.buffer, element, elements, offset.lane, mask)
     elif vector_access.scattered(elements) or offset.lane not in (0, 1):
         value = vector_access.gather(frame, expr.buffer, element, elements, offset.lane, mask)
     elif offset.lane == 1:
+        kind = vector_type(element, frame.lanes)
+        vector_access.prefetch(frame, expr.buffer, kind, elements, offset.key(expr.buffer))
         value = vector_access.load_vector(frame, place, element, elements, mask)
     elif mask is None:
         value = vector_access.read(frame, expr.buffer, element, elements)
@@ -106,6 +110,18 @@ def in_bounds(frame: Frame, expr: Load) -> bool:
     """Whether a load is provably in bounds in every iteration and lane."""
     place = frame.place(expr.buffer)
     return offset_of(place, expr.indices, frame).within(place.size, frame)
+
+
+def masks_well(frame: Frame, expr: Load) -> bool:
+    """Whether a load in lanes is one access of a vector, whose mask is free."""
+    element = memory_type(expr.dtype)
+    offset = offset_of(frame.place(expr.buffer), expr.indices, frame)
+    if any(reads_memory(atom) for atom in offset.terms):
+        return False
+    if offset.lane == 1:
+        return vector_access.free_masks(frame, element)
+    near = 2 <= offset.lane <= SHUFFLED
+    return near and vector_access.picked_from_one(frame, element, offset.lane)
 
 
 def is_uniform(frame: Frame, buffer: Buffer, indices: Sequence[Expr], evaluate: Evaluate) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from llvmlite import ir
@@ -27,11 +28,18 @@ def entry_name(name: str) -> str:
     return f"compiled.{name}"
 
 
-def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePlan]:
+def build_module(
+    function: Function, target: CpuTarget, streamed: Collection[str] = ()
+) -> tuple[str, StoragePlan]:
     """The LLVM text of a function of plain loops, and its storage.
 
     The LLVM function takes a pointer for each of the `parameters`, the workspace, and the launcher
     of parallel loops or NULL (`compiler.codegen.tasks`).
+
+    Parameters
+    ----------
+    streamed
+        As in `compiler.codegen.emit_object`.
 
     Raises
     ------
@@ -62,6 +70,7 @@ def build_module(function: Function, target: CpuTarget) -> tuple[str, StoragePla
         for buffer, argument in zip(passed, native.args, strict=False)
     }
     frame.workspace, frame.launch = native.args[-2:]
+    frame.streamed = frozenset(streamed)
     emit(frame, function.body, Tasks(module, storage, target.register_bits))
     close_frame(frame)
     return str(module), storage

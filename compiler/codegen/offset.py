@@ -9,13 +9,14 @@ elements of a vector are contiguous.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.codegen.frame import BufferLocation, Frame, LaneVar
 from compiler.codegen.llvm import broadcast_lanes, constant
 from compiler.ir.arithmetic import binary_function
+from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
 from compiler.ir.interval import interval
@@ -38,6 +39,10 @@ class Offset:
     constant: int = 0
     lane: int = 0
     terms: dict[Expr, int] = field(default_factory=dict)
+
+    def key(self, buffer: Buffer) -> Hashable:
+        """A key that is equal for equal elements of a buffer."""
+        return buffer.name, self.constant, frozenset(self.terms.items())
 
     def within(self, size: int, frame: Frame) -> bool:
         """Whether the offset is provably less than `size` in every iteration and lane."""
@@ -90,6 +95,17 @@ def known_number(expr: Expr, frame: Frame) -> int | None:
             a = known_number(left, frame)
             b = known_number(right, frame) if a is not None else None
             return None if a is None or b is None else binary_function(op, INDEX)(a, b)
+        case _:
+            return None
+
+
+def known_truth(expr: Expr, frame: Frame) -> bool | None:
+    """Whether a comparison of indices with `known_number` holds; None if it is not known."""
+    match expr:
+        case Binary(op=op, left=left, right=right) if op.compares and left.dtype == INDEX:
+            a = known_number(left, frame)
+            b = known_number(right, frame) if a is not None else None
+            return None if a is None or b is None else bool(binary_function(op, INDEX)(a, b))
         case _:
             return None
 

@@ -9,6 +9,7 @@ from compiler.codegen import load_store
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import BufferLocation, Frame, LaneVar
 from compiler.codegen.lane_reductions import reduce_lanes, update_of
+from compiler.codegen.lane_transposes import interleaved, transposed
 from compiler.codegen.llvm import I64, constant, counted_loop, lanes_of, splat
 from compiler.codegen.offset import known_number
 from compiler.codegen.tasks import Tasks
@@ -79,7 +80,9 @@ def _for(frame: Frame, stmt: For, tasks: Tasks) -> None:
         case LoopKind.VECTORIZED if frame.lanes is None:
             _vectorized(frame, stmt, tasks)
         case LoopKind.UNROLLED | LoopKind.VECTORIZED:
-            _unrolled(frame, stmt, constant_extent(stmt), tasks)
+            extent = constant_extent(stmt)
+            if not interleaved(frame, stmt, extent) and not transposed(frame, stmt, extent):
+                _unrolled(frame, stmt, extent, tasks)
         case LoopKind.PARALLEL if frame.launch is not None:
             if frame.lanes is not None:
                 raise frame.error(f"{stmt.var.name} is parallel within a vectorized loop")

@@ -81,6 +81,7 @@ class Tasks:
             name: value for name, value in frame.bindings.items() if isinstance(value, int)
         }
         inner.ranges = dict(frame.ranges)
+        inner.streamed = frame.streamed
         inner.places = {
             name: replace(place, pointer=pointer, stack=False)
             for (name, place), pointer in zip(places.items(), held[len(bindings) :], strict=False)

@@ -10,7 +10,7 @@ place, even and odd bytes separately, and pairs of products are added.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,8 @@ from compiler.codegen import load_store
 from compiler.codegen.expressions import evaluate
 from compiler.codegen.frame import Frame
 from compiler.codegen.llvm import I32, call_intrinsic, constant, splat
-from compiler.codegen.vector_access import read, write
+from compiler.codegen.offset import offset_of
+from compiler.codegen.vector_access import prefetch, read, write
 from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir.buffer import Buffer
 from compiler.ir.stmt import Invoke, Region, kept_axes, parameters
@@ -91,18 +92,27 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
         raise frame.error(f"{name} needs {', '.join(missing)}, which the target lacks")
     if frame.lanes is not None:
         raise frame.error(f"{name} is a vector of its own and cannot run in lanes")
+    by_parameter = list(zip(parameters(stmt.intrinsic), stmt.operands, strict=True))
+    regions = {parameter.name: region for parameter, region in by_parameter}
     operands = {
         parameter.name: (region.buffer, _dense(frame, name, parameter, region))
-        for parameter, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
+        for parameter, region in by_parameter
     }
     (lanes,) = stmt.intrinsic.outputs[0].shape
     vector = ir.VectorType(I32, lanes)
     values = []
     for operand, kind in (("C", vector), ("A", I32), ("B", vector)):
         buffer, pointer = operands[operand]
+        if operand == "B":
+            prefetch(frame, buffer, kind, pointer, _key(frame, regions[operand]))
         values.append(read(frame, buffer, kind, pointer))
     buffer, pointer = operands["C"]
     write(frame, buffer, EMITTERS[name](frame.builder, *values), pointer)
+
+
+def _key(frame: Frame, region: Region) -> Hashable:
+    """A key that is equal for equal regions."""
+    return offset_of(frame.place(region.buffer), region.lower, frame).key(region.buffer)
 
 
 def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:

@@ -197,6 +197,19 @@ def cast(builder: Any, value: Any, old: DType, new: DType) -> Any:
             return widen(value, kind)
 
 
+def clamp_to_integer(builder: Any, value: Any, low: float, high: float, new: DType) -> Any:
+    """`low` <= a float <= `high`, truncated to an integer type of fewer than 32 bits; 0 for NaN."""
+    number = builder.fcmp_ordered("ord", value, value)
+    least = constant(value.type, low)
+    # One instruction each, in which NaN becomes `low`.
+    kept = builder.select(builder.fcmp_ordered(">", value, least), value, least)
+    most = constant(value.type, high)
+    kept = builder.select(builder.fcmp_ordered("<", kept, most), kept, most)
+    wide = builder.fptosi(kept, in_lanes(I32, value))
+    result = builder.trunc(wide, in_lanes(register_type(new), value))
+    return result if low == 0 else builder.select(number, result, constant(result.type, 0))
+
+
 def _whole(builder: Any, value: Any, new: DType, kind: Any) -> Any:
     """A float rounded towards zero, saturated to the integer type; 0 for NaN.
 

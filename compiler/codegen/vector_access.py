@@ -5,13 +5,14 @@ Pointers are a scalar for elements at a constant stride, and a vector for scatte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from compiler.codegen.frame import BufferLocation, Frame
 from compiler.codegen.llvm import (
+    BYTE,
     I32,
     I64,
     MASK,
@@ -23,6 +24,8 @@ from compiler.codegen.llvm import (
     vector_type,
 )
 from compiler.ir.buffer import Buffer
+
+_WIDEST_BITS = 512
 
 
 def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None) -> Any:
@@ -57,11 +60,31 @@ def _alignment(buffer: Buffer) -> int:
     return int(buffer.dtype.numpy.itemsize)
 
 
+_PREFETCHED_BYTES = 8 * 1024
+"""How far ahead of a read cache lines are prefetched: the way to DRAM takes the time of some 50
+steps of a register tile, which read two or three lines each."""
+_LINE = 64
+_READ, _SECOND_LEVEL, _DATA = 0, 2, 1
+"""Arguments of LLVM's prefetch."""
+
+
+def prefetch(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, key: Hashable) -> None:
+    """Emit prefetches of the cache lines behind a vector of a streamed buffer; once in the body of
+    a loop for each vector, which `key` identifies."""
+    if buffer.name not in frame.streamed or not frame.first_in_body(("prefetch", key)):
+        return
+    size = kind.count * _bits(kind.element) // 8
+    for ahead in range(_PREFETCHED_BYTES, _PREFETCHED_BYTES + size, _LINE):
+        where = step(frame, pointer, constant(I64, ahead), BYTE)
+        arguments = [where, *(ir.Constant(I32, each) for each in (_READ, _SECOND_LEVEL, _DATA))]
+        call_intrinsic(frame.builder, "llvm.prefetch.p0", ir.VoidType(), arguments)
+
+
 def load_vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any, mask: Any) -> Any:
     """A load of consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = frame.lanes or 1
-    if mask is None and not place.stack and _odd(frame, element):
-        wide, mask = _padded(lanes)
+    if not place.stack and _odd(frame, element):
+        wide, mask = _padded(frame, lanes, mask)
         value = read(frame, place.buffer, ir.VectorType(element, wide), pointer, mask)
         return frame.builder.shuffle_vector(value, value, _numbers(range(lanes)))
     return read(frame, place.buffer, ir.VectorType(element, lanes), pointer, mask)
@@ -70,29 +93,58 @@ def load_vector(frame: Frame, place: BufferLocation, element: Any, pointer: Any,
 def store_vector(frame: Frame, place: BufferLocation, value: Any, pointer: Any, mask: Any) -> None:
     """Emit a store of consecutive elements, in lanes where `mask` holds (None: all)."""
     lanes = value.type.count
-    if mask is None and not place.stack and _odd(frame, value.type.element):
-        wide, mask = _padded(lanes)
+    if not place.stack and _odd(frame, value.type.element, lanes):
+        wide, mask = _padded(frame, lanes, mask)
         # The padding lanes are not stored.
         spread = _numbers([min(lane, lanes - 1) for lane in range(wide)])
         value = frame.builder.shuffle_vector(value, value, spread)
     write(frame, place.buffer, value, pointer, mask)
 
 
-def _odd(frame: Frame, element: Any) -> bool:
+def free_masks(frame: Frame, element: Any) -> bool:
+    """Whether an access to elements under a mask costs no more than one without: in AVX-512."""
+    small = isinstance(element, ir.IntType) and element.width < 32
+    return {"avx512vl", "avx512bw" if small else "avx512f"} <= frame.features
+
+
+def _odd(frame: Frame, element: Any, lanes: int | None = None) -> bool:
     """Whether the number of lanes is no power of two, and one masked access beats several.
 
-    Masks are free in AVX-512; without them LLVM splits such an access.
+    Without free masks LLVM splits such an access.
     """
-    lanes = frame.lanes or 1
-    small = isinstance(element, ir.IntType) and element.width < 32
-    feature = "avx512bw" if small else "avx512vl"
-    return bool(lanes & (lanes - 1)) and feature in frame.features
+    lanes = lanes or frame.lanes or 1
+    return bool(lanes & (lanes - 1)) and free_masks(frame, element)
 
 
-def _padded(lanes: int) -> tuple[int, Any]:
-    """The next power of two, and the mask of the first `lanes` lanes."""
+def _padded(frame: Frame, lanes: int, mask: Any) -> tuple[int, Any]:
+    """The next power of two, and the mask of the first `lanes` lanes where `mask` holds (None: in
+    all)."""
     wide = 1 << (lanes - 1).bit_length()
-    return wide, constant(ir.VectorType(MASK, wide), [lane < lanes for lane in range(wide)])
+    if mask is None:
+        return wide, constant(ir.VectorType(MASK, wide), [lane < lanes for lane in range(wide)])
+    return wide, _spread(frame, mask, [lane if lane < lanes else None for lane in range(wide)])
+
+
+def _spread(frame: Frame, mask: Any, lanes: Sequence[int | None]) -> Any:
+    """A mask with these lanes of `mask`; None is a lane that is not active."""
+    none = constant(mask.type, 0)
+    count = mask.type.count
+    picked = [count if lane is None else lane for lane in lanes]
+    return frame.builder.shuffle_vector(mask, none, _numbers(picked))
+
+
+def store_repeated(frame: Frame, buffer: Buffer, value: Any, pointer: Any, mask: Any) -> None:
+    """Emit a store of consecutive elements, of which each lane has an equal number: where `mask`
+    holds in the lane (None: in all)."""
+    lanes = frame.lanes or 1
+    repeats = value.type.count // lanes
+    if mask is not None:
+        mask = _spread(frame, mask, [lane for lane in range(lanes) for _ in range(repeats)])
+    if _odd(frame, value.type.element, value.type.count):
+        wide, mask = _padded(frame, value.type.count, mask)
+        spread = _numbers([min(at, value.type.count - 1) for at in range(wide)])
+        value = frame.builder.shuffle_vector(value, value, spread)
+    write(frame, buffer, value, pointer, mask)
 
 
 def _numbers(lanes: Iterable[int]) -> Any:
@@ -101,23 +153,56 @@ def _numbers(lanes: Iterable[int]) -> Any:
     return constant(ir.VectorType(I32, len(values)), values)
 
 
-def strided(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int) -> Any:
-    """Every `apart`-th element, out of `apart` vectors; the last one ends at the last element."""
+def picked_from_one(frame: Frame, element: Any, apart: int) -> bool:
+    """Whether every `apart`-th element can be picked out of one vector, under any mask."""
+    return free_masks(frame, element) and _spanned(frame, apart) * _bits(element) <= _WIDEST_BITS
+
+
+def _spanned(frame: Frame, apart: int) -> int:
+    """The elements from the first lane's to the last lane's, up to a power of two."""
+    return 1 << (((frame.lanes or 1) - 1) * apart).bit_length()
+
+
+def _bits(element: Any) -> int:
+    return 64 if isinstance(element, ir.DoubleType) else int(getattr(element, "width", 32))
+
+
+def strided(
+    frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int, mask: Any = None
+) -> Any:
+    """Every `apart`-th element: out of one vector of only these, where `picked_from_one`; else,
+    without a mask, out of `apart` vectors, of which the last one ends at the last element."""
     lanes = frame.lanes or 1
-    kind = ir.VectorType(element, lanes)
+    if picked_from_one(frame, element, apart):
+        wide = _spanned(frame, apart)
+        active = [
+            at // apart if at % apart == 0 and at // apart < lanes else None for at in range(wide)
+        ]
+        if mask is None:
+            mask = constant(ir.VectorType(MASK, wide), [lane is not None for lane in active])
+        else:
+            mask = _spread(frame, mask, active)
+        value = read(frame, buffer, ir.VectorType(element, wide), pointer, mask)
+        return frame.builder.shuffle_vector(value, value, _numbers(range(0, lanes * apart, apart)))
+    assert mask is None, "several vectors are read in full"
+    wide, whole = lanes, None
+    if _odd(frame, element):
+        wide, whole = _padded(frame, lanes, None)
     last = (lanes - 1) * apart
-    value = ir.Constant(kind, ir.Undefined)
+    value = ir.Constant(ir.VectorType(element, wide), ir.Undefined)
     for number in range(apart):
         start = min(number * lanes, last + 1 - lanes)
-        part = read(frame, buffer, kind, step(frame, pointer, constant(I64, start), element))
+        where = step(frame, pointer, constant(I64, start), element)
+        part = read(frame, buffer, value.type, where, whole)
         inside = range(start, start + lanes)
         # Lanes with an element in this vector take it; the other lanes keep `value`.
         picked = (
-            lanes + lane * apart - start if lane * apart in inside else lane
-            for lane in range(lanes)
+            wide + lane * apart - start if lane * apart in inside else lane for lane in range(wide)
         )
         value = frame.builder.shuffle_vector(value, part, _numbers(picked))
-    return value
+    if wide == lanes:
+        return value
+    return frame.builder.shuffle_vector(value, value, _numbers(range(lanes)))
 
 
 def gather(frame: Frame, buffer: Buffer, element: Any, pointer: Any, apart: int, mask: Any) -> Any:

@@ -29,10 +29,13 @@ class CpuIntrinsic:
         The behaviour. The function's name is the key of its code emitter.
     features
         The processor features that the intrinsic needs, by LLVM's names.
+    shifts
+        Whether its code adds 128 to the left operand and subtracts the excess again.
     """
 
     function: Function
     features: frozenset[str]
+    shifts: bool = False
 
 
 def dot_product(name: str, left: DType, lanes: int) -> Function:
@@ -54,7 +57,7 @@ CPU_INTRINSICS = {
     intrinsic.function.name: intrinsic
     for intrinsic in (
         CpuIntrinsic(dot_product("vnni_u8s8_16x4", UINT8, 16), _VNNI),
-        CpuIntrinsic(dot_product("vnni_s8s8_16x4", INT8, 16), _VNNI),
+        CpuIntrinsic(dot_product("vnni_s8s8_16x4", INT8, 16), _VNNI, shifts=True),
         CpuIntrinsic(dot_product("avx2_u8s8_8x4", UINT8, 8), _AVX2),
         CpuIntrinsic(dot_product("avx2_s8s8_8x4", INT8, 8), _AVX2),
     )

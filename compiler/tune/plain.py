@@ -1,6 +1,7 @@
 """Workloads as plain data, to be written into records and read back.
 
-A dataclass becomes a mapping of its fields, an enumeration the name of its member, a tuple a list.
+A dataclass becomes a mapping of its fields, an enumeration the name of its member, a tuple a list,
+a function of a graph its text without its name, which is not read back.
 Types come from annotations when data is read; where an annotation is a union of dataclasses, the
 mapping has the class's name under `is`.
 """
@@ -9,16 +10,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from compiler.errors import RecordError
+from compiler.graph.nodes import Function
+from compiler.graph.printer import text
 
 T = TypeVar("T")
 
 _KIND = "is"
+_FUNCTION = "kernel"
 
 
 def to_plain(value: Any) -> Any:
@@ -28,6 +32,8 @@ def to_plain(value: Any) -> Any:
             return value.name
         case None | bool() | int() | float() | str():
             return value
+        case Function():
+            return text(replace(value, name=_FUNCTION))
         case tuple() | list():
             return [to_plain(part) for part in value]
         case _ if is_dataclass(value):

@@ -1,16 +1,28 @@
-"""Tasks: the distinct workloads of a network on the accelerator, and how often each occurs."""
+"""Tasks: the distinct workloads of a network on a machine, and how often each occurs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from compiler.targets.accelerator.backend import PlannedCall
+from compiler.targets.planner import Plan
 from compiler.targets.target import Target
 from compiler.te.knobs import Choice
 from compiler.templates.schedule_template import Arguments, ScheduleTemplate
 from compiler.tune.plain import canonical
+
+
+class Planned(Protocol):
+    """A layer of a network, as a back end planned it."""
+
+    @property
+    def source(self) -> str:
+        """The layer's name."""
+
+    @property
+    def plan(self) -> Plan:
+        """How the layer is compiled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +57,9 @@ class Task:
         return len(self.layers)
 
 
-def tasks_of(target: Target[Any], calls: Iterable[PlannedCall]) -> tuple[Task, ...]:
+def tasks_of(target: Target[Any], calls: Iterable[Planned]) -> tuple[Task, ...]:
     """The tasks of a network's calls, in the order of their first layers."""
-    found: dict[tuple[str, str], list[PlannedCall]] = {}
+    found: dict[tuple[str, str], list[Planned]] = {}
     for call in calls:
         key = call.plan.template.name, canonical(call.plan.workload)
         found.setdefault(key, []).append(call)

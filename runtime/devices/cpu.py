@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from numpy.typing import NDArray
 
 from runtime.artifact import Artifact, KernelCall, Step
 from runtime.devices.device import StepFunction
-from runtime.native import NativeFunction, ThreadPool, load
+from runtime.native import ThreadPool, load
 from runtime.native.host import available_threads
 
 
@@ -40,11 +37,4 @@ class CpuDevice:
         """
         names = [step.function for step in steps if isinstance(step, KernelCall)]
         loaded = {name: load(artifact.kernels[name], pool=self._pool) for name in {*names}}
-        return [_step_function(loaded[name]) for name in names]
-
-
-def _step_function(function: NativeFunction) -> StepFunction:
-    def run(inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> None:
-        function.run_unchecked(inputs, outputs)
-
-    return run
+        return [loaded[name].unchecked() for name in names]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from llvmlite import binding
@@ -66,7 +67,7 @@ class NativeFunction:
         self._library = _link(code)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(code.parameters) + 2))
         self._call = prototype(self._library[code.symbol])
-        self._free_workspaces: list[_Array] = []
+        self._free_workspaces: list[tuple[_Array, int]] = []
 
     def __call__(self, *inputs: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
         """Call the function; returns the outputs, in order.
@@ -101,19 +102,27 @@ class NativeFunction:
         self._run(pointers)
         return tuple(output_arrays[name] for name in code.outputs)
 
-    def run_unchecked(self, inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
-        """Call the function without checks: arrays must fit, and outputs overlap no other array.
+    def unchecked(self) -> Callable[[Sequence[_Array], Sequence[_Array]], None]:
+        """The function of (inputs, outputs) without checks, for calls that use the same arrays
+        repeatedly: arrays must fit, and outputs overlap no other array.
 
-        An input that is also an output is the same array in `inputs` and `outputs`.
+        An input that is also an output is the same array in both.
         """
         code = self.object_code
-        pointers = dict(zip(code.inputs, map(_pointer, inputs), strict=True))
-        pointers |= zip(code.outputs, map(_pointer, outputs), strict=True)
-        self._run([pointers[each.name] for each in code.parameters])
+        names = (*code.inputs, *code.outputs)
+        order = [len(names) - 1 - names[::-1].index(each.name) for each in code.parameters]
+        addresses = [_Address() for _ in order]
+
+        def run(inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
+            arrays = (*inputs, *outputs)
+            self._run(
+                [address.of(arrays[at]) for at, address in zip(order, addresses, strict=True)]
+            )
+
+        return run
 
     def _run(self, pointers: list[int]) -> None:
-        workspace = self._workspace()
-        start = -(-_pointer(workspace) // ALIGNMENT) * ALIGNMENT
+        workspace, start = self._workspace()
         if self.object_code.parallel and self.pool.threads > 1:
             launcher = LoopLauncher(self.pool)
             callback = launcher.callback()
@@ -121,20 +130,22 @@ class NativeFunction:
                 self._call(*pointers, start, ctypes.cast(callback, ctypes.c_void_p))
             if launcher.error is not None:
                 raise launcher.error
-            self._free_workspaces.append(workspace)
         else:
             self._call(*pointers, start, None)
-            self._free_workspaces.append(workspace)
+        self._free_workspaces.append((workspace, start))
 
-    def _workspace(self) -> _Array:
-        """Scratch memory for one call: a free workspace of an earlier call, or a new one."""
+    def _workspace(self) -> tuple[_Array, int]:
+        """Scratch memory for one call, and its aligned address: a free workspace of an earlier
+        call, or a new one."""
         try:
             return self._free_workspaces.pop()
         except IndexError:
             pass
         code = self.object_code
         size = code.shared_bytes + self.pool.threads * code.worker_bytes
-        return _allocate(code.name, "its workspace", (size + ALIGNMENT,), np.dtype(np.uint8))
+        shape = (size + ALIGNMENT,)
+        workspace = _allocate(code.name, "its workspace", shape, np.dtype(np.uint8))
+        return workspace, -(-_pointer(workspace) // ALIGNMENT) * ALIGNMENT
 
     def _checked(
         self, kind: str, names: tuple[str, ...], arrays: Sequence[_Array]
@@ -149,6 +160,22 @@ class NativeFunction:
         for name, array in zip(names, arrays, strict=True):
             _check(f"{kind} {name} of {function}", parameters[name], array, kind == "output")
         return dict(zip(names, arrays, strict=True))
+
+
+class _Address:
+    """The address of the array that it was last asked about: NumPy takes microseconds to say."""
+
+    __slots__ = ("_address", "_last")
+
+    def __init__(self) -> None:
+        self._last: Callable[[], _Array | None] = lambda: None
+        self._address = 0
+
+    def of(self, array: _Array) -> int:
+        """The address of an array's first element."""
+        if self._last() is not array:
+            self._address, self._last = _pointer(array), ref(array)
+        return self._address
 
 
 def _allocate(function: str, purpose: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _Array:

@@ -51,8 +51,8 @@ from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.run.why import Why, check_layer, explain_run
 from scripts.run.why_table import print_why
-from scripts.sources import Accelerator, ModelOptions
-from scripts.tuned import RecordsOption, best_known
+from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice
+from scripts.tuned import RecordsOption, best_known, best_known_on_cpu
 from sim.compare import Comparison
 
 
@@ -175,7 +175,6 @@ def command(
                 "--explain": explain,
                 "--clock": clock is not None,
                 "--why": why is not None,
-                "--records": records is not None,
             }
             refuse_accelerator_options(context, [flag for flag, is_set in flags.items() if is_set])
         engine = choose_engine(context, engine, compare_engines)
@@ -186,18 +185,20 @@ def command(
             raise CommandError(f"{timing[0]} needs cycles: the {engine} engine has no time")
         second = None if compare_engines is None else compare_engines.second
         machine = Machine(engine, parse_memory(memory), threads, second)
-        accelerator = None
+        device_of: TargetDevice = Processor(threads)
+        if on_cpu and records is not None:
+            device_of = Processor(threads, best_known_on_cpu(records, Processor(threads)))
         if not on_cpu:
             hardware = load_config(config or DEFAULT_CONFIG)
-            accelerator = Accelerator(hardware, machine.memory, hiding)
+            device_of = Accelerator(hardware, machine.memory, hiding)
             if records is not None:
                 known = best_known(records, hardware, machine.memory)
-                accelerator = replace(accelerator, tuned=known)
+                device_of = replace(device_of, tuned=known)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity)
             run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
-            network = opened.network(accelerator, activity)
+            network = opened.network(device_of, activity)
             artifact = network.artifact
             needing = ["--compare"] * (second is not None) + ["--check"] * check + timing
             _check_offloaded(network, needing + files.options)

@@ -19,7 +19,15 @@ from runtime.executor import Executor, Progress, Run
 from runtime.inputs.network import inputs_of
 from scripts.errors import CommandError
 from scripts.run.sqnr import sqnr
-from scripts.sources import Accelerator, ModelOptions, Source, import_model, targets
+from scripts.sources import (
+    Accelerator,
+    ModelOptions,
+    Processor,
+    Source,
+    TargetDevice,
+    import_model,
+    targets,
+)
 from scripts.tuned import TunedLayers, not_slower
 from sim.compare import Comparison
 from sim.engine import Engine
@@ -35,13 +43,18 @@ class Network:
 
     Attributes
     ----------
-    prepared, accelerator
-        The model and the accelerator given to the compiler; None for an artifact from a file.
+    prepared, device
+        The model and the device given to the compiler; None for an artifact from a file.
     """
 
     artifact: Artifact
     prepared: PreparedNetwork | None = None
-    accelerator: Accelerator | None = None
+    device: TargetDevice | None = None
+
+    @property
+    def accelerator(self) -> Accelerator | None:
+        """The accelerator that the model was compiled for, if it was for one."""
+        return self.device if isinstance(self.device, Accelerator) else None
 
     @property
     def model(self) -> str:
@@ -51,9 +64,9 @@ class Network:
     @property
     def tuned(self) -> TunedLayers | None:
         """The layers with recorded schedules; None without `--records`."""
-        if self.prepared is None or self.accelerator is None or self.accelerator.tuned is None:
+        if self.prepared is None or self.device is None or self.device.tuned is None:
             return None
-        return TunedLayers.of(self.prepared, self.accelerator)
+        return TunedLayers.of(self.prepared, self.device)
 
     def without_hiding(self, report: Report | None) -> Artifact:
         """Compile the same network with one virtual thread; it must have accelerator layers."""
@@ -103,18 +116,20 @@ class Opened:
         source = self.source
         return inputs_of(source) if isinstance(source, Artifact) else source.inputs
 
-    def network(self, accelerator: Accelerator | None, report: Report | None) -> Network:
-        """The network, compiled if it is a model; an artifact without an accelerator gives its CPU
-        fallback.
+    def network(self, device: TargetDevice | None, report: Report | None) -> Network:
+        """The network, compiled if it is a model, by default for this processor alone; an artifact
+        without an accelerator gives its CPU fallback.
         """
+        device = device or Processor()
         if isinstance(self.source, Artifact):
             fallback = self.source.fallback
-            return Network(fallback if accelerator is None and fallback else self.source)
+            on_cpu = isinstance(device, Processor)
+            return Network(fallback if on_cpu and fallback else self.source)
         prepared = self.source.prepared(report)
-        if accelerator is not None:
-            accelerator = not_slower(prepared, accelerator, report)
-        artifact = prepared.build(targets(accelerator), report)
-        return Network(artifact, prepared, accelerator)
+        if isinstance(device, Accelerator):
+            device = not_slower(prepared, device, report)
+        artifact = prepared.build(targets(device), report)
+        return Network(artifact, prepared, device)
 
 
 def open_model(model: str, options: ModelOptions, report: Report | None) -> Opened:

@@ -28,10 +28,12 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         console.print(f"{report.machine.engine}: {_speed(report)}")
         if report.milliseconds is not None:
             console.print(f"accelerator: {report.milliseconds:,.3f} ms at {report.clock}")
-        if report.network.tuned is not None:
-            console.print(str(report.network.tuned))
     elif report.network.accelerator is not None:
         console.print("nothing of it is for the accelerator: the CPU did it all")
+    if report.network.tuned is not None and (
+        report.network.accelerator is None or report.network.artifact.config is not None
+    ):
+        console.print(str(report.network.tuned))
     if report.comparison is not None and report.comparison.equal:
         console.print(
             f"equal to the CPU's, every bit: {report.comparison.elements:,} elements, tensors "

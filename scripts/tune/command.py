@@ -19,7 +19,14 @@ from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import LayerError
-from scripts.model_options import CalibrateOption, QuantiseOption
+from scripts.model_options import (
+    CalibrateOption,
+    DeviceName,
+    DeviceOption,
+    QuantiseOption,
+    ThreadsOption,
+    refuse_accelerator_options,
+)
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -30,17 +37,24 @@ from scripts.options import (
     SeedOption,
 )
 from scripts.page.write import check_page
-from scripts.sources import Accelerator, ModelOptions, import_model
+from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice, import_model
 from scripts.tables import plain_console, print_table, whole_number
+from scripts.tune.on_cpu import CpuMeasurer
 from scripts.tune.on_cycle import cycles_of
 from scripts.tune.open_pool import open_pool
+from scripts.tune.pool import Job
 from scripts.tune.report import write_report
 from scripts.tune.rows import table, task_json, weighted
 from scripts.tune.session import Options, Totals, tune
 from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, recorded_workloads
-from scripts.tune.tasks import compile_tuned, tasks_of_layers, tasks_of_network
+from scripts.tune.tasks import (
+    compile_tuned,
+    tasks_of_layers,
+    tasks_of_network,
+    tasks_of_processor,
+)
 from scripts.tune.view import show_tuning
-from scripts.tuned import known_records, machine_json, memory_text
+from scripts.tuned import known_records, machine_of
 from scripts.utilization.conv_layers import Layer, distinct, parse_layer
 
 DEFAULT_TRIALS = 64
@@ -65,6 +79,7 @@ def _layer(text: str) -> Layer:
 
 
 def command(
+    context: typer.Context,
     model: Annotated[
         str | None,
         typer.Argument(
@@ -166,15 +181,19 @@ def command(
     calibrate: CalibrateOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
     memory: MemoryOption = DEFAULT_MEMORY,
+    device: DeviceOption = DeviceName.ACCELERATOR,
+    threads: ThreadsOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Find schedules for the layers of a network, on the accelerator's exact time.
+    """Find schedules for the layers of a network, on the accelerator's exact time, or with
+    --device cpu on the time of this processor.
 
     Every choice of a layer's space that fits can be proposed; measured ones are kept with
     --records, from which `tandem run` and `tandem compile` take the best. With the same seed and
-    number of trials the result is the same, on any number of processes or machines.
+    number of trials the result is the same, on any number of processes or machines; but not on the
+    CPU, where one choice at a time is run, several times, and the median is taken.
     """
     with errors_in_one_line(debug), ExitStack() as closing:
         begun = perf_counter()
@@ -188,13 +207,29 @@ def command(
             raise typer.BadParameter("--merge adds to the file of --records")
         if jobs is not None and scheduler is not None:
             raise typer.BadParameter("--jobs or --scheduler: a cluster has its own processes")
+        on_cpu = device is DeviceName.CPU
+        if on_cpu:
+            given = {
+                "--layer": layer,
+                "--transfer": transfer,
+                "--jobs": jobs is not None,
+                "--scheduler": scheduler is not None,
+                "--report": report is not None,
+            }
+            refuse_accelerator_options(
+                context, [option for option, is_set in given.items() if is_set]
+            )
+        elif threads is not None:
+            raise typer.BadParameter("--threads is for --device cpu")
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
         if transfer and explorer is not ExplorerName.XGBOOST:
             raise typer.BadParameter("--transfer is for the xgboost explorer")
         learned = examples(_known(None, transfer or []))
         options = Options(explorer.value, most, seconds, seed, learned)
-        machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
+        machine: TargetDevice = Processor(threads)
+        if not on_cpu:
+            machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
         layers = distinct(layer or [])
         chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
         if show and records is not None:
@@ -207,20 +242,24 @@ def command(
         if report is not None:
             check_page(report)
         known = _known(records, merge or [])
-        pool = closing.enter_context(open_pool(cycles_of, jobs, scheduler))
-        prepared = None
-        if model is None:
-            tasks = tasks_of_layers(layers, machine, seed)
-        else:
-            prepared = import_model(model, chosen, None).prepared(None)
-            default = compile_tuned(prepared, machine)
-            tasks = default.tasks
+        job: Job = CpuMeasurer() if on_cpu else cycles_of
+        pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
+        prepared = None if model is None else import_model(model, chosen, None).prepared(None)
+        default = None
+        match machine:
+            case Processor():
+                assert prepared is not None, "--layer is refused"
+                tasks = tasks_of_processor(prepared, machine)
+            case Accelerator() if prepared is not None:
+                default = compile_tuned(prepared, machine)
+                tasks = default.tasks
+            case Accelerator():
+                tasks = tasks_of_layers(layers, machine, seed)
         with show_tuning(options, quiet=as_json) as display:
             done = tune(tasks, machine, options, known, records, display, pool)
         default_total, best_total = weighted(done)
-        if prepared is not None:
-            here = of_machine(known, machine_json(machine.config), memory_text(machine.memory))
-            best = compile_tuned(prepared, replace(machine, tuned=BestKnown(here)))
+        if prepared is not None and default is not None and isinstance(machine, Accelerator):
+            best = compile_tuned(prepared, replace(machine, tuned=_best(known, machine)))
             # As with --records, which does not take what makes a network slower.
             default_total, best_total = default.cycles, min(default.cycles, best.cycles)
         totals = Totals(default_total, best_total, perf_counter() - begun)
@@ -230,7 +269,7 @@ def command(
             "records": None if records is None else str(records),
             "seconds": totals.seconds,
         }
-        if report is not None:
+        if report is not None and isinstance(machine, Accelerator):
             title = model or ", ".join(layer.name for layer in layers)
             write_report(report, title, memory, done, machine, options, known, totals)
         if as_json:
@@ -238,24 +277,45 @@ def command(
             return
         console = plain_console()
         print_table(console, table(done))
-        console.print(
-            f"total {whole_number(totals.default, '-')} -> {whole_number(totals.best, '-')} "
-            f"cycles on {machine.config.name}, memory {memory}, in {totals.seconds:.0f} s"
-        )
+        console.print(_summary(totals, machine, memory))
+
+
+def _best(known: list[Record], machine: TargetDevice) -> BestKnown:
+    return BestKnown(of_machine(known, *machine_of(machine)))
+
+
+def _summary(totals: Totals, machine: TargetDevice, memory: str) -> str:
+    """The line below the table."""
+    match machine:
+        case Accelerator():
+            default, best = (
+                whole_number(None if cost is None else int(cost), "-")
+                for cost in (totals.default, totals.best)
+            )
+            where = f"cycles on {machine.config.name}, memory {memory}"
+        case Processor():
+            default, best = (
+                "-" if cost is None else f"{cost * 1e3:.2f}"
+                for cost in (totals.default, totals.best)
+            )
+            where = f"ms on {machine.machine.cpu}, threads {machine.machine.threads}"
+    return f"total {default} -> {best} {where}, in {totals.seconds:.0f} s"
 
 
 def _shown(
     known: list[Record],
     model: str | None,
     layers: tuple[Layer, ...],
-    machine: Accelerator,
+    machine: TargetDevice,
     options: ModelOptions,
 ) -> list[RecordedWorkload]:
     """What records know of a model's tasks, or of layers'; without either, of all workloads."""
     if model is not None:
         prepared = import_model(model, options, None).prepared(None)
+        if isinstance(machine, Processor):
+            return recorded_tasks(tasks_of_processor(prepared, machine), machine, known)
         return recorded_tasks(tasks_of_network(prepared, machine), machine, known)
-    if layers:
+    if layers and isinstance(machine, Accelerator):
         return recorded_tasks(tasks_of_layers(layers, machine, options.seed), machine, known)
     return recorded_workloads(known)
 

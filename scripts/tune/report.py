@@ -19,6 +19,10 @@ from scripts.tune.session import Options, Totals, identity
 _TOOLS = ("tandem-workbench", "numpy", "xgboost-cpu" if sys.platform == "linux" else "xgboost")
 
 
+def _cycles(total: float | None) -> int | None:
+    return None if total is None else int(total)
+
+
 def write_report(
     path: Path,
     title: str,
@@ -56,8 +60,8 @@ def write_report(
         memory=memory,
         explorer=options.explorer,
         tasks=tuple(reports),
-        default=totals.default,
-        best=totals.best,
+        default=_cycles(totals.default),
+        best=_cycles(totals.best),
         seconds=totals.seconds,
         command=shlex.join(("tandem", *sys.argv[1:])),
         versions=tuple((tool, version(tool)) for tool in _TOOLS),

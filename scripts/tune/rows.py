@@ -38,7 +38,7 @@ def task_json(done: TaskTuning) -> dict[str, object]:
     }
 
 
-def weighted(tasks: Sequence[TaskTuning]) -> tuple[int | None, int | None]:
+def weighted(tasks: Sequence[TaskTuning]) -> tuple[float | None, float | None]:
     """The sums of default and best costs, each as often as its layer occurs."""
     default = sum(done.task.count * done.default.cost for done in tasks)
     best = sum(done.task.count * done.certificate.best for done in tasks)
@@ -64,9 +64,14 @@ def table(tasks: Sequence[TaskTuning]) -> Table:
     return found
 
 
-def _number(cost: float) -> int | None:
-    return round(cost) if isfinite(cost) else None
+def _number(cost: float) -> float | None:
+    """Cycles as a whole number, seconds as they are; None for what was not measured."""
+    if not isfinite(cost):
+        return None
+    return int(cost) if float(cost).is_integer() else float(cost)
 
 
 def _text(cost: float) -> str:
-    return f"{cost:,.0f}" if isfinite(cost) else "-"
+    if not isfinite(cost):
+        return "-"
+    return f"{cost:,.0f}" if float(cost).is_integer() else f"{cost * 1e6:,.1f} us"

@@ -20,11 +20,12 @@ from compiler.tune.trial import Trial
 from compiler.tune.tuner import Tuning
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
-from scripts.sources import Accelerator
+from scripts.sources import Accelerator, Processor, TargetDevice
+from scripts.tune.on_cpu import CpuLayer
 from scripts.tune.on_cycle import Layer
 from scripts.tune.pool import Pool
 from scripts.tune.tasks import measured_layer
-from scripts.tuned import machine_json, memory_text
+from scripts.tuned import NO_MEMORY, machine_json, memory_text, processor_json
 
 Report = Callable[[Sequence[TaskTuning]], None]
 
@@ -57,19 +58,20 @@ class Totals:
     Attributes
     ----------
     default, best
-        Cycles of the network, or of all layers; None if a layer was never measured.
+        Cycles of the network, or of all layers, or their seconds on a processor; None if a layer
+        was never measured.
     seconds
         Wall-clock time.
     """
 
-    default: int | None
-    best: int | None
+    default: float | None
+    best: float | None
     seconds: float
 
 
 def tune(
     tasks: Sequence[Task],
-    accelerator: Accelerator,
+    machine: TargetDevice,
     options: Options,
     known: list[Record],
     file: Path | None,
@@ -81,7 +83,7 @@ def tune(
     Parameters
     ----------
     pool
-        Measures choices by `cycles_of`.
+        Measures choices by `cycles_of`, or on a processor by a `CpuMeasurer`.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def tune(
 
     running: list[TaskTuning] = []
     for task in tasks:
-        running.append(_begin(task, accelerator, options, outcomes, pool, save))
+        running.append(_begin(task, machine, options, outcomes, pool, save))
         report(running)
     tune_tasks(running, Budget(options.trials, expired), lambda task: report(running))
     return running
@@ -124,21 +126,43 @@ def identity(task: Task, config: HardwareConfig, memory: MemoryModel) -> Identit
     )
 
 
+def identity_on_cpu(task: Task, processor: Processor) -> Identity:
+    """What a task's measurements on a processor depend on."""
+    return Identity(
+        tandem=version("tandem-workbench"),
+        target="cpu",
+        machine=processor_json(processor.machine),
+        memory=NO_MEMORY,
+        template=task.template.name,
+        workload=to_plain(task.workload),
+    )
+
+
+def _measurement(task: Task, machine: TargetDevice) -> tuple[Layer | CpuLayer, Identity]:
+    """What measurers compile for a task, and what its measurements depend on."""
+    match machine:
+        case Accelerator():
+            layer = measured_layer(task, machine)
+            return layer, identity(task, machine.config, machine.memory)
+        case Processor():
+            on_cpu = CpuLayer(machine.machine, task.template.name, task.workload)
+            return on_cpu, identity_on_cpu(task, machine)
+
+
 def _begin(
     task: Task,
-    accelerator: Accelerator,
+    machine: TargetDevice,
     options: Options,
     outcomes: RecordedOutcomes,
     pool: Pool,
     save: Callable[[Record], None],
 ) -> TaskTuning:
-    layer: Layer = measured_layer(task, accelerator)
+    layer, of = _measurement(task, machine)
     candidates = Candidates.of(task.target, task.template, task.workload)
     # Only other workloads': what is known of this one is replayed in the order of proposals.
     others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
     explorer = make_explorer(options.explorer, candidates, options.seed, others)
     tuning = Tuning(candidates, explorer)
-    of = identity(task, accelerator.config, accelerator.memory)
 
     def measure_by(explorer: str) -> RecordedMeasure:
         return RecordedMeasure(

@@ -15,10 +15,10 @@ from compiler.tune.plain import canonical_text, to_plain
 from compiler.tune.records import Record
 from compiler.tune.tasks import Task
 from compiler.tune.tuner import settings_text
-from scripts.sources import Accelerator
+from scripts.sources import TargetDevice
 from scripts.tables import plain_table, print_table
 from scripts.tune.workload_text import workload_text
-from scripts.tuned import machine_json, memory_text
+from scripts.tuned import machine_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ def recorded_workloads(records: Iterable[Record]) -> list[RecordedWorkload]:
 
 
 def recorded_tasks(
-    tasks: Sequence[Task], accelerator: Accelerator, records: Iterable[Record]
+    tasks: Sequence[Task], device: TargetDevice, records: Iterable[Record]
 ) -> list[RecordedWorkload]:
-    """Tasks in their order, with what records know of them on an accelerator; maybe nothing."""
-    machine, memory = machine_json(accelerator.config), memory_text(accelerator.memory)
+    """Tasks in their order, with what records know of them on a device; maybe nothing."""
+    machine, memory = machine_of(device)
     found: dict[tuple[str, str], list[Record]] = {}
     for record in of_machine(records, machine, memory):
         found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
@@ -93,7 +93,7 @@ def recorded_tasks(
         rows.append(
             RecordedWorkload(
                 name=task.name,
-                machine=accelerator.config.name,
+                machine=str(machine["name"]),
                 memory=memory,
                 template=task.template.name,
                 workload=workload,

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.targets.accelerator.backend import StreamBackend
+from compiler.targets.cpu.backend import KernelBackend
 from compiler.templates.schedule_template import Arguments
 from compiler.tune.tasks import Task, tasks_of
 from runtime.artifact import Artifact
-from scripts.sources import Accelerator, targets
+from scripts.sources import Accelerator, Processor, targets
 from scripts.tune.on_cycle import Layer
 from scripts.tuned import stream_cycles
 from scripts.utilization.build import Convolution
@@ -79,6 +80,15 @@ def tasks_of_layers(
             )
         )
     return tuple(found)
+
+
+def tasks_of_processor(prepared: PreparedNetwork, processor: Processor) -> tuple[Task, ...]:
+    """The workloads of a network on a processor that templates compile."""
+    target = processor.target()
+    prepared.build((target,))
+    backend = prepared.backend(target)
+    assert isinstance(backend, KernelBackend), "a processor's"
+    return tasks_of(target, backend.planned.values())
 
 
 def measured_layer(task: Task, accelerator: Accelerator) -> Layer:

@@ -158,10 +158,12 @@ def test_failures_are_no_choices(tuned: tuple[Path, dict[str, Any]], tmp_path: P
     assert errors.startswith(f"warning: {path}:1: skipped: ")
 
 
-def test_records_are_for_the_accelerator(tuned: tuple[Path, dict[str, Any]]) -> None:
-    for verb in (("run",), ("compile", "-o", "x.tandem")):
-        code, _, errors = invoke(
+def test_records_of_an_accelerator_tell_nothing_of_the_cpu(
+    tuned: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    for verb in (("run",), ("compile", "-o", tmp_path / "x.tandem")):
+        code, output, errors = invoke(
             *verb, model_of(tuned[0]), "--device", "cpu", "--records", tuned[0]
         )
-        assert code == 1
-        assert "--records is for --device accelerator" in errors
+        assert code == 0, errors
+        assert "schedules: 0 of " in output

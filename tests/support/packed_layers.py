@@ -30,8 +30,11 @@ def run(
     output: Tensor | None = None,
 ) -> Array:
     """The layer's output, by both programs; arrays besides `X` and `W` are in argument order."""
-    (weights,) = compile_function(program_of([layer.packing]), target)(arrays["W"])
+    packed = [
+        compile_function(program_of([packing]), target)(arrays["W"])[0]
+        for packing in layer.packings
+    ]
     others = [array for name, array in arrays.items() if name not in ("X", "W")]
     program = template.scheduled(layer, layer.output if output is None else output).program
-    (result,) = compile_function(program, target)(arrays["X"], weights, *others)
+    (result,) = compile_function(program, target)(arrays["X"], *packed, *others)
     return result

@@ -54,7 +54,9 @@ class Fuse:
         specs = [_operator(let.value) for let in lets]
         patterns = [Pattern.OPAQUE if spec is None else spec.pattern for spec in specs]
         escapes = [body.result == Var(let.name) for let in lets]
-        groups = groups_of(patterns, _users(lets, patterns, types), escapes, self.limit)
+        users = _users(lets, patterns, types)
+        groups = groups_of(patterns, users, escapes, self.limit)
+        groups = self._with_borders(lets, groups, users, escapes)
         members: dict[int, list[Let]] = {}
         for let, group in zip(lets, groups, strict=True):
             members.setdefault(group, []).append(let)
@@ -63,6 +65,33 @@ class Fuse:
             if groups[number] == number:
                 fused.append(let if specs[number] is None else pool.fused(members[number]))
         return Body(tuple(fused), body.result)
+
+    def _with_borders(
+        self,
+        lets: Sequence[Let],
+        groups: Sequence[int],
+        users: Sequence[Sequence[Edge]],
+        escapes: Sequence[bool],
+    ) -> list[int]:
+        """The groups, of which those that end in a `pad` of a convolution's data alone join the
+        convolution's: what brings the data into another layout makes the border in passing."""
+        found = list(groups)
+        for number, let in enumerate(lets):
+            spec = _operator(let.value)
+            if spec is None or spec.name != "pad" or found[number] != number or escapes[number]:
+                continue
+            if len(users[number]) != 1:
+                continue
+            user = lets[users[number][0].user].value
+            match user:
+                case Call(callee=OpSpec(name="conv2d"), args=(first, *_)) if first == Var(let.name):
+                    pass
+                case _:
+                    continue
+            target = found[users[number][0].user]
+            if found.count(number) + found.count(target) <= self.limit:
+                found = [target if group == number else group for group in found]
+        return found
 
 
 def _operator(value: Value) -> AnyOp | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Cast
@@ -66,6 +67,9 @@ _UNROLL = 4
 """The number of accumulator vectors: the latency of an addition, in cycles."""
 _MOST_SUMS = 8
 """The maximum number of accumulator vectors, tiled along two axes that share loads."""
+_FEW_TERMS = 16
+"""The most terms of a sum that are written out: vectors then need not cross from one iteration to
+the next, which costs those of odd numbers of lanes dearly."""
 _FEW = 4
 """The minimum number of iterations of a vectorized loop of a reduction."""
 
@@ -155,6 +159,9 @@ def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: i
         for loop in order[order.index(terms[-1]) + 1 : -1]:
             schedule = schedule.unroll(part, loop)
         schedule = schedule.vectorize(part, order[-1]).decompose_reduction(part, terms[0])
+        if prod(each.extent for each in nest.reduced) <= _FEW_TERMS:
+            for loop in terms:
+                schedule = schedule.unroll(part, loop)
     return schedule
 
 

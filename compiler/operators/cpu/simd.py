@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compiler.intrinsics.cpu import CPU_INTRINSICS
-from compiler.ir.dtypes import INT32, DType
+from compiler.ir.dtypes import INT8, INT32, UINT8, DType
 from compiler.ir.stmt import Function
 
 _WIDE, _MEDIUM, _NARROW = 64, 32, 16
@@ -56,3 +56,11 @@ class Simd:
             if tuple(each.dtype for each in function.inputs[1:]) == (left, right)
         ]
         return max(found, key=lambda function: function.outputs[0].size, default=None)
+
+    def dot_of_shifted(self, left: DType, right: DType, sums: DType) -> Function | None:
+        """The dot product of a signed left operand plus 128, as unsigned bytes; None if there is
+        none, or if products of signed bytes cost no more."""
+        signed, unsigned = self.dot(left, right, sums), self.dot(UINT8, right, sums)
+        if left != INT8 or signed is None or unsigned is None:
+            return None
+        return unsigned if CPU_INTRINSICS[signed.name].shifts else None

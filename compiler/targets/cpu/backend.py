@@ -23,10 +23,19 @@ from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from compiler.targets.parts import ArtifactParts, Invocation, Progress
-from compiler.targets.planner import Plan, best_choice, kernel_matcher, kernel_of, plan_key
+from compiler.targets.planner import (
+    Plan,
+    best_choice,
+    kernel_matcher,
+    kernel_of,
+    plan_key,
+    tuned_choice,
+)
 from compiler.targets.target import Backend, Target
+from compiler.te import Schedule
 from compiler.te.build import macs_of
-from compiler.templates.cpu.layer import LayerOnCpu, placeholders
+from compiler.te.knobs import Choice
+from compiler.templates.cpu.layer import LayerOnCpu, LayerWorkload, placeholders
 from compiler.templates.schedule_template import KernelMatch
 from runtime.artifact import KernelCall, Step
 from runtime.native import ObjectCode
@@ -45,7 +54,7 @@ class CpuKernel:
     operands
         For each input of the program, the index of the kernel's parameter.
     packing
-        Programs that pack parameters into the layout of the program's inputs, by parameter index.
+        Programs that pack parameters into inputs of the program, by the input's index.
     operators
         Names of the kernel's operators, in order.
     macs
@@ -57,6 +66,11 @@ class CpuKernel:
     packing: Mapping[int, Program]
     operators: tuple[str, ...]
     macs: int
+
+    @property
+    def streamed(self) -> tuple[str, ...]:
+        """The names of inputs that are read in the order of their memory."""
+        return tuple(self.program.inputs[at].name for at in self.packing)
 
 
 def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
@@ -70,7 +84,8 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
             try:
                 found = KernelMatch(call, matcher.at(pattern, let.name))
                 workload, arguments = template.bind(found, target.machine)
-                choice = best_choice(target, template, workload)
+                choice = tuned_choice(target, template, workload)
+                choice = choice or best_choice(target, template, workload)
                 return Plan(template, found, workload, arguments, choice)
             except Unsupported:
                 continue  # If no template matches, the generic schedule is used.
@@ -79,34 +94,73 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
 
 def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
     """The kernel scheduled by `plan`, or by the generic schedule if there is no plan."""
-    inputs = placeholders(kernel)
-    outputs = tensors(kernel, inputs)
-    packing: dict[int, Program] = {}
-    if plan is None:
-        simd = Simd.of(target.machine.features)
-        schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name)
-    else:
+    if plan is not None:
         assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
-        given = plan.workload, plan.choice, target.machine
-        schedule = plan.template.schedule(*given)
-        packing = {plan.workload.weight: plan.template.packing(*given)}
+        return scheduled_kernel(plan.template, plan.workload, plan.choice, target)
+    inputs = placeholders(kernel)
+    simd = Simd.of(target.machine.features)
+    outputs = tensors(kernel, inputs)
+    return _kernel(kernel, cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name))
+
+
+def scheduled_kernel(
+    template: LayerOnCpu, workload: LayerWorkload, choice: Choice, target: Target[CpuTarget]
+) -> CpuKernel:
+    """The kernel of a workload, scheduled by a choice of a template."""
+    schedule = template.schedule(workload, choice, target.machine)
+    packers = template.packings(workload, choice, target.machine)
+    return _kernel(workload.kernel, schedule, packers, workload.weight)
+
+
+def _kernel(
+    kernel: Function, schedule: Schedule, packers: Sequence[Program] = (), weight: int = 0
+) -> CpuKernel:
+    """The kernel of a schedule; `packers` pack the parameter `weight`."""
     program = replace(schedule.program, name=kernel.name)
     numbers = {param.name: number for number, param in enumerate(kernel.params)}
-    numbers |= {packer.outputs[0].name: number for number, packer in packing.items()}
+    by_output = {packer.outputs[0].name: packer for packer in packers}
+    numbers |= dict.fromkeys(by_output, weight)
     operators = tuple(
         let.value.callee.name
         for let in kernel.body.lets
         if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
     )
     operands = tuple(numbers[buffer.name] for buffer in program.inputs)
-    return CpuKernel(program, operands, packing, operators, macs_of(outputs))
+    packing = {
+        at: by_output[buffer.name]
+        for at, buffer in enumerate(program.inputs)
+        if buffer.name in by_output
+    }
+    macs = macs_of(tensors(kernel, placeholders(kernel)))
+    return CpuKernel(program, operands, packing, operators, macs)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """A layer of a network that a template compiled.
+
+    Attributes
+    ----------
+    source
+        The layer's name.
+    """
+
+    source: str
+    plan: Plan
 
 
 class KernelBackend(Backend):
-    """Compiles kernels to native code; each kernel once for all artifacts."""
+    """Compiles kernels to native code; each kernel once for all artifacts.
+
+    Attributes
+    ----------
+    planned
+        The layers that templates compiled, by name.
+    """
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
+        self.planned: dict[str, PlannedKernel] = {}
         self._plans: dict[tuple[str | None, ...], Plan | None] = {}
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
@@ -116,6 +170,9 @@ class KernelBackend(Backend):
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         self.prepare([call], parts.progress)
+        template_plan = self._plan(call)
+        if template_plan is not None:
+            self.planned[call.name] = PlannedKernel(call.name, template_plan)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
         if parts.kernels.get(name, code) is not code:
@@ -123,8 +180,8 @@ class KernelBackend(Backend):
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
         parts.kernels[name] = code
         inputs = []
-        for number in plan.operands:
-            packing = plan.packing.get(number)
+        for at, number in enumerate(plan.operands):
+            packing = plan.packing.get(at)
             packed = None if packing is None else self._packer(packing)
             inputs.append(parts.tensor_of(call.operands[number], packed, repr(packing)))
         return KernelCall(
@@ -167,7 +224,8 @@ class KernelBackend(Backend):
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""
         made = cpu_kernel(call.kernel, self._plan(call), self.target)
-        return made, emit_object(made.program, self.target.machine, self.target.passes)
+        machine, passes = self.target.machine, self.target.passes
+        return made, emit_object(made.program, machine, passes, made.streamed)
 
     def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if packing not in self._packers:

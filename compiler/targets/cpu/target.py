@@ -7,16 +7,17 @@ from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8
 from compiler.lower.lowering import CPU_PASSES
 from compiler.targets.cpu.backend import KernelBackend
-from compiler.targets.target import Memory, Target, TemplateCosts
+from compiler.targets.target import Memory, Target, TemplateCosts, TunedChoices
 from compiler.templates.cpu.conv2d import Conv2dOnCpu
 from compiler.templates.cpu.dense import DenseOnCpu
+from compiler.templates.cpu.winograd import WinogradOnCpu
 
-TEMPLATES = (Conv2dOnCpu(), DenseOnCpu())
+TEMPLATES = (WinogradOnCpu(), Conv2dOnCpu(), DenseOnCpu())
 """Templates of layers with packed weights; all other kernels use the generic schedule."""
 
 
-def cpu(machine: CpuTarget) -> Target[CpuTarget]:
-    """The target for a CPU such as the host's."""
+def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarget]:
+    """The target for a CPU such as the host's; `tuned` choices are preferred to estimates."""
     return Target(
         name="",
         machine=machine,
@@ -25,4 +26,5 @@ def cpu(machine: CpuTarget) -> Target[CpuTarget]:
         passes=CPU_PASSES,
         cost=TemplateCosts(machine),
         make_backend=KernelBackend,
+        tuned=tuned,
     )

@@ -16,22 +16,22 @@ from dataclasses import dataclass
 
 from compiler import te
 from compiler.graph.operators.products import Conv2d
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import DType
+from compiler.ir.dtypes import INT32, DType
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.simd import Simd
-from compiler.te import Tensor, compute, placeholder, reduce_axis
-from compiler.te.schedule import Schedule
+from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Reduction
+from compiler.templates.cpu.conv2d_schedule import schedule_packed_conv2d
 from compiler.templates.cpu.layer import (
+    EXCESS,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
-    carry_in_registers,
     layer_patterns,
-    packed_layer_schedule,
+    shift,
+    unpacked_inputs,
 )
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
@@ -82,7 +82,9 @@ def packed_conv2d(
     _, outputs, rows, columns = plain.shape
     if 0 in plain.shape:
         return None
-    dot = simd.dot(data.dtype, weight.dtype, plain.dtype)
+    types = data.dtype, weight.dtype, plain.dtype
+    shifted = simd.dot_of_shifted(*types)
+    dot = shifted or simd.dot(*types)
     if tile is None:
         tile = best_tile(outputs // groups, rows, columns, plain.dtype, simd)
     if groups > 1 and outputs // groups % tile.channels:
@@ -105,18 +107,22 @@ def packed_conv2d(
         groups, inputs, -(-inputs // depth), outputs, tile.channels, depth if dot else None, axes
     )
     padded = data
-    if dot is not None or not all(each.direct for each in axes):
-        padded = _padded(data, shape, f"{name}_pad")
-    packing = _packing(weight, shape, f"{name}_weight")
-    packed = placeholder(packing.shape, packing.dtype, packing.name)
-    sums = _sums(padded, packed, shape, plain.dtype, f"{name}_sum")
+    if dot is not None or data.source is not None or not all(each.direct for each in axes):
+        padded = _padded(data, shape, f"{name}_pad", shifted is not None)
+    packings = [_packing(weight, shape, f"{name}_weight")]
+    if shifted:
+        packings.append(_excess(weight, shape, f"{name}_excess"))
+    packed = unpacked_inputs(packings)
+    sums = _sums(padded, packed[0], shape, plain.dtype, f"{name}_sum")
 
     def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Expr:
         value = sums[n, co // tile.channels, y, x, co % tile.channels]
+        if shifted:
+            value = value - packed[1][co // tile.channels, co % tile.channels]
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +205,9 @@ class _Shape:
         return () if self.depth is None else (self.depth,)
 
 
-def _padded(data: Tensor, shape: _Shape, name: str) -> Tensor:
-    """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products."""
+def _padded(data: Tensor, shape: _Shape, name: str, shifted: bool) -> Tensor:
+    """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products, shifted
+    or not."""
     (y_axis, x_axis), depth = shape.axes, shape.depth
 
     def element(n: Expr, ci: Expr, y: Expr, x: Expr, k: Expr = _ZERO) -> Expr:
@@ -211,8 +218,10 @@ def _padded(data: Tensor, shape: _Shape, name: str) -> Tensor:
             if shape.inputs % depth:
                 conditions.append(own < shape.inputs)
         conditions += y_axis.conditions(y) + x_axis.conditions(x)
-        value = data[n, channel, y_axis.position(y), x_axis.position(x)]
-        return te.select(te.all_of(*conditions), value, 0) if conditions else value
+        value, border = data[n, channel, y_axis.position(y), x_axis.position(x)], 0
+        if shifted:
+            value, border = shift(value), EXCESS
+        return te.select(te.all_of(*conditions), value, border) if conditions else value
 
     channels = shape.groups * shape.steps
     extents = (data.shape[0], channels, y_axis.size, x_axis.size, *shape.inner)
@@ -238,6 +247,23 @@ def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
     return compute(extents, element, name, ["cb", "ci", "ky", "kx", "l", "k"][: len(extents)])
 
 
+def _excess(weight: Tensor, shape: _Shape, name: str) -> Tensor:
+    """What shifted data adds to the sums: `[cb, l]`."""
+    _, *inner = weight.shape
+    axes = [
+        reduce_axis(extent, axis) for extent, axis in zip(inner, ("ci", "ky", "kx"), strict=True)
+    ]
+
+    def element(cb: Expr, at: Expr) -> Reduction:
+        channel = cb * shape.channels + at
+        value = te.cast(weight[(channel, *axes)], INT32) * EXCESS
+        if shape.outputs % shape.channels:
+            value = te.select(channel < shape.outputs, value, 0)
+        return te.sum(value, axes)
+
+    return compute((shape.blocks, shape.channels), element, name, ["cb", "l"])
+
+
 def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str) -> Tensor:
     """The sums, in blocks of output channels."""
     y_axis, x_axis = shape.axes
@@ -259,64 +285,6 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
 
     extents = (padded.shape[0], shape.blocks, y_axis.count, x_axis.count, shape.channels)
     return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
-
-
-def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
-    """The schedule of a convolution's second program, of `data`, packed weights and other inputs of
-    `out`.
-
-    Blocks of channels and rows of tiles are distributed over threads. A tile's sums are accumulated
-    in registers over all terms; the following operators are computed on the tile, still with
-    channels as lanes; the tile is then transposed to the output.
-
-    Parameters
-    ----------
-    out
-        `conv.output`, or a tensor that is computed from it elementwise.
-
-    Raises
-    ------
-    ScheduleError
-        `out` reduces, or reads neighbours.
-    """
-    assert out.source is not None
-    n, co, y, x = (each.name for each in out.source.axes)
-    sums, tile = conv.sums.name, f"{out.name}_tile"
-    schedule = packed_layer_schedule(conv, out)
-    schedule = (
-        schedule.cache_write(out.name, Scope.LOCAL, tile)
-        .split(out.name, co, conv.tile.channels, ("block", "l"))
-        .split(out.name, y, conv.tile.rows, ("row", "ty"))
-        .split(out.name, x, conv.tile.columns, ("column", "tx"))
-        .reorder(out.name, n, "block", "row", "column", "l", "ty", "tx")
-        .compute_at(tile, out.name, "column")
-        # Whole vectors even of fewer channels than a tile has.
-        .split(tile, co, conv.tile.channels, ("block", "l"))
-        .compute_at(sums, out.name, "column")
-    )
-    schedule = (
-        schedule.reorder(tile, y, x, "l")
-        .vectorize(tile, "l")
-        .unroll(tile, y)
-        .unroll(tile, x)
-        .set_layout(tile, ("0", "2", "3", "1"))
-    )
-    schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
-    schedule = (
-        schedule.unroll(out.name, "ty")
-        .unroll(out.name, "tx")
-        .fuse(out.name, n, "block", "blocks")
-        .fuse(out.name, "blocks", "row", "task")
-        .parallel(out.name, "task")
-    )
-    return schedule if conv.padded is conv.data else _pad(schedule, conv)
-
-
-def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
-    """Schedules the padded image: vectors of a row, planes distributed over threads."""
-    pad = conv.padded.name
-    schedule = schedule.fuse(pad, "n", "ci", "plane").parallel(pad, "plane")
-    return schedule.vectorize(pad, "x") if conv.dot is None else schedule.unroll(pad, "k")
 
 
 class Conv2dOnCpu(LayerOnCpu):

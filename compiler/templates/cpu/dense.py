@@ -11,21 +11,24 @@ rounded up to whole tiles.
 from __future__ import annotations
 
 from compiler import te
-from compiler.ir.dtypes import DType
+from compiler.ir.dtypes import INT32, DType
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
 from compiler.operators.cpu.simd import Simd
 from compiler.operators.matmul import dense
-from compiler.te import Tensor, compute, placeholder, reduce_axis
+from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Reduction
 from compiler.templates.cpu.layer import (
+    EXCESS,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
     carry_in_registers,
     layer_patterns,
     packed_layer_schedule,
+    shift,
+    unpacked_inputs,
 )
 from compiler.templates.cpu.register_tiles import Tile, best_tile
 
@@ -61,33 +64,40 @@ def packed_dense(
         return None
     rows, outputs = plain.shape
     inputs = data.shape[1]
-    dot = simd.dot(data.dtype, weight.dtype, plain.dtype)
+    types = data.dtype, weight.dtype, plain.dtype
+    shifted = simd.dot_of_shifted(*types)
+    dot = shifted or simd.dot(*types)
     tile = tile or best_tile(outputs, 1, rows, plain.dtype, simd)
     depth = dot.inputs[1].size if dot else 1
     steps, whole = -(-inputs // depth), -(-rows // tile.columns) * tile.columns
     padded = data
-    if steps * depth > inputs or whole > rows:
-        padded = _padded(data, (whole, steps * depth), f"{name}_pad")
+    if steps * depth > inputs or whole > rows or shifted:
+        padded = _padded(data, (whole, steps * depth), f"{name}_pad", shifted is not None)
     blocks = -(-outputs // tile.channels)
     extents = (blocks, steps, tile.channels) + ((depth,) if dot else ())
-    packing = _packing(weight, extents, f"{name}_weight")
-    packed = placeholder(packing.shape, packing.dtype, packing.name)
-    sums = _sums(padded, packed, whole, plain.dtype, f"{name}_sum")
+    packings = [_packing(weight, extents, f"{name}_weight")]
+    if shifted:
+        packings.append(_excess(weight, (blocks, tile.channels), f"{name}_excess"))
+    packed = unpacked_inputs(packings)
+    sums = _sums(padded, packed[0], whole, plain.dtype, f"{name}_sum")
 
     def element(i: Expr, j: Expr) -> Expr:
         value = sums[j // tile.channels, i, j % tile.channels]
+        if shifted:
+            value = value - packed[1][j // tile.channels, j % tile.channels]
         return value if bias is None else value + bias[j]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, packing, packed, padded, sums, output, tile, dot)
+    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot)
 
 
-def _padded(data: Tensor, extents: tuple[int, int], name: str) -> Tensor:
-    """The data with zeros up to whole tiles and dot products."""
+def _padded(data: Tensor, extents: tuple[int, int], name: str, shifted: bool) -> Tensor:
+    """The data with zeros up to whole tiles and dot products, shifted or not."""
 
     def element(i: Expr, k: Expr) -> Expr:
         there = te.all_of(i < data.shape[0], k < data.shape[1])
-        return te.select(there, data[i, k], 0)
+        value = data[i, k]
+        return te.select(there, shift(value), EXCESS) if shifted else te.select(there, value, 0)
 
     return compute(extents, element, name)
 
@@ -102,6 +112,18 @@ def _packing(weight: Tensor, extents: tuple[int, ...], name: str) -> Tensor:
         return te.select(there, weight[row, column], 0)
 
     return compute(extents, element, name, ["jb", "kb", "l", "k"][: len(extents)])
+
+
+def _excess(weight: Tensor, extents: tuple[int, int], name: str) -> Tensor:
+    """What shifted data adds to the sums: `[jb, l]`."""
+    k = reduce_axis(weight.shape[1], "k")
+
+    def element(jb: Expr, at: Expr) -> Reduction:
+        row = jb * extents[1] + at
+        value = te.cast(weight[row, k], INT32) * EXCESS
+        return te.sum(te.select(row < weight.shape[0], value, 0), (k,))
+
+    return compute(extents, element, name, ["jb", "l"])
 
 
 def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) -> Tensor:

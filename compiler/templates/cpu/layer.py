@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from compiler import te
 from compiler.codegen import CpuTarget
 from compiler.errors import Unsupported
+from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Let, Var
@@ -16,6 +18,8 @@ from compiler.graph.opspec import AnyOp, OpSpec, Pattern, keywords
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
 from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import UINT8
+from compiler.ir.expr import Expr
 from compiler.ir.stmt import Function as Program
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor, placeholder
@@ -27,19 +31,26 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Space
 
+_WORTH_THREADS = 1 << 20
+"""Bytes that threads copy together: one copies fewer in about the time that another takes to wake
+up."""
+EXCESS = 128
+"""What is added to signed data."""
+
 
 @dataclass(frozen=True, slots=True)
 class PackedLayer:
-    """A layer in two programs: one packs the weights once, the other computes the layer.
+    """A layer in several programs: some pack the weights once, another computes the layer.
 
     Attributes
     ----------
     data, weight
-        The operator's operands.
-    packing
-        The packed weights, computed from `weight`: the first program's output.
+        The operator's operands. The data may be computed in the kernel: it is padded, say.
+    packings
+        The packed weights, computed from `weight`, each the output of a program. Behind the weights
+        come the excesses of their sums, if the data is shifted (`shift`).
     packed
-        The packed weights as an input of the second program, beside `data`.
+        The packed weights as inputs of the layer's program, beside `data`.
     padded
         The data with its border, or `data` if it needs none.
     sums, output
@@ -52,13 +63,18 @@ class PackedLayer:
 
     data: Tensor
     weight: Tensor
-    packing: Tensor
-    packed: Tensor
+    packings: tuple[Tensor, ...]
+    packed: tuple[Tensor, ...]
     padded: Tensor
     sums: Tensor
     output: Tensor
     tile: Tile
     dot: Program | None
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The first inputs of the layer's program."""
+        return (*([self.data] if self.data.source is None else []), *self.packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +100,33 @@ class LayerWorkload:
         assert isinstance(found, Call), "matched"
         return found
 
+    def operand(self, number: int) -> TensorType:
+        """The type of an operand of the layer's operator."""
+        atom = self.call.args[number]
+        type_ = atom.type if isinstance(atom, Constant) else infer(self.kernel)[atom.name]
+        assert isinstance(type_, TensorType), "layers take tensors"
+        return type_
+
     @property
     def result(self) -> TensorType:
         """The type of the layer's result."""
         type_ = infer(self.kernel)[self.kernel.body.lets[self.line].name]
         assert isinstance(type_, TensorType), "layers give tensors"
         return type_
+
+
+def shift(value: Expr) -> Expr:
+    """An int8 number plus 128, as an unsigned one.
+
+    Dot products take an unsigned left operand. Sums of products with shifted data exceed those of
+    the data by 128 times the sum of the weights, which is known as soon as these are packed.
+    """
+    return te.cast(value, UINT8) ^ EXCESS
+
+
+def unpacked_inputs(packings: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Packed weights as inputs of another program."""
+    return tuple(placeholder(each.shape, each.dtype, each.name) for each in packings)
 
 
 def placeholders(kernel: Function) -> list[Tensor]:
@@ -104,12 +141,20 @@ def placeholders(kernel: Function) -> list[Tensor]:
 def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
     """The initial schedule of the output from data and packed weights; stages between the layer's
     sums and the output are inlined, which refuses reductions."""
-    schedule = Schedule.of(output, inputs=[layer.data, layer.packed])
+    schedule = Schedule.of(output, inputs=layer.inputs)
     staying = {layer.padded.name, layer.sums.name, output.name}
     for stage in stages([output]):
         if stage.source is not None and stage.name not in staying:
             schedule = schedule.compute_inline(stage.name)
     return schedule
+
+
+def copy_on_threads(schedule: Schedule, stage: Tensor, outer: str, inner: str) -> Schedule:
+    """Fuses two outer loops of a copy to `plane`, and distributes them over threads if there is
+    enough to copy."""
+    schedule = schedule.fuse(stage.name, outer, inner, "plane")
+    worthwhile = stage.size * stage.dtype.numpy.itemsize >= _WORTH_THREADS
+    return schedule.parallel(stage.name, "plane") if worthwhile else schedule
 
 
 def carry_in_registers(
@@ -156,7 +201,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
     Attributes
     ----------
     packed
-        Returns the layer of data and weight, with `bias`, `name`, `simd`, `tile` and the
+        Returns the layer of data and weight, with `bias`, `name`, `simd`, `options` and the
         operator's attributes by keyword; None if packed weights do not help.
     scheduled
         Returns the schedule of the second program, from the layer and the kernel's output.
@@ -175,12 +220,16 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
             raise Unsupported("the weight is used elsewhere too")
         _element_by_element(kernel, layer)
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
+        self.check(workload, machine)
+        return workload, Arguments()
+
+    def check(self, workload: LayerWorkload, machine: CpuTarget) -> None:
+        """Raise `Unsupported` if the template does not suit a layer."""
         packed, output = self.layer(workload, None, machine)
         if packed.dot and packed.output.shape[1] == 1 and output is not packed.output:
             # An operator that broadcasts reads channel 0 only, which would cut a dot product's
             # vector of channels.
             raise Unsupported("a dot product computes several channels, and this layer has one")
-        return workload, Arguments()
 
     @abstractmethod
     def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
@@ -200,10 +249,15 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         simd = Simd.of(machine.features)
         return TileSpace.of(self.tiled_extents(workload), workload.result.dtype, simd)
 
+    def options(self, choice: Choice) -> dict[str, Any]:
+        """The arguments of `packed` that a choice gives."""
+        return {"tile": Tile.of(choice)}
+
     def layer(
-        self, workload: LayerWorkload, tile: Tile | None, machine: CpuTarget
+        self, workload: LayerWorkload, choice: Choice | None, machine: CpuTarget
     ) -> tuple[PackedLayer, Tensor]:
-        """The layer, and the kernel's output that is computed from the layer.
+        """The layer, and the kernel's output that is computed from the layer; None is a default
+        choice.
 
         Raises
         ------
@@ -223,7 +277,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
                 bias=bias[0] if bias else None,
                 name=name,
                 simd=Simd.of(machine.features),
-                tile=tile,
+                **(self.options(choice) if choice else {}),
                 **keywords(given),
             )
             if layer is None:
@@ -239,12 +293,14 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return made[0], output
 
     def schedule(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Schedule:
-        return self.scheduled(*self.layer(workload, Tile.of(choice), machine))
+        return self.scheduled(*self.layer(workload, choice, machine))
 
-    def packing(self, workload: LayerWorkload, choice: Choice, machine: CpuTarget) -> Program:
-        """The program that packs the weight."""
-        layer, _ = self.layer(workload, Tile.of(choice), machine)
-        return program_of([layer.packing], name=layer.packing.name)
+    def packings(
+        self, workload: LayerWorkload, choice: Choice, machine: CpuTarget
+    ) -> tuple[Program, ...]:
+        """The programs that pack the weight, named as their outputs."""
+        layer, _ = self.layer(workload, choice, machine)
+        return tuple(program_of([each], name=each.name) for each in layer.packings)
 
 
 def _element_by_element(kernel: Function, layer: Let) -> None:

@@ -9,11 +9,15 @@ import numpy as np
 from compiler.ir.dtypes import DType
 from compiler.operators.cpu.simd import Simd
 from compiler.te.knobs import Choice
-from compiler.templates.space import Bools, Choices, Floats, Space, rank_by
+from compiler.templates.space import Bools, Choices, Floats, Ints, Space, rank_by
 
 _LATENCY = 8
 """Independent multiplications that keep two pipelined units of four cycles busy."""
 _MOST_VECTORS = 8
+LEAST_ROW = 4
+"""The least number of columns in a tile whose rows are stored as vectors."""
+EVEN_ROW = 8
+"""Rows of a multiple of so many columns are preferred: measured, they save a few per cent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +70,35 @@ class TileSpace:
         return found
 
     def costs(self, choices: Choices) -> Floats:
-        """Ranks by the cycles for the whole output, then by the largest tile, then by the longest
-        rows and the fewest weights.
+        """Ranks by the cycles for the whole output, then by rows that can be stored as vectors,
+        of a power of two if possible, whose transposition spills no sums, then by the largest tile,
+        then by the longest rows and the fewest weights.
 
         A step multiplies one or more vectors of weights with each of the tile's pixels. It takes
         as long as its multiplications or its loads, whichever are more, and at least the latency
-        of one sum. Tiles over the edge cost as much as whole ones.
+        of one sum. The last tile of a column has the remaining rows only; tiles over the other
+        edges cost as much as whole ones.
         """
         channels, rows, columns = (choices[name] for name in ("channels", "rows", "columns"))
-        vectors, pixels = channels // self.lanes, rows * columns
-        step = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
-        tiles = -(-self.channels // channels) * -(-self.rows // rows) * -(-self.columns // columns)
-        return rank_by(tiles * step, tiles, rows, channels)
+        beside = -(-self.channels // channels) * -(-self.columns // columns)
+        tiles = beside * -(-self.rows // rows)
+        short = columns < min(LEAST_ROW, self.columns)
+        return rank_by(self.steps(choices), short, columns % EVEN_ROW > 0, tiles, rows, channels)
+
+    def steps(self, choices: Choices) -> Ints:
+        """The time of one step of all tiles, in multiplications of vectors."""
+        channels, rows, columns = (choices[name] for name in ("channels", "rows", "columns"))
+        vectors, whole, rest = channels // self.lanes, self.rows // rows, self.rows % rows
+        found = whole * step_time(vectors, rows * columns)
+        found += np.where(rest > 0, step_time(vectors, rest * columns), 0)
+        beside: Ints = -(-self.channels // channels) * -(-self.columns // columns)
+        return beside * found
+
+
+def step_time(vectors: Ints, pixels: Ints) -> Ints:
+    """The time of a step of one tile, in multiplications of vectors."""
+    found: Ints = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
+    return found
 
 
 def best_tile(channels: int, rows: int, columns: int, dtype: DType, simd: Simd) -> Tile:

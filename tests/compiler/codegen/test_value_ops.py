@@ -15,6 +15,7 @@ from compiler.errors import IRError
 from compiler.ir import (
     BOOL,
     FLOAT32,
+    FLOAT64,
     INT64,
     Binary,
     BinaryOp,
@@ -36,7 +37,7 @@ from compiler.ir import (
 from compiler.ir.expr import binary, unary
 from compiler.ir.visit import sequence
 from tests.support.ir_strategies import ARRAY_TYPES, TYPES
-from tests.support.native import EXACT, HOST, same, same_as_interpreter
+from tests.support.native import EXACT, HOST, run_text, same, same_as_interpreter
 
 LIBRARY = set(UnaryOp) - {UnaryOp.NEG, UnaryOp.NOT, UnaryOp.ABS, UnaryOp.SQRT}
 LIBRARY -= {UnaryOp.FLOOR, UnaryOp.CEIL, UnaryOp.ROUND}
@@ -194,3 +195,21 @@ def test_a_divisor_that_wraps(op: BinaryOp) -> None:
     body = Store(output, (), binary(op, Const(1, INT64), divisor))
     (found,) = same_as_interpreter(Function("f", (), (output,), body), [])
     assert found == (-1 if op is BinaryOp.FLOORDIV else 1 + INT64.low)
+
+
+@pytest.mark.parametrize("limits", [(0, 255), (-128, 127), (-3, 5), (0, 65535), (7, 7)])
+def test_clamped_floats_as_integers(limits: tuple[int, int]) -> None:
+    """`min(max(x, low), high)` in a narrow integer type, with NaN and infinities."""
+    low, high = limits
+    for dtype in ("uint8", "int8", "uint16", "int16", "int32"):
+        for given in ("float32", "float64"):
+            values = edges(FLOAT32 if given == "float32" else FLOAT64)
+            text = f"""
+func f(A: {given}[{len(values)}]) -> (C: {dtype}[{len(values)}], D: {dtype}[{len(values)}]):
+  for i in {len(values)} vectorized:
+    C[i] = {dtype}(min(max(A[i], {low}.0), {high}.0))
+  for j in {len(values)}:
+    D[j] = {dtype}(min(max(A[j], {low}.0), {high}.0))
+"""
+            for target in (EXACT, HOST):
+                run_text(text, values, target=target)

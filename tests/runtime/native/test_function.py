@@ -111,7 +111,7 @@ def test_without_checks(add: NativeFunction) -> None:
     a, b, r = good()
     c = np.empty_like(a)
     for iteration in range(2):
-        add.run_unchecked([a, b, r], [c, r])
+        add.unchecked()([a, b, r], [c, r])
         np.testing.assert_array_equal(c, a + b)
         np.testing.assert_array_equal(r, [iteration + 1] * 6)
 

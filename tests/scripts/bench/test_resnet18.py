@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,23 @@ def test_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resnet18, "ROUNDS", 1)
     model = ModelProto.FromString(convolution(tmp_path / "net.onnx").read_bytes())
     figures = [*resnet18.measure(model)]
-    targets = [resnet18.MOST_SECONDS, resnet18.MOST_MEBIBYTES, None, None, resnet18.MOST]
+    targets = [resnet18.MOST_SECONDS, resnet18.MOST_MEBIBYTES]
+    for most in resnet18.MOST.values():
+        targets += [None, None, most]
     assert [each.target for each in figures] == targets
     assert all(each.at_most for each in figures if each.target is not None)
     assert all(each.value > 0 for each in figures)
+
+
+def test_as_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(resnet18, "ROUNDS", 1)
+    model = ModelProto.FromString(convolution(tmp_path / "net.onnx").read_bytes())
+    monkeypatch.setattr(resnet18, "built_in", lambda _: model)
+    assert resnet18.main(["--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"float32", "int8"}
+    for race in found.values():
+        assert race["ratio"] == race["seconds"] / race["rival_seconds"] > 0
+    assert resnet18.main(["--jsn"]) == 2

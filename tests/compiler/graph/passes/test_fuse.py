@@ -40,6 +40,17 @@ def kernels(body: str) -> list[list[str]]:
             "  a = relu(x)\n  c = conv2d(a, w)\n  d = add(c, b)\n  e = relu(d)\n  return e",
             [["relu"], ["conv2d", "add", "relu"]],
         ),
+        # A border is made where the data is packed, if nothing else reads it.
+        (
+            "  a = exp(x)\n  p = pad(a, pads=[0, 0, 1, 1, 0, 0, 1, 1])\n  c = conv2d(p, w)\n"
+            "  e = relu(c)\n  return e",
+            [["exp", "pad", "conv2d", "relu"]],
+        ),
+        (
+            "  p = pad(x, pads=[0, 0, 1, 1, 0, 0, 1, 1])\n  c = conv2d(p, w)\n  e = exp(p)\n"
+            "  s = add(c, e)\n  return s",
+            [["pad"], ["conv2d", "exp", "add"]],
+        ),
         # What is broadcast is no epilogue of its own.
         (
             "  c = conv2d(x, w)\n  g = global_max_pool(c)\n  m = multiply(c, g)\n  return m",

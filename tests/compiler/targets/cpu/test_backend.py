@@ -35,6 +35,12 @@ kernel @k(x: int8[1, 6, 5, 5], w: int8[20, 6, 3, 3], b: int32[20]):
   c = conv2d(x, w, b, padding=[1, 1, 1, 1])
   return c
 """
+BORDER = """
+kernel @k(x: int8[1, 6, 5, 5], w: int8[20, 6, 3, 3], b: int32[20]):
+  p = pad(x, pads=[0, 0, 1, 0, 0, 0, 2, 1], value=-128.0)
+  c = conv2d(p, w, b, out_dtype=int32)
+  return c
+"""
 JOINED = """
 kernel @k(x: float32[1, 3, 5, 5], w: float32[4, 3, 3, 3]):
   c = conv2d(x, w)
@@ -68,11 +74,11 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     found = cpu_kernel(kernel, layer_plan(call(kernel, *([1] if pack else [])), TARGET), TARGET)
     given = inputs(kernel, seed=3)
     arrays = []
-    for number in found.operands:
+    for at, number in enumerate(found.operands):
         array = given[number]
         assert not isinstance(array, tuple)
-        if number in found.packing:
-            (array,) = compile_function(found.packing[number], HOST)(array)
+        if at in found.packing:
+            (array,) = compile_function(found.packing[at], HOST)(array)
         arrays.append(array)
     (result,) = compile_function(found.program, HOST)(*arrays)
     wanted = evaluate(kernel, given, NativeRunner(reassociate=False))
@@ -81,16 +87,17 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     return found
 
 
-@pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS])
+@pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS, BORDER])
 def test_packed_weights(program: str) -> None:
     kernel = typed(program)
     plan = layer_plan(call(kernel, 1), TARGET)
     assert plan is not None
     assert plan.workload.weight == 1
     found = runs(kernel, pack=True)
-    assert [*found.packing] == [1]
-    assert found.packing[1].outputs[0] in found.program.inputs
-    assert sorted(found.operands) == [*range(len(kernel.params))]
+    assert {found.operands[at] for at in found.packing} == {1}
+    for at, packing in found.packing.items():
+        assert packing.outputs[0] == found.program.inputs[at]
+    assert {*found.operands} == {*range(len(kernel.params))}
     plain = runs(kernel, pack=False)
     assert not plain.packing
     assert plain.macs == found.macs

@@ -23,7 +23,8 @@ from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from compiler.te import compute, placeholder
 from compiler.te.build import program_of
-from compiler.templates.cpu.conv2d import Conv2dOnCpu, packed_conv2d, schedule_packed_conv2d
+from compiler.templates.cpu.conv2d import Conv2dOnCpu, packed_conv2d
+from compiler.templates.cpu.conv2d_schedule import schedule_packed_conv2d
 from compiler.templates.cpu.register_tiles import Tile
 from tests.support import packed_layers
 from tests.support.operators import Array, given_as, numbers, onnx, same
@@ -124,7 +125,7 @@ def test_any_attributes_and_tile(data: st.DataObject) -> None:
 def test_the_schedule_means_the_same_to_the_interpreter() -> None:
     arrays = {"X": numbers(1, (1, 5, 4, 5), "uint8"), "W": numbers(2, (18, 5, 3, 3), "int8")}
     conv = packed(arrays, HOST, padding=(1, 1, 1, 1))
-    (weights,) = run(program_of([conv.packing]), [arrays["W"]])
+    (weights,) = run(program_of(conv.packings), [arrays["W"]])
     (result,) = run(schedule_packed_conv2d(conv, conv.output).program, [arrays["X"], weights])
     expected = reference(arrays["X"], arrays["W"], None, INT32, padding=(1, 1, 1, 1))
     same(result, expected)

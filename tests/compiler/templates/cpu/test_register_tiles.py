@@ -13,8 +13,8 @@ from compiler.templates.cpu.register_tiles import Tile, best_tile
 
 def test_rows_of_networks() -> None:
     wide, narrow = Simd(64, 32), Simd(32, 16)
-    assert best_tile(64, 56, 56, FLOAT32, wide) == Tile(32, 1, 14)
-    assert best_tile(512, 7, 7, FLOAT32, wide) == Tile(32, 1, 7)
+    assert best_tile(64, 56, 56, FLOAT32, wide) == Tile(32, 1, 8)
+    assert best_tile(512, 7, 7, FLOAT32, wide) == Tile(32, 2, 7)
     assert best_tile(512, 1, 1, FLOAT32, wide) == Tile(128, 1, 1)
     assert best_tile(64, 56, 56, FLOAT32, narrow).columns in (4, 7, 8)
 

@@ -1,0 +1,73 @@
+"""Measuring choices on this processor."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compiler.codegen import CpuTarget
+from compiler.graph import Atom, Call, Constant, TensorType, Var
+from compiler.graph.passes import InferTypes
+from compiler.targets.cpu.backend import layer_plan
+from compiler.targets.cpu.target import cpu
+from compiler.tune.trial import Status
+from scripts.tune import on_cpu
+from scripts.tune.on_cpu import CpuLayer, CpuMeasurer
+from tests.support.graphs import graph
+
+HOST = CpuTarget.host(1)
+KERNELS = {
+    "float32": """
+kernel @k(x: float32[1, 3, 9, 9], w: float32[16, 3, 3, 3], b: float32[16]):
+  c = conv2d(x, w, b, padding=[1, 1, 1, 1])
+  r = relu(c)
+  return r
+""",
+    "int8": """
+kernel @k(x: int8[1, 6, 8, 8], w: int8[16, 6, 3, 3], b: int32[16]):
+  c = conv2d(x, w, b)
+  return c
+""",
+}
+
+
+def layer(name: str, machine: CpuTarget = HOST) -> tuple[CpuLayer, dict[str, int | str]]:
+    """A layer and the choice that it is compiled with."""
+    kernel = InferTypes().apply(graph(KERNELS[name]))
+    type_ = kernel.params[1].type
+    assert isinstance(type_, TensorType)
+    weight = Constant(np.ones(type_.static_shape("w"), type_.dtype.numpy))
+    others = (Var(param.name) for param in kernel.params[2:])
+    arguments: tuple[Atom, ...] = (Var("x"), weight, *others)
+    plan = layer_plan(Call(kernel, arguments), cpu(machine))
+    assert plan is not None
+    return CpuLayer(machine, plan.template.name, plan.workload), dict(plan.choice)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_median_of_seconds(name: str, threads: int) -> None:
+    measured, choice = layer(name, replace(HOST, threads=threads))
+    cores = os.sched_getaffinity(0)
+    outcome = CpuMeasurer()(measured, choice, float("inf"))
+    assert outcome.status is Status.MEASURED, outcome.reason
+    assert 0 < outcome.cost < 1
+    assert os.sched_getaffinity(0) == cores
+
+
+def test_a_wrong_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, choice = layer("float32")
+    monkeypatch.setattr(on_cpu, "_reference", lambda kernel, arrays: np.zeros((1, 16, 9, 9)))
+    outcome = CpuMeasurer()(measured, choice, float("inf"))
+    assert outcome.status is Status.FAILED
+    assert outcome.reason == "its result differs from the reference"
+
+
+def test_a_choice_that_cannot_be_scheduled_fails() -> None:
+    measured, choice = layer("int8")
+    outcome = CpuMeasurer()(measured, {**choice, "channels": 7}, float("inf"))
+    assert outcome.status is Status.FAILED
+    assert "Error" in outcome.reason
