@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from compiler.tune.best_known import BestKnown, of_machine
+from compiler.tune.candidates import BASE, WIDE
 from compiler.tune.records import Record, append_records, merge_records
 from compiler.tune.transfer import examples
 from hw.config_files import load_config
@@ -55,6 +56,13 @@ class ExplorerName(Enum):
     GENETIC = "genetic"
     EXACT = "exact"
     ESTIMATE = "estimate"
+
+
+class SpaceName(Enum):
+    """The values of `--space`."""
+
+    BASE = BASE
+    WIDE = WIDE
 
 
 def _layer(text: str) -> Layer:
@@ -102,6 +110,15 @@ def command(
             "certified; estimate: in the order of the compiler's own estimate.",
         ),
     ] = ExplorerName.XGBOOST,
+    space: Annotated[
+        SpaceName,
+        typer.Option(
+            "--space",
+            help="base: the space that the compiler chooses from, which the exact explorer "
+            "certifies; wide: other loops, and operands that stay on chip or have several slots "
+            "there, where a layer's template knows them.",
+        ),
+    ] = SpaceName.BASE,
     records: Annotated[
         Path | None,
         typer.Option(
@@ -193,7 +210,9 @@ def command(
         if transfer and explorer is not ExplorerName.XGBOOST:
             raise typer.BadParameter("--transfer is for the xgboost explorer")
         learned = examples(_known(None, transfer or []))
-        options = Options(explorer.value, most, seconds, seed, learned)
+        options = Options(
+            explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
+        )
         machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
         layers = distinct(layer or [])
         chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)

@@ -41,6 +41,8 @@ class Options:
         For all tasks; None without a limit.
     examples
         Measurements of other workloads and machines, to learn from.
+    wide
+        Whether wide spaces are searched, where templates have them.
     """
 
     explorer: str
@@ -48,6 +50,7 @@ class Options:
     seconds: float | None
     seed: int
     examples: Sequence[Example] = ()
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +136,10 @@ def _begin(
     save: Callable[[Record], None],
 ) -> TaskTuning:
     layer: Layer = measured_layer(task, accelerator)
-    candidates = Candidates.of(task.target, task.template, task.workload)
+    candidates = Candidates.of(task.target, task.template, task.workload, wide=options.wide)
     # Only other workloads': what is known of this one is replayed in the order of proposals.
     others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
     explorer = make_explorer(options.explorer, candidates, options.seed, others)
-    tuning = Tuning(candidates, explorer)
     of = identity(task, accelerator.config, accelerator.memory)
 
     def measure_by(explorer: str) -> RecordedMeasure:
@@ -151,6 +153,8 @@ def _begin(
 
     (default,) = measure_by("default")([task.default], float("inf"))
     row = candidates.row(task.default)
+    outside = (task.default, default.cost) if row is None else None
+    tuning = Tuning(candidates, explorer, incumbent=outside)
     if row is not None:
         tuning.learn([Trial(row, default)])
     return TaskTuning(task, tuning, measure_by(options.explorer), default)

@@ -48,9 +48,7 @@ def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, 
 
 
 @cached
-def fresh_loads(
-    which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, size: int
-) -> Flags:
+def fresh_loads(which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, size: int) -> Flags:
     """The mask of commands to keep: all but LOADs of what lies in their place already.
 
     Parameters
@@ -72,9 +70,7 @@ def fresh_loads(
                     break
                 last = writer[element]
                 same = (
-                    last != NO_COMMAND
-                    and which[last] == prototype
-                    and dram[last] == dram[position]
+                    last != NO_COMMAND and which[last] == prototype and dram[last] == dram[position]
                 )
         if same:
             fresh[position] = False

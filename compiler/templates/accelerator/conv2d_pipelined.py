@@ -113,7 +113,9 @@ def loads_of_tile(workload: Conv2dWorkload, choices: Choices) -> dict[str, Ints]
 def slots(workload: Conv2dWorkload, choices: Choices) -> dict[str, Ints]:
     """The number of slots of each operand, by their knob."""
     loads = loads_of_tile(workload, choices)
-    found = {name: np.where(choices[name] == ALL, count, choices[name]) for name, count in loads.items()}
+    found = {
+        name: np.where(choices[name] == ALL, count, choices[name]) for name, count in loads.items()
+    }
     return {**found, "sum_slots": choices["sum_slots"]}
 
 
@@ -208,10 +210,7 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
     taps = workload.taps
     weights = transfers_of(
         MemoryId.WGT,
-        (
-            (count, (*box, taps))
-            for count, box in tile_shapes(workload.weight[:2], (part, ic))
-        ),
+        ((count, (*box, taps)) for count, box in tile_shapes(workload.weight[:2], (part, ic))),
         (*workload.weight[:2], taps),
     )
     boxes = (
