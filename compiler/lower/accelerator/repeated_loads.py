@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.ir.stmt import Function
-from compiler.lower.accelerator.commands import Commands, Copy
+from compiler.lower.accelerator.commands import ZEROS, Commands, Copy
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from compiler.te.tree import allocated
 from hw.config import HardwareConfig
@@ -20,7 +20,7 @@ def drop_repeated_loads(
     """The commands without LOADs of data that lie in the same place already, since an earlier LOAD.
 
     A buffer whose lifetimes take as many slots as there are different boxes of data is thus loaded
-    once. Tensors that the program itself stores are loaded again.
+    once. Tensors that the program itself stores are loaded again, and so are zeros.
 
     Parameters
     ----------
@@ -29,13 +29,14 @@ def drop_repeated_loads(
     """
     from compiler.lower.accelerator.compiled import fresh_loads  # Numba takes long to import
 
-    stored = {
+    again: set[str | None] = {ZEROS}
+    again |= {
         each.tensor
         for each in commands.prototypes
         if isinstance(each, Copy) and each.memory is MemoryId.OUT
     }
     is_load = (
-        isinstance(each, Copy) and each.memory in _KEPT and each.tensor not in stored
+        isinstance(each, Copy) and each.memory in _KEPT and each.tensor not in again
         for each in commands.prototypes
     )
     loads = np.fromiter(is_load, np.bool_, len(commands.prototypes))

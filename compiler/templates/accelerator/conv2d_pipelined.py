@@ -222,16 +222,23 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
     )
     size = images * prod(whole)
     of_weights, of_image = repeats(workload, choices)
-    kernel = kernel_length(part, y, x, ic, *workload.weight[2:4])
-    return WorkCounts.of(
-        Output((images, *whole), (np.ones_like(part), part, y, x)),
+    kernel, once = kernel_length(part, y, x, ic, *workload.weight[2:4]), np.ones_like(part)
+    resident = np.ones(len(choices), np.bool_)
+    loads = weights.times(of_weights), image.times(images * of_image)
+    counts = WorkCounts.of(
+        Output((images, *whole), (once, part, y, x)),
         workload.epilogue,
-        np.ones(len(choices), np.bool_),
-        (weights.times(of_weights), image.times(images * of_image)),
+        resident,
+        loads,
         np.ones(len(choices)),
         kernel,
         ReductionWork(steps, size * extents["ic"] * taps, size),
     )
+    # Residuals in INP and parameters are loaded for whole tiles.
+    tiles = Output((images, *whole), (once, choices["oc"], y, x))
+    _, *operands = tiles.copies(workload.epilogue, resident)
+    stored = counts.copies[len(loads)]
+    return replace(counts, copies=(*loads, stored, *operands))
 
 
 def _clipped(workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
