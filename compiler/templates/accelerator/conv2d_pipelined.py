@@ -5,7 +5,7 @@
     for n, tiles of oc, y, x:
       for steps of ic:
         load a part of the image
-        for parts of oc:
+        for rows of the kernel, parts of oc:
           reset the part's sums, in the first step
           load weights, multiply
           in the last step, the passes of the epilogue, and store
@@ -76,6 +76,7 @@ def space(workload: Conv2dWorkload) -> Space | None:
             "ic": divisors(extents["ic"]),
             "oc": divisors(extents["oc"]),
             "part": divisors(extents["oc"]),
+            "ky": divisors(workload.weight[2])[::-1],
             "x": tile_sizes(extents["x"]),
             "y": tile_sizes(extents["y"]),
             "order": tuple(ORDERS),
@@ -107,7 +108,8 @@ def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
 def loads_of_tile(workload: Conv2dWorkload, choices: Choices) -> dict[str, Ints]:
     """How often a tile loads into the slots of each operand, by their knob."""
     steps = -(-workload.extents["ic"] // choices["ic"])
-    return {"image_slots": steps, "weight_slots": steps * (choices["oc"] // choices["part"])}
+    products = steps * (choices["oc"] // choices["part"]) * (workload.weight[2] // choices["ky"])
+    return {"image_slots": steps, "weight_slots": products}
 
 
 def slots(workload: Conv2dWorkload, choices: Choices) -> dict[str, Ints]:
@@ -137,7 +139,8 @@ def sketch(workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         epilogue.load_inputs(epilogue.place(steps).compute_at(sums, out, "thread"))
         .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
         .split(sums, "oc", knob("part"), ("part", "oc"))
-        .reorder(sums, "ic_o", "part", "n", "oc", "y", "x", "ic_i", "ky", "kx", "b", "bo", "bi")
+        .split(sums, "ky", knob("ky"), ("ky_o", "ky"))
+        .reorder(sums, "ic_o", "ky_o", "part", *"n oc y x ic_i ky kx b bo bi".split())
         .decompose_reduction(sums, "ic_o")
         .eager(f"{sums}_init", "part")
         .multi_buffer(sums, knob("sum_slots"))
@@ -185,9 +188,14 @@ def usage(workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         MemoryId.ACC: taken["sum_slots"] * size * (1 + epilogue.element_operands)
         + len(epilogue.channel_operands) * outputs,
         MemoryId.INP: taken["image_slots"] * rows * columns * ic + size * epilogue.input_operands,
-        MemoryId.WGT: taken["weight_slots"] * tile["part"] * ic * workload.taps,
+        MemoryId.WGT: taken["weight_slots"] * tile["part"] * ic * taps(workload, tile),
         **parameter_usage(epilogue, outputs, oc),
     }
+
+
+def taps(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """Taps of the kernel in one load of weights."""
+    return choices["ky"] * workload.weight[3]
 
 
 def image_extents(workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
@@ -207,11 +215,9 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
     window_rows, window_columns = workload.windows
     height = np.ones_like(y) if packs_rows(workload) else y
     pixels = loaded_elements(window_rows, height) * loaded_elements(window_columns, x)
-    taps = workload.taps
+    kernels = (*workload.weight[:2], workload.taps)
     weights = transfers_of(
-        MemoryId.WGT,
-        ((count, (*box, taps)) for count, box in tile_shapes(workload.weight[:2], (part, ic))),
-        (*workload.weight[:2], taps),
+        MemoryId.WGT, tile_shapes(kernels, (part, ic, taps(workload, choices))), kernels
     )
     boxes = (
         (count, (depth, *_clipped(workload, rows, columns)))
@@ -222,7 +228,8 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
     )
     size = images * prod(whole)
     of_weights, of_image = repeats(workload, choices)
-    kernel, once = kernel_length(part, y, x, ic, *workload.weight[2:4]), np.ones_like(part)
+    kernel = kernel_length(part, y, x, ic, choices["ky"], workload.weight[3])
+    once, rows = np.ones_like(part), workload.weight[2] // choices["ky"]
     resident = np.ones(len(choices), np.bool_)
     loads = weights.times(of_weights), image.times(images * of_image)
     counts = WorkCounts.of(
@@ -232,7 +239,7 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
         loads,
         np.ones(len(choices)),
         kernel,
-        ReductionWork(steps, size * extents["ic"] * taps, size),
+        ReductionWork(steps * rows, size * extents["ic"] * workload.taps, size),
     )
     # Residuals in INP and parameters are loaded for whole tiles.
     tiles = Output((images, *whole), (once, choices["oc"], y, x))

@@ -13,10 +13,12 @@ from compiler.templates.accelerator.conv2d_pipelined import (
     loads_of_tile,
     repeats,
     slots,
+    taps,
 )
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.work_counts import kernel_length
 from compiler.templates.space import Choices, Floats, Ints
+from hw.encoding import INSTRUCTION_BYTES
 from hw.topology import MemoryId
 
 LONGEST = 2000
@@ -36,6 +38,7 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     ic, part = choices["ic"], choices["part"]
     loads, taken = loads_of_tile(workload, choices), slots(workload, choices)
     steps, parts = loads["image_slots"], choices["oc"] // part
+    of_kernel = workload.weight[2] // choices["ky"]
     channels = -(-extents["oc"] // choices["oc"])
     weights_again, image_again = repeats(workload, choices)
     pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
@@ -50,19 +53,24 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     rows, columns = image_extents(workload, y, x)
     height, width = workload.data[2:4]
     inside = np.minimum(rows, height) * np.minimum(columns, width)
-    image = ic[:, None, None] * cost.load(MemoryId.INP, inside, rows * columns - inside)
+    # Fetch comes before loads on the bus: a LOAD's own instruction, and those of compute.
+    fetch = -(-INSTRUCTION_BYTES // cost.config.bus_bytes) * cost.memory.interval
+    image = cost.load(MemoryId.INP, inside, rows * columns - inside) + fetch
+    image = ic[:, None, None] * image
     passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
     passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
     passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
     residual = epilogue.input_operands * cost.load(MemoryId.INP, size)
     stores = part[:, None, None] * (cost.store_gap + cost.beats(MemoryId.OUT, y * x))
     # Each pair of slots has a kernel of its own.
-    length = kernel_length(part, choices["y"], choices["x"], ic, *workload.weight[2:4])
-    pairs = np.lcm(taken["weight_slots"], taken["image_slots"] * parts) * taken["sum_slots"]
-    kernels = np.minimum(pairs, channels * pixels * steps * parts) * length
+    length = kernel_length(part, choices["y"], choices["x"], ic, choices["ky"], workload.weight[3])
+    products = of_kernel * parts
+    pairs = np.lcm(taken["weight_slots"], taken["image_slots"] * products) * taken["sum_slots"]
+    kernels = np.minimum(pairs, channels * pixels * steps * products) * length
     outputs = np.full(len(choices), extents["oc"])
     begin = cost.load(MemoryId.UOP, kernels)
     begin = begin + len(epilogue.channel_operands) * cost.load(MemoryId.ACC, outputs)
+    ahead = cost.config.fetch_buffer * cost.memory.interval
     found = np.zeros(len(choices), np.float64)
     numbers = (
         begin,
@@ -78,7 +86,9 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
         # Operands that are loaded once for the inner loops stay.
         (image_again < channels).astype(np.int64),
         (weights_again < pixels * workload.data[0]).astype(np.int64),
-        cost.load(MemoryId.WGT, part * ic * workload.taps),
+        cost.load(MemoryId.WGT, part * ic * taps(workload, choices)) + 2 * fetch,
+        begin - 2 * cost.overhead + ahead,
+        of_kernel,
     )
     whole = (len(choices), 2, 2)
     durations = [
@@ -86,7 +96,7 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
         for each in (
             image,
             size * (not cost.overwrites),
-            size * ic[:, None, None] * workload.taps,
+            size * (ic * taps(workload, choices))[:, None, None],
             passes,
             residual,
             stores,
@@ -126,18 +136,19 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
         for row in range(len(found)):
             begin, steps, parts, channels, y, x, outputs = numbers[row, :7]
             image_slots, weight_slots, sum_slots = numbers[row, 7:10]
-            keeps_image, keeps_weights, of_weights = numbers[row, 10:13]
+            keeps_image, keeps_weights, of_weights, behind, rows = numbers[row, 10:15]
             down, across = (height + y - 1) // y, (width + x - 1) // x
             pixels = down * across
             tiles = batches * channels * pixels
-            most = max(4, longest // (steps * parts))
+            most = max(4, longest // (steps * rows * parts))
             image_free = np.zeros(image_slots, np.int64)
             weight_free = np.zeros(weight_slots, np.int64)
             stored = np.zeros((sum_slots, parts), np.int64)
             # Box of data in each slot.
             image_box = np.full(image_slots, -1, np.int64)
             weight_box = np.full(weight_slots, -1, np.int64)
-            compute, load, store = begin, 0, 0
+            # The first loads wait for the bus: for fetch, and for what compute loads.
+            compute, load, store = begin, behind, 0
             images = weights = 0
             half, half_volume, volume = 0, 0, 0
             for tile in range(min(tiles, most)):
@@ -157,22 +168,23 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
                         load = max(load, image_free[slot]) + durations[row, 0, a, b]
                         image_box[slot] = box
                     image_ready = load
-                    for part in range(parts):
+                    for product in range(rows * parts):
+                        part = product % parts
                         at = weights % weight_slots
                         weights += 1
-                        box = (channel * steps + step) * parts + part
+                        box = (channel * steps + step) * rows * parts + product
                         if not keeps_weights or weight_box[at] != box:
                             load = max(load, weight_free[at]) + of_weights
                             weight_box[at] = box
                             ready = load
                         else:
                             ready = image_ready
-                        if step == 0:
+                        if step == 0 and product < parts:
                             compute = max(compute, stored[accumulators, part])
                             compute += durations[row, 1, a, b]
                         compute = max(compute, ready + handover) + durations[row, 2, a, b]
                         weight_free[at] = compute + handover
-                        if step == steps - 1:
+                        if step == steps - 1 and product >= (rows - 1) * parts:
                             operand = durations[row, 4, a, b]
                             if operand > 0:
                                 load += operand

@@ -34,6 +34,7 @@ _SIZES = {
     "x": "columns of a tile",
     "ic": "blocks of input channels of a step of a sum",
     "part": "blocks of output channels of a part of a tile",
+    "ky": "rows of the kernel that are multiplied at a time",
     "image_slots": "slots of the image, one half if each load of a tile has its own",
     "weight_slots": "slots of the weights, likewise",
     "sum_slots": "slots of the sums",

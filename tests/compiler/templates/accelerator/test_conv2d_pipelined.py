@@ -191,7 +191,8 @@ def test_rows_between_strides_are_packed() -> None:
     strided = Conv2dWorkload(
         (1, 4, 14, 14, 1, 16), (4, 4, 1, 1, 16, 16), (2, 2), (0,) * 4, (1, 1), 1, WORKLOAD.passes
     )
-    assert packs_rows(strided) and not packs_rows(WORKLOAD)
+    assert packs_rows(strided)
+    assert not packs_rows(WORKLOAD)
     candidates = Candidates.of(accelerator(PYNQ), TEMPLATE, strided, wide=True)
     row = int(np.argmax(candidates.choices["y"] * candidates.choices["x"]))
     used = TEMPLATE.usage(strided, candidates.choices.where(np.array([row])))
