@@ -27,6 +27,7 @@ from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import Choice, OpenTrace, knob
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator import conv2d_pipelined as pipelined
+from compiler.templates.accelerator.conv2d_bound import least_cycles
 from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dCycles, Conv2dWorkload
 from compiler.templates.accelerator.conv2d_pipelined_cycles import estimate as pipelined_estimate
 from compiler.templates.accelerator.epilogue import requantise_passes, requantise_pattern
@@ -342,6 +343,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def counts_are_exact(self, workload: Conv2dWorkload) -> bool:
         # With groups, fewer elements are loaded where a step continues into the next group.
         return workload.groups == 1
+
+    def least_cycles(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        if pipelined.is_pipelined(choices):
+            return super().least_cycles(workload, choices, cost)
+        return least_cycles(workload, choices, cost)
 
     def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """The most rows and columns of the image that a tile loads, not counting padding."""

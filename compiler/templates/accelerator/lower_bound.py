@@ -35,7 +35,8 @@ def lower_bound(
     compute = array_cycles(work, cost) + alu_cycles(work, cost) + 3 * latency
     if not template.counts_are_exact(workload):
         return compute
-    return np.maximum(compute, bus_cycles(work, cost) + 2 * latency)
+    counted = np.maximum(compute, bus_cycles(work, cost) + 2 * latency)
+    return np.maximum(counted, template.least_cycles(workload, choices, cost))
 
 
 def array_cycles(work: WorkCounts, cost: MachineCost) -> Floats:
