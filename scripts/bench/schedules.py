@@ -58,6 +58,11 @@ class Row:
     seconds: float
     wide: int
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The best choice of the base space, and its bound."""
+        return self.base.best, self.base.bound
+
     def __str__(self) -> str:
         certificate = self.base
         cells = (
@@ -129,15 +134,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(row, flush=True)
                 found.append(row)
             weighted = [row for row in found if row.layer in NETWORK]
-            totals = [
-                sum(row.count * cycles(row) for row in weighted)
-                for cycles in (
-                    lambda row: row.default,
-                    lambda row: row.base.best,
-                    lambda row: row.base.bound,
-                    lambda row: row.wide,
-                )
+            sums = [
+                [row.count * cycles for cycles in (row.default, *row.bounds, row.wide)]
+                for row in weighted
             ]
+            totals = map(sum, zip(*sums, strict=True))
             default, base, bound, wide = (f"{round(total):,}" for total in totals)
             print(f"| total | {default} | {base} | {bound} |  |  |  |  | {wide} |", flush=True)
 

@@ -224,7 +224,8 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
         for count, (depth, rows, columns) in tile_shapes((extents["ic"], *whole[1:]), (ic, y, x))
     )
     image = replace(
-        transfers_of(MemoryId.INP, boxes, workload.data[1:4]), elements=extents["ic"] * pixels
+        transfers_of(MemoryId.INP, boxes, workload.data[1:4]),
+        elements=np.asarray(extents["ic"] * pixels, np.float64),
     )
     size = images * prod(whole)
     of_weights, of_image = repeats(workload, choices)

@@ -173,12 +173,20 @@ def test_many(name: str) -> None:
 
 def test_an_operand_that_stays_is_loaded_once() -> None:
     """Seven tiles of rows, four parts and four steps: sixteen boxes of weights in as many slots."""
-    tile = {"threads": 1, "along": "oc", "order": "outputs", "ic": 1, "oc": 4, "y": 2, "x": 14}
-    slots = {"part": 1, "image_slots": 2, "sum_slots": 2}
+    tile: dict[str, int | str] = {
+        "threads": 1,
+        "along": "oc",
+        "order": "outputs",
+        "ic": 1,
+        "oc": 4,
+        "y": 2,
+        "x": 14,
+    }
+    slots = {"part": 1, "ky": 3, "image_slots": 2, "sum_slots": 2}
     target = AcceleratorTarget.of(PYNQ)
     loaded = []
     for weight_slots in (0, 2):
-        choice = {**tile, **slots, "weight_slots": weight_slots}
+        choice: dict[str, int | str] = {**tile, **slots, "weight_slots": weight_slots}
         schedule = TEMPLATE.schedule(WORKLOAD, choice, target)
         slots_text = f"out_weight: int8[4, 4, 3, 3, 16, 16] @ wgt in {weight_slots or 16} slots"
         assert slots_text in str(schedule)
