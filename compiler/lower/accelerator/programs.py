@@ -19,6 +19,7 @@ from compiler.lower.accelerator.output_modes import requantise_last_writes
 from compiler.lower.accelerator.overwrites import overwrite_first
 from compiler.lower.accelerator.repeated_loads import drop_repeated_loads, takes_slots
 from compiler.lower.accelerator.requantised_reads import check_requantised_reads
+from compiler.lower.accelerator.start_order import start_early
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
@@ -101,4 +102,6 @@ class ProgramCache:
         eager = {loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER}
         if config.features or eager:
             ordered = early_passes(ordered, footprints, eager)
+        if eager:
+            ordered = start_early(ordered, footprints, config)
         return ElaboratedProgram(lowered, ordered, footprints)

@@ -68,9 +68,9 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     pairs = np.lcm(taken["weight_slots"], taken["image_slots"] * products) * taken["sum_slots"]
     kernels = np.minimum(pairs, channels * pixels * steps * products) * length
     outputs = np.full(len(choices), extents["oc"])
-    begin = cost.load(MemoryId.UOP, kernels)
-    begin = begin + len(epilogue.channel_operands) * cost.load(MemoryId.ACC, outputs)
-    ahead = cost.config.fetch_buffer * cost.memory.interval
+    ahead = 2 * cost.config.fetch_buffer * cost.memory.interval
+    begin = ahead + cost.load(MemoryId.UOP, kernels)
+    operands = len(epilogue.channel_operands) * cost.load(MemoryId.ACC, outputs)
     found = np.zeros(len(choices), np.float64)
     numbers = (
         begin,
@@ -87,8 +87,9 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
         (image_again < channels).astype(np.int64),
         (weights_again < pixels * workload.data[0]).astype(np.int64),
         cost.load(MemoryId.WGT, part * ic * taps(workload, choices)) + 2 * fetch,
-        begin - 2 * cost.overhead + ahead,
+        begin - cost.overhead,
         of_kernel,
+        operands,
     )
     whole = (len(choices), 2, 2)
     durations = [
@@ -136,7 +137,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
         for row in range(len(found)):
             begin, steps, parts, channels, y, x, outputs = numbers[row, :7]
             image_slots, weight_slots, sum_slots = numbers[row, 7:10]
-            keeps_image, keeps_weights, of_weights, behind, rows = numbers[row, 10:15]
+            keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[row, 10:16]
             down, across = (height + y - 1) // y, (width + x - 1) // x
             pixels = down * across
             tiles = batches * channels * pixels
@@ -150,6 +151,8 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
             # The first loads wait for the bus: for fetch, and for what compute loads.
             compute, load, store = begin, behind, 0
             images = weights = 0
+            # Meanwhile compute resets the sums of the first tile.
+            compute += parts * durations[row, 1, int(down > 1), int(across > 1)]
             half, half_volume, volume = 0, 0, 0
             for tile in range(min(tiles, most)):
                 batch, rest = tile // (channels * pixels), tile % (channels * pixels)
@@ -179,12 +182,14 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
                             ready = load
                         else:
                             ready = image_ready
-                        if step == 0 and product < parts:
+                        if tile > 0 and step == 0 and product < parts:
                             compute = max(compute, stored[accumulators, part])
                             compute += durations[row, 1, a, b]
                         compute = max(compute, ready + handover) + durations[row, 2, a, b]
                         weight_free[at] = compute + handover
                         if step == steps - 1 and product >= (rows - 1) * parts:
+                            compute += operands
+                            operands = 0
                             operand = durations[row, 4, a, b]
                             if operand > 0:
                                 load += operand
