@@ -71,6 +71,10 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     ahead = 2 * cost.config.fetch_buffer * cost.memory.interval
     begin = ahead + cost.load(MemoryId.UOP, kernels)
     operands = len(epilogue.channel_operands) * cost.load(MemoryId.ACC, outputs)
+    of_weights = cost.load(MemoryId.WGT, part * ic * taps(workload, choices)) + 2 * fetch
+    # An extrapolated program may load operands later that stayed in the simulated tiles.
+    loading = weights_again * channels * steps * products * of_weights
+    loading = loading + workload.data[0] * image_again * pixels * steps * image[:, 1, 1]
     found = np.zeros(len(choices), np.float64)
     numbers = (
         begin,
@@ -86,7 +90,7 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
         # Operands that are loaded once for the inner loops stay.
         (image_again < channels).astype(np.int64),
         (weights_again < pixels * workload.data[0]).astype(np.int64),
-        cost.load(MemoryId.WGT, part * ic * taps(workload, choices)) + 2 * fetch,
+        of_weights,
         begin - cost.overhead,
         of_kernel,
         operands,
@@ -113,7 +117,7 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
         cost.overhead,
     )
     fits = kernels <= cost.config.depth(MemoryId.UOP)
-    return np.where(fits, found, np.inf)
+    return np.where(fits, np.maximum(found, loading), np.inf)
 
 
 @cache
