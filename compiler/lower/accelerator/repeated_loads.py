@@ -31,13 +31,13 @@ def drop_repeated_loads(
 
     again: set[str | None] = {ZEROS}
     again |= {
-        each.tensor
-        for each in commands.prototypes
-        if isinstance(each, Copy) and each.memory is MemoryId.OUT
+        command.tensor
+        for command in commands.prototypes
+        if isinstance(command, Copy) and command.memory is MemoryId.OUT
     }
     is_load = (
-        isinstance(each, Copy) and each.memory in _KEPT and each.tensor not in again
-        for each in commands.prototypes
+        isinstance(command, Copy) and command.memory in _KEPT and command.tensor not in again
+        for command in commands.prototypes
     )
     loads = np.fromiter(is_load, np.bool_, len(commands.prototypes))
     at = footprints

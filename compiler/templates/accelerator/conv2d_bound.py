@@ -55,8 +55,13 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
         _one_product(workload, choices, config).astype(np.int64),
     )
     windows = [
-        (each.stride, each.before, (each.kernel - 1) * each.dilation + 1, each.extent)
-        for each in workload.windows
+        (
+            window.stride,
+            window.before,
+            (window.kernel - 1) * window.dilation + 1,
+            window.extent,
+        )
+        for window in workload.windows
     ]
     found = np.zeros(len(choices), np.float64)
     _simulator()(

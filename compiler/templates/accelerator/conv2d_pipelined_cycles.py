@@ -42,13 +42,8 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     channels = -(-extents["oc"] // choices["oc"])
     weights_again, image_again = repeats(workload, choices)
     pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
-    # The remainder of an axis, and a whole tile.
-    sizes = {
-        axis: np.stack([extents[axis] - (extents[axis] - 1) // size * size, size], axis=1)
-        for axis in ("y", "x")
-        for size in (choices[axis],)
-    }
-    y, x = sizes["y"][:, :, None], sizes["x"][:, None, :]
+    y = _ends(extents["y"], choices["y"])[:, :, None]
+    x = _ends(extents["x"], choices["x"])[:, None, :]
     size = part[:, None, None] * y * x
     rows, columns = image_extents(workload, y, x)
     height, width = workload.data[2:4]
@@ -97,8 +92,8 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     )
     whole = (len(choices), 2, 2)
     durations = [
-        np.broadcast_to(each, whole)
-        for each in (
+        np.broadcast_to(duration, whole)
+        for duration in (
             image,
             size * (not cost.overwrites),
             size * (ic * taps(workload, choices))[:, None, None],
@@ -118,6 +113,11 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     )
     fits = kernels <= cost.config.depth(MemoryId.UOP)
     return np.where(fits, np.maximum(found, loading), np.inf)
+
+
+def _ends(extent: int, size: Ints) -> Ints:
+    """The remainder of an axis, and a whole tile: [choices, 2]."""
+    return np.stack([extent - (extent - 1) // size * size, size], axis=1)
 
 
 @cache

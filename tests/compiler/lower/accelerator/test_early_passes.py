@@ -108,7 +108,14 @@ def test_left_where_it_is(commands: tuple[Command, ...]) -> None:
 def test_eager_loops() -> None:
     """Any operation of an eager loop moves up, and a STORE; resets and others do not."""
     shift = replace(gemm(0), op=AluOp.SHR, imm=3)
-    commands = [gemm(0), gemm(4), shift, gemm(8), store(0), replace(gemm(12), reset=True)]
+    commands: list[Command] = [
+        gemm(0),
+        gemm(4),
+        shift,
+        gemm(8),
+        store(0),
+        replace(gemm(12), reset=True),
+    ]
     columns = columns_of(commands)
     for eager in ("out.part", "other"):
         marked = replace(columns, sites=tuple(("out", (("out.part", 0),)) for _ in commands[2:]))

@@ -66,12 +66,12 @@ def test_resets_come_before_products_and_operands_before_their_use() -> None:
 
 
 def test_sums_in_use_are_reset_when_they_are_free() -> None:
-    commands = [reset(0), products(0), added(4, 0), reset(0), products(0)]
+    commands: list[Command] = [reset(0), products(0), added(4, 0), reset(0), products(0)]
     assert ordered(*commands) == commands
 
 
 def test_nothing_without_products() -> None:
-    commands = [OPERANDS, added(0, 8), STORE]
+    commands: list[Command] = [OPERANDS, added(0, 8), STORE]
     assert ordered(*commands) == commands
     assert ordered(OPERANDS, STORE) == [OPERANDS, STORE]
 

@@ -78,13 +78,13 @@ class Drawn:
         return self.choices.where(kept)
 
 
-def each(choices: Choices) -> Iterator[Choice]:
+def every(choices: Choices) -> Iterator[Choice]:
     return (choices.choice(row) for row in range(len(choices)))
 
 
 def check_results(seed: int, name: str, engine: str, count: int) -> None:
     drawn = Drawn.of(seed, name)
-    for choice in each(drawn.fitting(count)):
+    for choice in every(drawn.fitting(count)):
         drawn.convolution.check(choice, drawn.config, engine)
 
 
@@ -119,7 +119,7 @@ def check_counts(seed: int, name: str) -> None:
     cost = MachineCost(drawn.config, MemoryTiming(latency, interval))
     bounds = lower_bound(TEMPLATE, drawn.workload, choices, cost)
     again = repeats(drawn.workload, choices)
-    for row, choice in enumerate(each(choices)):
+    for row, choice in enumerate(every(choices)):
         stream = drawn.convolution.stream(choice, drawn.config)
         work = TEMPLATE.work_counts(drawn.workload, choices.where(np.array([row])))
         for memory, code in (
@@ -217,7 +217,7 @@ def test_groups_have_no_wide_space() -> None:
 
 def test_a_recorded_choice_of_the_wide_space_is_taken() -> None:
     @dataclass(frozen=True, slots=True)
-    class Known(TunedChoices):
+    class Recorded(TunedChoices):
         known: Choice
 
         def choice(self, template: object, workload: object) -> Choice | None:
@@ -225,8 +225,8 @@ def test_a_recorded_choice_of_the_wide_space_is_taken() -> None:
 
     candidates = Candidates.of(accelerator(PYNQ), TEMPLATE, WORKLOAD, wide=True)
     best = candidates.choice(int(np.argmin(candidates.estimates)))
-    assert tuned_choice(accelerator(PYNQ, tuned=Known(best)), TEMPLATE, WORKLOAD) == best
-    other = accelerator(PYNQ, tuned=Known({**best, "part": 3}))
+    assert tuned_choice(accelerator(PYNQ, tuned=Recorded(best)), TEMPLATE, WORKLOAD) == best
+    other = accelerator(PYNQ, tuned=Recorded({**best, "part": 3}))
     assert tuned_choice(other, TEMPLATE, WORKLOAD) is None
     assert "part" not in best_choice(accelerator(PYNQ), TEMPLATE, WORKLOAD)
 
