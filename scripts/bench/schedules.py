@@ -139,6 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 for row in weighted
             ]
             totals = map(sum, zip(*sums, strict=True))
+            if not weighted:
+                continue
             default, base, bound, wide = (f"{round(total):,}" for total in totals)
             print(f"| total | {default} | {base} | {bound} |  |  |  |  | {wide} |", flush=True)
 
