@@ -33,14 +33,20 @@ class Buffer:
     ----------
     shape
         Extents, which may be 0; () is a scalar.
+    slots
+        Number of places that the buffer's lifetimes take in rotation, so that one lifetime may
+        begin before the last one ends (multi-buffering). The program's result never depends on it.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: DType
     scope: Scope = Scope.GLOBAL
+    slots: int = 1
 
     def __post_init__(self) -> None:
+        if self.slots < 1:
+            raise IRError(f"{self.name} has {self.slots} slots: 1 or more is allowed")
         if any(extent < 0 for extent in self.shape):
             raise IRError(f"{self.name} has a negative extent: {self.shape}")
 

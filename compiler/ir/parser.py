@@ -91,7 +91,11 @@ class _Parser(Cursor):
         scope = Scope.GLOBAL
         if self.accept("@"):
             scope = Scope(self.take(TokenKind.NAME, "a scope's name").text)
-        return Buffer(name, shape, dtype, scope)
+        slots = 1
+        if self.accept("in"):
+            slots = self.integer("a number of slots")
+            self.expect("slots")
+        return Buffer(name, shape, dtype, scope, slots)
 
     def _one_of(self, words: type[_Word]) -> _Word:
         for word in words:

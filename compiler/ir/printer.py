@@ -68,7 +68,8 @@ def _function(function: Function) -> Iterator[str]:
 def declaration(buffer: Buffer) -> str:
     """Return the text of a buffer's declaration."""
     scope = "" if buffer.scope == Scope.GLOBAL else f" @ {buffer.scope.value}"
-    return f"{buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]{scope}"
+    slots = "" if buffer.slots == 1 else f" in {buffer.slots} slots"
+    return f"{buffer.name}: {buffer.dtype}[{', '.join(map(str, buffer.shape))}]{scope}{slots}"
 
 
 def _stmt(stmt: Stmt) -> Iterator[str]:

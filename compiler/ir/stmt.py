@@ -22,6 +22,8 @@ class LoopKind(Enum):
     UNROLLED = "unrolled"
     VIRTUAL_THREAD = "virtual_thread"
     """Interleaved in one instruction stream, each in its own part of on-chip memory."""
+    EAGER = "eager"
+    """Each as soon as its operands are there, between the instructions of earlier statements."""
 
 
 class IterKind(Enum):

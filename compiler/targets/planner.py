@@ -21,7 +21,7 @@ from compiler.te import Schedule
 from compiler.te.knobs import Choice, Setting
 from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_patterns
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
-from compiler.templates.space import Choices
+from compiler.templates.space import Choices, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,17 @@ def fitting_choices(
     template: ScheduleTemplate[Any, Any],
     workload: Any,
     fixed: Mapping[str, Sequence[Setting]] = MappingProxyType({}),
+    space: Space | None = None,
 ) -> Choices:
     """The choices of a workload's space that fit, in the order of the space; parameters and errors
-    are those of `best_choice`."""
-    space = template.space(workload, target.machine)
+    are those of `best_choice`.
+
+    Parameters
+    ----------
+    space
+        By default the template's base space.
+    """
+    space = space or template.space(workload, target.machine)
     restricted = {name: allowed for name, allowed in target.settings if name in space.knobs}
     choices = space.choices({**restricted, **fixed})
     fits = template.fits(workload, choices, target.machine)
@@ -145,17 +152,18 @@ def fitting_choices(
 def tuned_choice(
     target: Target[Any], template: ScheduleTemplate[Any, Any], workload: Any
 ) -> Choice | None:
-    """The target's tuned choice for a workload, if it has one that is in the space and fits.
+    """The target's tuned choice for a workload, if it has one that is in a space and fits.
 
     Choices of another version or of other restrictions may not be: the cost model's is taken then.
     """
     choice = target.tuned.choice(template, workload) if target.tuned else None
     if choice is None:
         return None
-    space = template.space(workload, target.machine)
-    allowed = {**space.knobs, **{name: only for name, only in target.settings if name in choice}}
-    if set(choice) != set(space.knobs):
+    spaces = (find(workload, target.machine) for find in (template.space, template.wide_space))
+    space = next((each for each in spaces if each and set(choice) == set(each.knobs)), None)
+    if space is None:
         return None
+    allowed = {**space.knobs, **{name: only for name, only in target.settings if name in choice}}
     if any(choice[name] not in settings for name, settings in allowed.items()):
         return None
     row = space.choices({name: (setting,) for name, setting in choice.items()})

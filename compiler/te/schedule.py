@@ -93,6 +93,10 @@ class PrimitiveMethods(ABC):
         """Interleave the iterations of a loop in one instruction stream."""
         return self.then(primitives.VirtualThread(stage, axis))
 
+    def eager(self, stage: str, axis: str) -> Self:
+        """Run each iteration of a loop as soon as its operands are there."""
+        return self.then(primitives.Eager(stage, axis))
+
     # Stages -------------------------------------------------------------------------------
 
     def compute_at(self, stage: str, reader: str, axis: str) -> Self:
@@ -134,6 +138,10 @@ class PrimitiveMethods(ABC):
     def set_layout(self, buffer: str, order: tuple[str, ...]) -> Self:
         """Keep an intermediate buffer in another layout."""
         return self.then(primitives.SetLayout(buffer, order))
+
+    def multi_buffer(self, buffer: str, slots: int) -> Self:
+        """Give an intermediate buffer several slots, which its lifetimes take in rotation."""
+        return self.then(primitives.MultiBuffer(buffer, slots))
 
 
 @dataclass(frozen=True, slots=True)

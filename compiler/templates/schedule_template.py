@@ -116,6 +116,11 @@ class ScheduleTemplate(ABC, Generic[W, M]):
     def space(self, workload: W, machine: M) -> Space:
         """The knobs with their settings."""
 
+    def wide_space(self, workload: W, machine: M) -> Space | None:
+        """A larger space with other knobs, which is searched and never chosen by default; None if
+        there is none. `fits`, `schedule` and estimates take choices of both spaces."""
+        return None
+
     @abstractmethod
     def fits(self, workload: W, choices: Choices, machine: M) -> Bools:
         """A mask of the choices that can be scheduled and fit on chip: exactly the choices that

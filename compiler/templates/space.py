@@ -113,6 +113,11 @@ def tile_sizes(extent: int) -> tuple[int, ...]:
     return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
 
 
+def divisors(extent: int) -> tuple[int, ...]:
+    """The sizes of tiles that divide an axis."""
+    return tuple(size for size in range(1, extent + 1) if extent % size == 0)
+
+
 def rank_by(*keys: Ints | Bools | Floats) -> Floats:
     """The rank of each choice in lexicographic order of the keys; equal keys have equal ranks."""
     rows = np.lexsort(keys[::-1])

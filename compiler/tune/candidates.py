@@ -15,27 +15,46 @@ from compiler.te.knobs import Choice, Setting
 from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.templates.space import Choices, Floats, Ints
 
+BASE, WIDE = "base", "wide"
+"""The names of spaces: `ScheduleTemplate.space` and `wide_space`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The choices of the base space that fit the machine, a row for each.
+    """The choices of a space that fit the machine, a row for each.
 
     Attributes
     ----------
     choices
         The choices, in the order of the space.
+    space
+        The name of the space, `BASE` or `WIDE`.
     """
 
     target: Target[Any]
     template: ScheduleTemplate[Any, Any]
     workload: Any
     choices: Choices
+    space: str = BASE
 
     @staticmethod
-    def of(target: Target[Any], template: ScheduleTemplate[Any, Any], workload: Any) -> Candidates:
-        """The candidates of a workload. Raises `Unsupported` if no choice fits."""
-        fitting = fitting_choices(target, template, workload)
-        return Candidates(target, template, workload, fitting)
+    def of(
+        target: Target[Any],
+        template: ScheduleTemplate[Any, Any],
+        workload: Any,
+        *,
+        wide: bool = False,
+    ) -> Candidates:
+        """The candidates of a workload: of its wide space, if `wide` and it has one.
+
+        Raises
+        ------
+        Unsupported
+            No choice fits.
+        """
+        found = template.wide_space(workload, target.machine) if wide else None
+        fitting = fitting_choices(target, template, workload, space=found)
+        return Candidates(target, template, workload, fitting, BASE if found is None else WIDE)
 
     def __len__(self) -> int:
         return len(self.choices)
@@ -46,6 +65,8 @@ class Candidates:
 
     def row(self, choice: Choice) -> int | None:
         """The row of a choice; None if it is not among the candidates."""
+        if choice.keys() != self.choices.columns.keys():
+            return None
         return self._rows.get(_key(choice))
 
     @cached_property

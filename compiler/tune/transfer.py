@@ -36,7 +36,8 @@ class Example:
 
 
 def examples(records: Iterable[Record]) -> list[Example]:
-    """The measured choices of each workload on each machine, in the order of their first records.
+    """The measured choices of each workload's spaces on each machine, in the order of their first
+    records.
 
     Raises
     ------
@@ -46,7 +47,8 @@ def examples(records: Iterable[Record]) -> list[Example]:
     groups: dict[str, list[Record]] = {}
     for record in records:
         if record.target == "accelerator" and record.status is Status.MEASURED:
-            same = record.machine, record.memory, record.template, record.workload
+            knobs = sorted(record.choice)
+            same = record.machine, record.memory, record.template, record.workload, knobs
             groups.setdefault(canonical_text(list(same)), []).append(record)
     return [_example(group) for group in groups.values() if len(group) >= LEAST]
 

@@ -67,11 +67,18 @@ class Tuning:
     ----------
     trials
         All trials in their order.
+    incumbent
+        A choice outside the space, which trials have to beat, and its cost.
     """
 
     candidates: Candidates
     explorer: Explorer
     trials: list[Trial] = field(default_factory=list)
+    incumbent: tuple[Choice, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.incumbent is not None:
+            self.explorer.best = self.incumbent[1]
 
     def learn(self, trials: Sequence[Trial]) -> None:
         """Take note of trials.
@@ -107,6 +114,14 @@ class Tuning:
         """The trial of the lowest cost, the first of equal ones; None if nothing was measured."""
         measured = [trial for trial in self.trials if np.isfinite(trial.outcome.cost)]
         return min(measured, key=lambda trial: trial.outcome.cost, default=None)
+
+    @property
+    def choice(self) -> Choice | None:
+        """The choice of the lowest cost, the incumbent included; None if nothing was measured."""
+        best = self.best
+        if self.incumbent is not None and (best is None or best.outcome.cost >= self.incumbent[1]):
+            return self.incumbent[0]
+        return None if best is None else self.candidates.choice(best.row)
 
     def certificate(self) -> Certificate:
         """What the trials prove; something must have been measured."""

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from compiler.tune.best_known import BestKnown, of_machine
+from compiler.tune.candidates import BASE, WIDE
 from compiler.tune.records import Record, append_records, merge_records
 from compiler.tune.transfer import examples
 from hw.config_files import load_config
@@ -71,6 +72,13 @@ class ExplorerName(Enum):
     ESTIMATE = "estimate"
 
 
+class SpaceName(Enum):
+    """The values of `--space`."""
+
+    BASE = BASE
+    WIDE = WIDE
+
+
 def _layer(text: str) -> Layer:
     try:
         return parse_layer(text)
@@ -117,6 +125,15 @@ def command(
             "certified; estimate: in the order of the compiler's own estimate.",
         ),
     ] = ExplorerName.XGBOOST,
+    space: Annotated[
+        SpaceName,
+        typer.Option(
+            "--space",
+            help="base: the space that the compiler chooses from, which the exact explorer "
+            "certifies; wide: other loops, and operands that stay on chip or have several slots "
+            "there, where a layer's template knows them.",
+        ),
+    ] = SpaceName.BASE,
     records: Annotated[
         Path | None,
         typer.Option(
@@ -215,6 +232,7 @@ def command(
                 "--jobs": jobs is not None,
                 "--scheduler": scheduler is not None,
                 "--report": report is not None,
+                "--space wide": space is SpaceName.WIDE,
             }
             refuse_accelerator_options(
                 context, [option for option, is_set in given.items() if is_set]
@@ -226,7 +244,9 @@ def command(
         if transfer and explorer is not ExplorerName.XGBOOST:
             raise typer.BadParameter("--transfer is for the xgboost explorer")
         learned = examples(_known(None, transfer or []))
-        options = Options(explorer.value, most, seconds, seed, learned)
+        options = Options(
+            explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
+        )
         machine: TargetDevice = Processor(threads)
         if not on_cpu:
             machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)

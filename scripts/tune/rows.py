@@ -11,14 +11,11 @@ from compiler.tune.plain import to_plain
 from compiler.tune.session import TaskTuning
 from scripts.tables import plain_table
 
-SPACE = "base"
-"""The name of the space that is searched: all choices of the template's knobs that fit."""
-
 
 def task_json(done: TaskTuning) -> dict[str, object]:
     """A task's entry in the JSON."""
     task, certificate = done.task, done.certificate
-    best = done.tuning.best
+    choice = done.tuning.choice
     return {
         "name": task.name,
         "layers": list(task.layers),
@@ -31,10 +28,10 @@ def task_json(done: TaskTuning) -> dict[str, object]:
         "bound": _number(certificate.bound),
         "certified": certificate.certified,
         "gap": certificate.gap if isfinite(certificate.gap) else None,
-        "space": {"name": SPACE, "size": certificate.size},
+        "space": {"name": done.tuning.candidates.space, "size": certificate.size},
         "measured": certificate.measured,
         "pruned": certificate.pruned,
-        "choice": done.tuning.candidates.choice(best.row) if best else None,
+        "choice": None if choice is None else dict(choice),
     }
 
 

@@ -42,6 +42,8 @@ class Options:
         For all tasks; None without a limit.
     examples
         Measurements of other workloads and machines, to learn from.
+    wide
+        Whether wide spaces are searched, where templates have them.
     """
 
     explorer: str
@@ -49,6 +51,7 @@ class Options:
     seconds: float | None
     seed: int
     examples: Sequence[Example] = ()
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +161,10 @@ def _begin(
     save: Callable[[Record], None],
 ) -> TaskTuning:
     layer, of = _measurement(task, machine)
-    candidates = Candidates.of(task.target, task.template, task.workload)
+    candidates = Candidates.of(task.target, task.template, task.workload, wide=options.wide)
     # Only other workloads': what is known of this one is replayed in the order of proposals.
     others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
     explorer = make_explorer(options.explorer, candidates, options.seed, others)
-    tuning = Tuning(candidates, explorer)
 
     def measure_by(explorer: str) -> RecordedMeasure:
         return RecordedMeasure(
@@ -175,6 +177,8 @@ def _begin(
 
     (default,) = measure_by("default")([task.default], float("inf"))
     row = candidates.row(task.default)
+    outside = (task.default, default.cost) if row is None else None
+    tuning = Tuning(candidates, explorer, incumbent=outside)
     if row is not None:
         tuning.learn([Trial(row, default)])
     return TaskTuning(task, tuning, measure_by(options.explorer), default)

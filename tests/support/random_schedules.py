@@ -30,6 +30,7 @@ from compiler.te.primitives import (
     ComputeInline,
     DecomposeReduction,
     Fuse,
+    MultiBuffer,
     Parallel,
     Partition,
     Primitive,
@@ -280,6 +281,10 @@ def _set_scope(rng: random.Random, schedule: Schedule) -> Primitive | None:
     return SetScope(_buffer(rng, schedule), Scope.LOCAL)
 
 
+def _multi_buffer(rng: random.Random, schedule: Schedule) -> Primitive | None:
+    return MultiBuffer(_buffer(rng, schedule), rng.randint(1, 3))
+
+
 def _set_layout(rng: random.Random, schedule: Schedule) -> Primitive | None:
     name = _buffer(rng, schedule)
     inside = [each.buffer for each in statements(schedule.program.body) if isinstance(each, Alloc)]
@@ -318,6 +323,7 @@ STEPS: tuple[Callable[[random.Random, Schedule], Primitive | None], ...] = (
     _cache_read,
     _cache_write,
     _set_scope,
+    _multi_buffer,
     _set_layout,
     _decompose,
     _partition,

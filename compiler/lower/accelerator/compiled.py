@@ -47,6 +47,41 @@ def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, 
     return used
 
 
+@cached
+def fresh_loads(which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, size: int) -> Flags:
+    """The mask of commands to keep: all but LOADs of what lies in their place already.
+
+    Parameters
+    ----------
+    dram
+        For each command the elements to add to its prototype's address in DRAM.
+    loads
+        The mask of prototypes that may be left out.
+    """
+    writer = np.full(size, NO_COMMAND, dtype=np.int64)
+    fresh = np.ones(len(which), dtype=np.bool_)
+    for position in range(len(which)):
+        prototype = which[position]
+        begin, end = first[prototype], first[prototype + 1]
+        same = loads[prototype]
+        for run in range(begin, end):
+            for element in range(runs[run, 0], runs[run, 1]):
+                if not same:
+                    break
+                last = writer[element]
+                same = (
+                    last != NO_COMMAND and which[last] == prototype and dram[last] == dram[position]
+                )
+        if same:
+            fresh[position] = False
+            continue
+        for run in range(begin, end):
+            if runs[run, 2]:
+                for element in range(runs[run, 0], runs[run, 1]):
+                    writer[element] = position
+    return fresh
+
+
 @compiled
 def _overlap(one: int, other: int, first: Ints, runs: Ints) -> bool:
     """Whether two prototypes access an element in common."""

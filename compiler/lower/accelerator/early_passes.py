@@ -1,8 +1,8 @@
-"""Requantising passes directly behind their sums, before other virtual threads' instructions."""
+"""Passes directly behind their sums, before other virtual threads' or tiles' instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,8 +18,11 @@ from compiler.lower.accelerator.footprints import Footprints
 from hw.topology import Unit
 
 
-def early_passes(commands: Commands, footprints: Footprints) -> Commands:
-    """The commands with each requantising pass just behind the last command that it has to follow.
+def early_passes(
+    commands: Commands, footprints: Footprints, eager: Collection[str] = ()
+) -> Commands:
+    """The commands with each requantising pass just behind the last command that it has to follow,
+    and so every iteration of an eager loop but resets.
 
     Its results are then stored while other threads compute, and its accumulators are free sooner.
     LOADs of its operands come with it; a pass stays where it is if they cannot, as the load unit's
@@ -29,11 +32,17 @@ def early_passes(commands: Commands, footprints: Footprints) -> Commands:
     ----------
     footprints
         The footprints of the commands' prototypes.
+    eager
+        The names of the eager loops.
     """
-    passes = np.array([_is_pass(each) for each in commands.prototypes], np.bool_)
+    passes = np.array([_is_pass(each) for each in commands.prototypes], np.bool_)[commands.which]
+    if eager:
+        resets = [isinstance(each, Compute) and each.reset for each in commands.prototypes]
+        marked = [any(name in eager for name, _ in around) for _, around in commands.sites]
+        passes |= np.array(marked, np.bool_) & ~np.array(resets, np.bool_)[commands.which]
     conflicts = _Conflicts(commands, footprints)
     order = list[int]()
-    for position, is_pass in enumerate(passes[commands.which].tolist()):
+    for position, is_pass in enumerate(passes.tolist()):
         behind = _behind(order, position, conflicts) if is_pass else None
         if behind is None:
             order.append(position)

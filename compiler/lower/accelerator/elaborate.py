@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -12,13 +13,15 @@ import numpy as np
 from compiler.errors import LoweringError
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer, Scope
+from compiler.ir.expr import Var
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
+from compiler.ir.visit import map_accesses_in
 from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy, Site
 from compiler.lower.accelerator.copies import CopyPlan
 from compiler.lower.accelerator.index_sums import function_of, values_of
 from compiler.lower.accelerator.instruction_nests import Nest, is_instruction, written_whole
 from compiler.lower.accelerator.invocations import InvocationPlan
-from compiler.lower.accelerator.onchip import ChipMemory
+from compiler.lower.accelerator.onchip import ChipMemory, with_slots
 from compiler.lower.accelerator.rectangles import Rectangle
 from compiler.target import AcceleratorTarget
 from hw.topology import MemoryId
@@ -124,16 +127,23 @@ class _Elaborator:
         return run
 
     def _alloc(self, buffer: Buffer, body: Stmt) -> _Part:
-        """Allocates the buffer now: its address depends only on the allocations around."""
+        """Allocates the buffer now: its address depends only on the allocations around, and on the
+        slot of its lifetime."""
         if written_whole(buffer, body):
             self._loose.add(buffer.name)
         memory = self._target.memory(buffer.scope)
         if memory is None:
             return self.part(body)
-        self._bases[buffer.name] = self._chip.allocate(memory, buffer)
+        slot = Var(f"{buffer.name}.slot")
+        placed = with_slots(buffer)
+        if placed is not buffer:
+            body = map_accesses_in(
+                body, {buffer.name}, lambda _, indices: (placed, (slot, *indices))
+            )
+        self._bases[buffer.name] = self._chip.allocate(memory, placed)
         part = self.part(body)
         self._chip.release(memory)
-        return part
+        return part if placed is buffer else _rotated(part, slot.name, buffer.slots)
 
     def _instruction(self, stmt: Stmt) -> _Part:
         nest = Nest.of(stmt)
@@ -206,6 +216,18 @@ class _Elaborator:
                 memory=memory, sram=at, dram=0, rows=rows, columns=columns, stride=0, tensor=ZEROS
             )
             at, left = at + rows * columns, left - rows * columns
+
+
+def _rotated(part: _Part, slot: str, slots: int) -> _Part:
+    """A function that executes `part` with the variable `slot` one further each time."""
+    lifetimes = count()
+
+    def run(env: _Env, around: _Iterations) -> None:
+        env[slot] = next(lifetimes) % slots
+        part(env, around)
+        del env[slot]
+
+    return run
 
 
 def _in_tensor(command: Command) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Var
+from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.linear import Linear, linear
-from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Region, Stmt
+from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Stmt
 from compiler.ir.visit import map_children, variables, with_body
 from compiler.lower.accelerator.instruction_nests import flat
 from compiler.target import AcceleratorTarget
@@ -83,10 +84,10 @@ def _may_merge(
 
 def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorTarget) -> bool:
     """Whether each iteration computes one element of `other` from the same element of `first`."""
-    loops = []
+    loops: dict[str, Expr] = {}
     while isinstance(part, For | If):
         if isinstance(part, For):
-            loops.append(part.var)
+            loops[part.var.name] = part.extent
         part = part.body
     if not isinstance(part, Invoke):
         return False
@@ -98,15 +99,33 @@ def _element_by_element(part: Stmt, first: str, other: str, target: AcceleratorT
     if start is None or part.operands[inputs.index(start)].buffer.name != first:
         return False
     boxes = {(each.lower, each.shape) for each in regions}
-    return len(boxes) == 1 and all(_indexes(var, loops, regions[0]) for var in loops)
+    found = (
+        indexed
+        for low, extent in zip(regions[0].lower, regions[0].shape, strict=True)
+        for indexed in _indexed(low, extent, loops)
+    )
+    return len(boxes) == 1 and set(found) >= loops.keys()
 
 
-def _indexes(var: Var, loops: list[Var], region: Region) -> bool:
-    """Whether different values of `var` select disjoint boxes, whatever the other loops' values."""
-    names = {each.name for each in loops}
-    for low, extent in zip(region.lower, region.shape, strict=True):
-        total = linear(low)
-        rest = total.plus(Linear.atom(var), -total.factor(var)).expr()
-        if abs(total.factor(var)) >= extent and not variables(rest) & names:
-            return True
-    return False
+def _indexed(low: Expr, extent: int, loops: Mapping[str, Expr]) -> Iterator[str]:
+    """The loops that a box's lower bound in a dimension determines: iterations that differ in one
+    of them have disjoint boxes. None unless the bound is a sum of loops, each with a factor beyond
+    the reach of those with smaller ones."""
+    rest = linear(low)
+    factors = {name: rest.factor(Var(name)) for name in loops}
+    inside = sorted(
+        (abs(factors[name]), _most(loops[name]), name) for name in loops if factors[name]
+    )
+    reach: float = extent
+    for factor, most, name in inside:
+        rest = rest.plus(Linear.atom(Var(name)), -factors[name])
+        if factor < reach:
+            return
+        reach += factor * (most - 1)
+    if not variables(rest.expr()) & loops.keys():
+        yield from (name for _, _, name in inside)
+
+
+def _most(extent: Expr) -> float:
+    """The largest number of iterations of a loop."""
+    return float(extent.value) if isinstance(extent, Const) else inf

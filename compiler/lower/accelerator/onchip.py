@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.errors import CapacityError
 from compiler.ir.buffer import Buffer
@@ -22,6 +22,13 @@ def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:
             return config.block_out
         case _:
             return config.element_bytes(memory)
+
+
+def with_slots(buffer: Buffer) -> Buffer:
+    """All slots of a buffer as one, with a dimension for the slots if there are several."""
+    if buffer.slots == 1:
+        return buffer
+    return replace(buffer, shape=(buffer.slots, *buffer.shape), slots=1)
 
 
 @dataclass(slots=True)
@@ -89,7 +96,7 @@ def footprint(function: Function, target: AcceleratorTarget) -> dict[MemoryId, i
     def place(stmt: Stmt) -> None:
         memory = target.memory(stmt.buffer.scope) if isinstance(stmt, Alloc) else None
         if isinstance(stmt, Alloc) and memory is not None:
-            chip.allocate(memory, stmt.buffer)
+            chip.allocate(memory, with_slots(stmt.buffer))
         for child in children(stmt):
             place(child)
         if memory is not None:

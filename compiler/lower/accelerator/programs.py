@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import Function, LoopKind
+from compiler.ir.visit import loops
 from compiler.lower.accelerator.commands import Commands
 from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
 from compiler.lower.accelerator.dram_layout import dram_alignment
@@ -16,7 +17,9 @@ from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.lower.accelerator.onchip import ChipMemory
 from compiler.lower.accelerator.output_modes import requantise_last_writes
 from compiler.lower.accelerator.overwrites import overwrite_first
+from compiler.lower.accelerator.repeated_loads import drop_repeated_loads, takes_slots
 from compiler.lower.accelerator.requantised_reads import check_requantised_reads
+from compiler.lower.accelerator.start_order import start_early
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.lower.lowering import CPU_PASSES, Pass, Simplify, lower
 from compiler.target import AcceleratorTarget
@@ -85,6 +88,8 @@ class ProgramCache:
             lowered, self.target, ChipMemory(config, from_top), dram_alignment(config)
         )
         footprints = Footprints.of(commands.prototypes, config)
+        if takes_slots(lowered):
+            commands = drop_repeated_loads(commands, footprints, config)
         used = drop_unused_loads(commands, footprints, config)
         ordered = late_resets(used, footprints)
         if config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS}:
@@ -94,5 +99,9 @@ class ProgramCache:
             ordered = requantise_last_writes(ordered, config)
         if config.features:
             footprints = Footprints.of(ordered.prototypes, config)
-            ordered = early_passes(ordered, footprints)
+        eager = {loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER}
+        if config.features or eager:
+            ordered = early_passes(ordered, footprints, eager)
+        if eager:
+            ordered = start_early(ordered, footprints, config)
         return ElaboratedProgram(lowered, ordered, footprints)

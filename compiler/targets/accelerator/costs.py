@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.targets.target import TemplateCosts
 from compiler.templates.accelerator.features import features
-from compiler.templates.accelerator.lower_bound import lower_bound
+from compiler.templates.accelerator.lower_bound import counted_bound, lower_bound
 from compiler.templates.space import Choices, Floats
 
 
@@ -23,7 +23,7 @@ class AcceleratorCosts(TemplateCosts):
     def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
         counted = features(template, workload, choices, self.machine)
         estimates = self.costs(template, workload, choices)
-        bounds = self.bounds(template, workload, choices)
+        bounds = counted_bound(template, workload, choices, self.machine)
         # Infinite estimates are of choices that are not modelled.
         known = np.where(np.isfinite(estimates), estimates, -1.0)
         return np.column_stack([counted, known, known / bounds, bounds])

@@ -1,6 +1,6 @@
 """The primitives of schedules: program transformations that keep the result."""
 
-from compiler.te.primitives.annotate import Parallel, Unroll, Vectorize, VirtualThread
+from compiler.te.primitives.annotate import Eager, Parallel, Unroll, Vectorize, VirtualThread
 from compiler.te.primitives.base import Primitive
 from compiler.te.primitives.caches import CacheRead, CacheWrite
 from compiler.te.primitives.compute_at import ComputeAt
@@ -11,7 +11,7 @@ from compiler.te.primitives.partition import Partition
 from compiler.te.primitives.reorder import Reorder
 from compiler.te.primitives.skip_terms import SkipTerms
 from compiler.te.primitives.split import Split
-from compiler.te.primitives.storage import SetLayout, SetScope
+from compiler.te.primitives.storage import MultiBuffer, SetLayout, SetScope
 from compiler.te.primitives.tensorize import Tensorize
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "ComputeAt",
     "ComputeInline",
     "DecomposeReduction",
+    "Eager",
     "Fuse",
+    "MultiBuffer",
     "Parallel",
     "Partition",
     "Primitive",
@@ -48,6 +50,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         CacheWrite,
         SetScope,
         SetLayout,
+        MultiBuffer,
         DecomposeReduction,
         SkipTerms,
         Partition,
@@ -56,6 +59,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         Vectorize,
         Unroll,
         Parallel,
+        Eager,
     )
 }
 """Every primitive, by its name in traces."""

@@ -1,4 +1,4 @@
-"""vectorize, parallel, unroll, virtual_thread: how the iterations of a loop run."""
+"""vectorize, parallel, unroll, virtual_thread, eager: how the iterations of a loop run."""
 
 from __future__ import annotations
 
@@ -106,3 +106,18 @@ class VirtualThread(_Annotation):
 
     def objection(self, program: Function, loop: For) -> str | None:
         return carried_dependence(loop)
+
+
+@dataclass(frozen=True, slots=True)
+class Eager(_Annotation):
+    """Run each iteration as soon as its operands are there.
+
+        for C.j_o in 4:           ->        for C.j_o in 4 eager:
+
+    On a machine of instruction streams each iteration is an instruction of its own, which moves up
+    behind the last one that it depends on: a part of a result is stored while other parts are still
+    computed. Always legal.
+    """
+
+    name: ClassVar[str] = "eager"
+    kind: ClassVar[LoopKind] = LoopKind.EAGER

@@ -1,4 +1,5 @@
-"""set_scope and set_layout: the memory and the layout of an intermediate buffer."""
+"""set_scope, set_layout, multi_buffer: the memory, the layout and the slots of an intermediate
+buffer."""
 
 from __future__ import annotations
 
@@ -110,3 +111,24 @@ class SetLayout(Primitive):
         if any(axis >= rank for axis, _, _ in parts):
             self.refuse(f"{self.buffer} has {rank} axes")
         return parts
+
+
+@dataclass(frozen=True, slots=True)
+class MultiBuffer(Primitive):
+    """Give an intermediate buffer several slots, which its lifetimes take in rotation.
+
+        alloc P: int8[64] @ inp           ->        alloc P: int8[64] @ inp in 2 slots
+
+    With two slots, the buffer of one iteration can be loaded while that of the last one is read.
+    Always legal. (TVM: `double_buffer`.)
+    """
+
+    buffer: str
+    slots: int
+
+    name: ClassVar[str] = "multi_buffer"
+
+    def apply(self, program: Function) -> Function:
+        old = self.require_intermediate(program.body, self.buffer)
+        buffer = replace(old, slots=self.require_positive(self.slots, "slots"))
+        return replace(program, body=map_buffers(program.body, {self.buffer: buffer}))

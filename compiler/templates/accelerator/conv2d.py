@@ -19,13 +19,17 @@ from compiler.intrinsics.accelerator import fill, gemm
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
+from compiler.ir.ops import index
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.pad import pad
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
-from compiler.te.knobs import OpenTrace, knob
+from compiler.te.knobs import Choice, OpenTrace, knob
 from compiler.te.tensor import Reduction
+from compiler.templates.accelerator import conv2d_pipelined as pipelined
+from compiler.templates.accelerator.conv2d_bound import least_cycles
 from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dCycles, Conv2dWorkload
+from compiler.templates.accelerator.conv2d_pipelined_cycles import estimate as pipelined_estimate
 from compiler.templates.accelerator.epilogue import requantise_passes, requantise_pattern
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
@@ -123,8 +127,25 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
     # Tensor expressions ---------------------------------------------------------------------------
 
-    def start(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Schedule:
-        """The unscheduled stages: `out_pad` if there is padding, `out_sum`, the passes, `out`."""
+    def schedule(
+        self, workload: Conv2dWorkload, choice: Choice, machine: AcceleratorTarget
+    ) -> Schedule:
+        if not pipelined.is_pipelined(choice):
+            return super().schedule(workload, choice, machine)
+        start = self.start(workload, machine, packed=pipelined.packs_rows(workload))
+        settings = pipelined.settings(workload, choice)
+        return start.replay(pipelined.sketch(workload, machine), settings)
+
+    def start(
+        self, workload: Conv2dWorkload, machine: AcceleratorTarget, *, packed: bool = False
+    ) -> Schedule:
+        """The unscheduled stages: `out_pad` if there is padding, `out_sum`, the passes, `out`.
+
+        Parameters
+        ----------
+        packed
+            Whether a stage `out_rows` has only the rows of the image that windows of one row read.
+        """
         rows, columns = workload.windows
         (_, channels, tall, wide, lanes, depth) = workload.weight
         data = placeholder(workload.data, INT8, "data")
@@ -134,6 +155,15 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             top, left, bottom, right = workload.padding
             borders = (0, 0, top, left, 0, 0, 0, 0, bottom, right, 0, 0)
             padded = pad(data, borders, name="out_pad")
+        if packed:
+            whole = padded
+            shape = (*padded.shape[:2], rows.count, *padded.shape[3:])
+            padded = compute(
+                shape,
+                lambda n, c, y, x, b, k: whole[n, c, rows.place(y, index(0)), x, b, k],
+                "out_rows",
+                DATA_AXES,
+            )
         ic, bi = reduce_axis(channels, "ic"), reduce_axis(depth, "bi")
         ky, kx = reduce_axis(tall, "ky"), reduce_axis(wide, "kx")
         own = workload.blocks_per_group
@@ -142,7 +172,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             block: Expr = ic
             if workload.groups > 1:
                 block = (oc if own == 1 else oc // own) * channels + ic
-            pixel = padded[n, block, rows.place(y, ky), columns.place(x, kx), b, bi]
+            row = y if packed else rows.place(y, ky)
+            pixel = padded[n, block, row, columns.place(x, kx), b, bi]
             product = te.cast(pixel, INT32) * te.cast(weight[oc, ic, ky, kx, bo, bi], INT32)
             return te.sum(product, (ic, ky, kx, bi))
 
@@ -164,6 +195,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             },
             partial(_consistent, workload),
         )
+
+    def wide_space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space | None:
+        return pipelined.space(workload)
 
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         out, sums, epilogue = "out", "out_sum", workload.epilogue
@@ -202,6 +236,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
 
     def usage(self, workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
+        if pipelined.is_pipelined(choices):
+            return pipelined.usage(workload, choices)
         extents, epilogue = workload.extents, workload.epilogue
         tile = choices.at_most(extents)
         threads, oc, y, x = (tile[axis] for axis in ("threads", "oc", "y", "x"))
@@ -250,6 +286,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return choices.where(np.concatenate(kept))
 
     def work_counts(self, workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
+        if pipelined.is_pipelined(choices):
+            return pipelined.work_counts(workload, choices)
         images, extents, own = workload.data[0], workload.extents, workload.blocks_per_group
         oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
         kept = {each: choices.equals("order", each) for each in ("weights", "image")}
@@ -306,13 +344,20 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         # With groups, fewer elements are loaded where a step continues into the next group.
         return workload.groups == 1
 
+    def least_cycles(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+        if pipelined.is_pipelined(choices):
+            return super().least_cycles(workload, choices, cost)
+        return least_cycles(workload, choices, cost)
+
     def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """The most rows and columns of the image that a tile loads, not counting padding."""
         rows, columns = workload.loaded_extents(y, x)
         return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
 
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Estimated cycles, by `Conv2dCycles.simulated`."""
+        """Estimated cycles, by `Conv2dCycles.simulated`; of the wide space by its own model."""
+        if pipelined.is_pipelined(choices):
+            return pipelined_estimate(workload, choices, cost)
         return Conv2dCycles(workload, choices, cost).simulated()
 
 

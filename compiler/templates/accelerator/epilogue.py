@@ -122,6 +122,11 @@ class Epilogue:
         return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._alu_passes)
 
     @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages in ACC, in topological order."""
+        return tuple(name for name, _ in _stages(self.passes, "out"))
+
+    @property
     def requantise(self) -> RequantisePass | None:
         """The pass with parameters in PAR, if there is one."""
         return next((each for each in self.passes if isinstance(each, RequantisePass)), None)

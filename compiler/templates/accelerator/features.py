@@ -33,8 +33,13 @@ _SIZES = {
     "y": "rows of a tile",
     "x": "columns of a tile",
     "ic": "blocks of input channels of a step of a sum",
+    "part": "blocks of output channels of a part of a tile",
+    "ky": "rows of the kernel that are multiplied at a time",
+    "image_slots": "slots of the image, one half if each load of a tile has its own",
+    "weight_slots": "slots of the weights, likewise",
+    "sum_slots": "slots of the sums",
 }
-_WORDS = {"along": ("n", "oc", "y", "x"), "order": ("outputs", "weights", "image")}
+_WORDS = {"along": ("n", "oc", "y", "x"), "order": ("outputs", "weights", "image", "pixels")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,8 @@ class _Counts:
     cost: MachineCost
 
     def size(self, knob: str) -> Floats:
-        found: Floats = np.log2(self.choices.columns.get(knob, np.ones(len(self.choices))))
+        sizes = self.choices.columns.get(knob, np.ones(len(self.choices)))
+        found: Floats = np.log2(np.maximum(0.5, sizes))
         return found
 
     def word(self, knob: str, setting: str) -> Bools:

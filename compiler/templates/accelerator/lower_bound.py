@@ -2,7 +2,8 @@
 
 Compute executes one micro-op per cycle at most, and the bus carries one beat per interval in each
 direction. Around either, a first instruction and its operands have to come from DRAM, and a last
-result has to be acknowledged.
+result has to be acknowledged. Templates that know the order of their instructions say more
+(`AcceleratorTemplate.least_cycles`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,16 @@ def lower_bound(
     template: AcceleratorTemplate[W], workload: W, choices: Choices, cost: MachineCost
 ) -> Floats:
     """Cycles that no program of these choices can go below, for choices that fit."""
+    counted = counted_bound(template, workload, choices, cost)
+    if not template.counts_are_exact(workload):
+        return counted
+    return np.maximum(counted, template.least_cycles(workload, choices, cost))
+
+
+def counted_bound(
+    template: AcceleratorTemplate[W], workload: W, choices: Choices, cost: MachineCost
+) -> Floats:
+    """The bound that follows from `work_counts` alone."""
     work = template.work_counts(workload, choices)
     latency = cost.memory.latency
     # An instruction, an operand and an acknowledgement each take a latency.

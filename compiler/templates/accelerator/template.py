@@ -66,6 +66,11 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         """Whether programs move at least the elements that `work_counts` says."""
         return True
 
+    def least_cycles(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
+        """Exact cycles that choices cannot go below, from the order of their instructions; 0 where
+        only `work_counts` bounds them."""
+        return np.zeros(len(choices))
+
     @abstractmethod
     def estimate(self, workload: W, choices: Choices, cost: MachineCost) -> Floats:
         """The cost of each choice, lower is better: cycles, or a rank (`rank_by`)."""

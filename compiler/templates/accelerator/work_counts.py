@@ -178,10 +178,12 @@ class Output:
         of_tiles = [(np.where(resident, 0, count), (box[axis],)) for count, box in boxes]
         once = np.where(resident, 1, 0), (self.extents[axis],)
         operand = transfers_of(MemoryId.ACC, [*of_tiles, once], self.extents[axis : axis + 1])
-        memories += [MemoryId.INP] * epilogue.input_operands
+        # Edges are padded on their way to INP, so that no gaps split a LOAD.
+        inputs = transfers_of(MemoryId.INP, boxes, self.extents)
         return (
             stored,
             *(replace(stored, memory=memory) for memory in memories),
+            *(inputs for _ in range(epilogue.input_operands)),
             *(operand for _ in epilogue.channel_operands),
             *self._parameters(epilogue, boxes),
         )

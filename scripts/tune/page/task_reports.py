@@ -38,7 +38,7 @@ def task_report(
         Of this run, whose trials are complete; another search may lack those that were known when
         it would have measured them.
     """
-    task, certificate, best = done.task, done.certificate, done.tuning.best
+    task, certificate, choice = done.task, done.certificate, done.tuning.choice
     return TaskReport(
         name=task.name,
         count=task.count,
@@ -51,7 +51,7 @@ def task_report(
         size=certificate.size,
         measured=certificate.measured,
         pruned=certificate.pruned,
-        choice="" if best is None else settings_text(done.tuning.candidates.choice(best.row)),
+        choice="" if choice is None else settings_text(choice),
         searches=_searches(done, records, explorer, seed),
         points=_points(done, records),
     )

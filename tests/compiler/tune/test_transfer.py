@@ -77,6 +77,17 @@ def test_each_workload_machine_and_memory_is_an_example() -> None:
     assert found[1].workload == canonical(workload(7))
 
 
+def test_the_choices_of_each_space_are_an_example() -> None:
+    table = Candidates.of(TARGET, Conv2dOnArray(), workload(6), wide=True)
+    wide = [
+        structs.replace(record, choice=table.choice(row), cost=float(table.estimates[row]))
+        for row, record in enumerate(records(6))
+    ]
+    found = examples([*records(6), *wide])
+    assert len(found) == 2
+    assert np.array_equal(found[1].measured.features, table.features[: len(wide)])
+
+
 def test_too_few_trials_and_failures_are_no_example() -> None:
     few = records(6, LEAST - 1)
     failed = [structs.replace(one, status=Status.FAILED, cost=None) for one in records(7)]

@@ -39,6 +39,24 @@ def test_the_best_is_the_first_of_equal_trials() -> None:
     assert best is tuning.trials[1]
 
 
+def test_trials_have_to_beat_what_is_outside_the_space() -> None:
+    outside: Choice = {"part": 1}
+    limits: list[float] = []
+
+    def measure(choices: Sequence[Choice], limit: float) -> list[Outcome]:
+        limits.append(limit)
+        return [Outcome.measured(7)] * len(choices)
+
+    for cost in (5.0, 9.0):
+        tuning = Tuning(candidates(), EXPLORERS["grid"](candidates(), 0), incumbent=(outside, cost))
+        assert tuning.choice == outside
+        tuning.step(measure)
+        measured = tuning.candidates.choice(tuning.trials[0].row)
+        assert tuning.choice == (outside if cost == 5 else measured)
+        assert tuning.certificate().best == min(cost, 7)
+    assert limits == [8 * 5, 8 * 9]
+
+
 def test_a_bound_that_is_wrong_is_no_proof() -> None:
     def wrong(choices: Choices) -> Floats:
         return valley(choices) + 1

@@ -52,6 +52,18 @@ def test_the_exact_explorer_certifies(records: Path) -> None:
     assert len(kept) >= sum(task["measured"] for task in found["tasks"])
 
 
+def test_the_wide_space_beats_the_default_and_is_compiled_from_records(records: Path) -> None:
+    arguments = (*LAYERS, "--trials", 6, "--records", records, "--space", "wide")
+    found = tuned(*arguments, "--explorer", "estimate")
+    for task in found["tasks"]:
+        assert task["space"]["name"] == "wide"
+        assert task["best"] <= task["default"]
+        assert ("part" in task["choice"]) == (task["best"] < task["default"])
+    assert any("part" in task["choice"] for task in found["tasks"])
+    base = tuned(*LAYERS, "--trials", 1, "--records", records)
+    assert {task["space"]["name"] for task in base["tasks"]} == {"base"}
+
+
 def test_a_second_run_measures_nothing_and_finds_the_same(records: Path) -> None:
     arguments = (*LAYERS, "--trials", 6, "--records", records)
     first = tuned(*arguments)

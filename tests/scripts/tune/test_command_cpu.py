@@ -67,6 +67,7 @@ def test_tuned_and_taken(tmp_path: Path) -> None:
         (("digits", "--jobs", 2), "--jobs"),
         (("digits", "--scheduler", "tcp://a:1"), "--scheduler"),
         (("digits", "--report", "page.html"), "--report"),
+        (("digits", "--space", "wide"), "--space wide"),
         (("digits", "--config", "pynq"), "--config"),
     ],
 )

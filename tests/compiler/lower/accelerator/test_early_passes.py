@@ -105,6 +105,28 @@ def test_left_where_it_is(commands: tuple[Command, ...]) -> None:
     assert ordered(*commands) == list(commands)
 
 
+def test_eager_loops() -> None:
+    """Any operation of an eager loop moves up, and a STORE; resets and others do not."""
+    shift = replace(gemm(0), op=AluOp.SHR, imm=3)
+    commands: list[Command] = [
+        gemm(0),
+        gemm(4),
+        shift,
+        gemm(8),
+        store(0),
+        replace(gemm(12), reset=True),
+    ]
+    columns = columns_of(commands)
+    for eager in ("out.part", "other"):
+        marked = replace(columns, sites=tuple(("out", (("out.part", 0),)) for _ in commands[2:]))
+        sites = (("sum", ()), ("sum", ()), *marked.sites)
+        sites = (*sites[:3], ("sum", ()), *sites[4:])
+        footprints = Footprints.of(columns.prototypes, CONFIG)
+        found = [*early_passes(replace(columns, sites=sites), footprints, {eager})]
+        moved = [commands[0], shift, store(0), commands[1], *commands[3:4], commands[5]]
+        assert found == (moved if eager == "out.part" else commands)
+
+
 def in_tensors(command: Command) -> Command:
     """LOADs read one tensor, STOREs write another."""
     if not isinstance(command, Copy):

@@ -1,4 +1,4 @@
-"""vectorize, parallel, unroll, virtual_thread: when iterations are independent."""
+"""vectorize, parallel, unroll, virtual_thread, eager: when iterations are independent."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ STEPS: dict[str, Step] = {
     "parallel": lambda s, stage, axis: s.parallel(stage, axis),
     "unroll": lambda s, stage, axis: s.unroll(stage, axis),
     "virtual_thread": lambda s, stage, axis: s.virtual_thread(stage, axis),
+    "eager": lambda s, stage, axis: s.eager(stage, axis),
 }
 
 

@@ -1,4 +1,4 @@
-"""set_layout: before and after, results, refusals."""
+"""set_layout, multi_buffer: before and after, results, refusals."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from compiler.errors import ScheduleError
 from compiler.ir.buffer import Scope
+from compiler.ir.parser import parse
 from compiler.te.schedule import Schedule
 from tests.support.schedules import agree, blur, matmul
 
@@ -44,3 +45,17 @@ def test_refuses(order: tuple[str, ...], message: str) -> None:
 def test_refuses_what_others_see() -> None:
     with pytest.raises(ScheduleError, match="image is an input or an output"):
         Schedule.of(blur()).set_layout("image", ("1", "0"))
+
+
+def test_slots() -> None:
+    start = Schedule.of(blur())
+    tiled = start.split("blury", "y", 4, ("y", "yi")).compute_at("blurx", "blury", "y")
+    several = tiled.set_scope("blurx", Scope.LOCAL).multi_buffer("blurx", 3)
+    assert "alloc blurx: float32" in str(several)
+    assert " @ local in 3 slots" in str(several)
+    agree(several, start)
+    assert parse(str(several)) == several.program
+    with pytest.raises(ScheduleError, match="slots is 0: it must be 1 or more"):
+        tiled.multi_buffer("blurx", 0)
+    with pytest.raises(ScheduleError, match="image is an input or an output"):
+        tiled.multi_buffer("image", 2)

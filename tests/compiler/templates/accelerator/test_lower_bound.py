@@ -5,16 +5,24 @@ A certificate of the tuner rests on that; `compiler.tune.tuner` also checks it i
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 
 from compiler.targets.accelerator.target import TEMPLATES
-from compiler.templates.accelerator.lower_bound import lower_bound
+from compiler.templates.accelerator.conv2d import Conv2dOnArray
+from compiler.templates.accelerator.lower_bound import counted_bound, lower_bound
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.accelerator.template import AcceleratorTemplate
-from hw.memory_model import MemoryModel
+from compiler.templates.space import Choices
+from hw.config_files import load_config
+from hw.memory_model import MemoryModel, parse_memory
+from scripts.sources import Accelerator
+from scripts.tune.on_cycle import cycles_of
+from scripts.tune.tasks import measured_layer, tasks_of_layers
+from scripts.utilization.conv_layers import parse_layer
 from sim.cycle.engine import CycleEngine
 from sim.engine import Launch
 from sim.errors import NeedsDataError
@@ -63,3 +71,19 @@ def test_many(template: AcceleratorTemplate[Any], name: str) -> None:
     ratios = [ratio for seed in range(1000, 1000 + MANY) for ratio in check(template, seed, name)]
     # A bound that is always zero would be right, too.
     assert max(ratios, default=1) > 0.1
+
+
+@pytest.mark.parametrize("features", [False, True], ids=["base", "extended"])
+@pytest.mark.parametrize("memory", ["fast", "edge"])
+def test_the_order_of_instructions_bounds_closely(memory: str, features: bool) -> None:
+    """A tile's first loads, its last STORE and the waits between cost more than what is counted."""
+    config = load_config("pynq-x" if features else "pynq")
+    model = parse_memory(memory)
+    cost = MachineCost(config, MemoryTiming(model.latency, model.interval))
+    accelerator = Accelerator(config, model, hiding=True)
+    (task,) = tasks_of_layers([parse_layer("C10")], accelerator, 0)
+    exact = cycles_of(measured_layer(task, accelerator), task.default, inf).cost
+    of = Conv2dOnArray(), task.workload, Choices.of([task.default]), cost
+    bound, counted = lower_bound(*of).item(), counted_bound(*of).item()
+    assert counted < 0.97 * bound
+    assert 0.9 * exact < bound <= exact

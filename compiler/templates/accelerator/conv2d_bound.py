@@ -1,0 +1,276 @@
+"""A lower bound of the exact cycles of a convolution's base choices, by relaxed simulation.
+
+Every LOAD, product, pass and STORE is simulated in the order of the program, with the dependences
+that its tokens express and with the least time that the timing rules (ARCHITECTURE.md) allow each.
+All rules are sums and maxima of times: with fewer dependences and shorter instructions, no time in
+the simulation can be later than in the machine. What is left out is the contention of the bus, and
+instructions that are counted once where a program may need several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dWorkload
+from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.work_counts import transfers_of
+from compiler.templates.space import Bools, Choices, Floats, Ints
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES, gemm_layout
+from hw.timing import CHECK_STAGES, TRANSFER_OVERHEAD, pipeline_depth
+from hw.topology import MemoryId
+
+_END = 5
+"""Cycles from the last end of a STORE to the end of the run, at least (rule 9)."""
+
+
+def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+    """Cycles that no program of these choices can go below; of one group."""
+    extents, epilogue = workload.extents, workload.epilogue
+    latency, interval, config = cost.memory.latency, cost.memory.interval, cost.config
+    alone = latency + TRANSFER_OVERHEAD + 1 - interval
+
+    def load(memory: MemoryId, elements: int) -> int:
+        return alone + max(int(cost.beats(memory, elements)), elements)
+
+    # Rule 3: when the first instruction starts.
+    beats = -(-INSTRUCTION_BYTES // config.bus_bytes)
+    first = latency + TRANSFER_OVERHEAD + (beats - 1) * interval + CHECK_STAGES + 1
+    channels = workload.weight[0]
+    begin = len(epilogue.channel_operands) * load(MemoryId.ACC, channels) + load(MemoryId.UOP, 1)
+    parameters = 0
+    if epilogue.requantise is not None and epilogue.requantise.resident:
+        parameters = load(MemoryId.PAR, channels)
+    stays = {each: choices.equals("order", each) for each in ORDERS}
+    names = ("oc", "y", "x")
+    numbers = (
+        choices.equals("along", "y") + 2 * choices.equals("along", "x"),
+        stays["weights"] + 2 * stays["image"],
+        choices["threads"],
+        choices["ic"],
+        _image_loads(workload, choices),
+        _one_product(workload, choices, config).astype(np.int64),
+    )
+    windows = [
+        (
+            window.stride,
+            window.before,
+            (window.kernel - 1) * window.dilation + 1,
+            window.extent,
+        )
+        for window in workload.windows
+    ]
+    found = np.zeros(len(choices), np.float64)
+    _simulator()(
+        found,
+        np.stack(numbers, axis=1).astype(np.int64),
+        np.stack([choices[axis] for axis in names], axis=1),
+        np.where(stays["image"][:, None], (1, 2, 0), (0, 1, 2)),
+        np.array([extents[axis] for axis in names]),
+        np.array(windows),
+        np.array(
+            [
+                workload.data[0],
+                extents["ic"],
+                workload.taps,
+                int(not cost.overwrites),
+                int(epilogue.requantise is not None),
+                epilogue.immediate_passes + epilogue.input_operands,
+                epilogue.tensor_passes,
+                int(cost.alu(1, tensor_operand=True)),
+                epilogue.element_operands,
+                pipeline_depth(config),
+                latency,
+                interval,
+                alone,
+                first + begin,
+                first + parameters,
+                config.element_bytes(MemoryId.INP),
+                config.element_bytes(MemoryId.WGT),
+                config.element_bytes(MemoryId.OUT),
+                config.bus_bytes,
+            ]
+        ),
+    )
+    # Longer kernels are several instructions.
+    kernels = np.maximum(workload.kernel_length(choices), choices["oc"])
+    return np.where(kernels <= config.depth(MemoryId.UOP), found + _END, 0)
+
+
+def _image_loads(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """1 where each block of channels of a tile's part of the image is a LOAD of its own, else 0."""
+    rows, columns = (
+        np.minimum(workload.input_extent(axis, choices[name]), workload.data[2 + axis])
+        for axis, name in enumerate(("y", "x"))
+    )
+    two = np.full_like(rows, 2)
+    whole = (2, *workload.data[2:4])
+    loads = [
+        transfers_of(MemoryId.INP, [(np.ones_like(rows), (two, rows, columns))], whole).instructions
+    ]
+    found: Ints = (loads[0] >= 2).astype(np.int64)
+    return found
+
+
+def _one_product(workload: Conv2dWorkload, choices: Choices, config: HardwareConfig) -> Bools:
+    """Whether requantised products of a tile are certainly one instruction: its loops have the
+    blocks of output channels, as two of the other axes, fused or not, are no longer."""
+    oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
+    tall, wide = workload.weight[2:4]
+    pixels = np.maximum((y > oc) * 1 + (x > oc), y * x > oc)
+    terms = np.maximum((ic > oc) * 1 + (tall > oc) + (wide > oc), ic * tall * wide > oc)
+    layout = gemm_layout(config)
+    fits = np.ones(len(choices), np.bool_)
+    for way in ("in", "out"):
+        fits &= oc <= layout[f"iter_{way}"].limits[1]
+        fits &= ic * workload.taps <= layout[f"wgt_factor_{way}"].limits[1]
+        fits &= y * x <= layout[f"dst_factor_{way}"].limits[1]
+    return np.asarray(fits & (pixels + terms <= 1))
+
+
+@cache
+def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]:
+    """The simulator: a compiled loop over choices, groups of tiles, steps and threads."""
+    # Lazy import: Numba takes half a second to import.
+    from hw.jit import cached
+
+    @cached
+    def simulate(
+        found: Floats,
+        numbers: Ints,
+        sizes: Ints,
+        orders: Ints,
+        extents: Ints,
+        windows: Ints,
+        machine: Ints,
+    ) -> None:
+        batches, depth, taps, resets, early = machine[:5]
+        single, double, double_cost, elements_in_acc = machine[5:9]
+        pipeline, latency, interval, alone, compute_begin, load_begin = machine[9:15]
+        inp_bytes, wgt_bytes, out_bytes, bus_bytes = machine[15:19]
+        at = np.zeros(3, np.int64)
+        for row in range(len(found)):
+            along, kept_loops, threads, ic, image_loads, whole_tile = numbers[row]
+            size, loops = sizes[row], orders[row]
+            steps = (depth + ic - 1) // ic
+            counts = (extents + size - 1) // size
+            counts[along] = (counts[along] + threads - 1) // threads
+            groups = batches * counts[0] * counts[1] * counts[2]
+            inputs = np.zeros(threads, np.int64)  # When a thread's last product ended.
+            results = np.zeros((threads, extents[0]), np.int64)  # When a block's last STORE ended.
+            ready = np.zeros(threads, np.int64)  # When a thread's operands were loaded.
+            tile = np.zeros((threads, 3), np.int64)
+            image = np.zeros(threads, np.int64)  # Pixels of a thread's part of the image.
+            compute, load, write, stored = compute_begin, load_begin, 0, 0
+            previous = -1
+            for group in range(groups):
+                rest = group
+                for position in range(2, -1, -1):
+                    axis = loops[position]
+                    at[axis] = rest % counts[axis]
+                    rest //= counts[axis]
+                inner = 1
+                for position in range(kept_loops, 3):
+                    inner *= counts[loops[position]]
+                fresh = kept_loops > 0 and group // inner != previous
+                previous = group // inner
+                working = 0
+                for thread in range(threads):
+                    pixels, some = 1, True
+                    for axis in range(3):
+                        number = at[axis] * threads + thread if axis == along else at[axis]
+                        begin = number * size[axis]
+                        extent = min(size[axis], extents[axis] - begin)
+                        some = some and extent > 0
+                        tile[working, axis] = extent
+                        if axis > 0:
+                            stride, before, reach, whole = windows[axis - 1]
+                            low = max(0, begin * stride - before)
+                            high = (begin + extent - 1) * stride - before + reach
+                            pixels *= max(0, min(high, whole) - low)
+                    if some:
+                        image[working] = pixels
+                        working += 1
+                if fresh:
+                    for thread in range(threads):
+                        load = max(load, inputs[thread])
+                    if kept_loops == 1:
+                        size_of = tile[0, 0] * depth * taps
+                        load += alone + max(
+                            size_of, (size_of * wgt_bytes + bus_bytes - 1) // bus_bytes * interval
+                        )
+                    elif image[0] > 0:
+                        calls = depth if image_loads else 1
+                        size_of = depth * image[0]
+                        load += calls * alone + max(
+                            size_of, (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval
+                        )
+                for step in range(steps):
+                    blocks = min(ic, depth - step * ic)
+                    for thread in range(working):
+                        load = max(load, inputs[thread])
+                        if kept_loops != 1:
+                            size_of = tile[thread, 0] * blocks * taps
+                            load += alone + max(
+                                size_of,
+                                (size_of * wgt_bytes + bus_bytes - 1) // bus_bytes * interval,
+                            )
+                        if kept_loops != 2 and image[thread] > 0:
+                            calls = blocks if image_loads else 1
+                            size_of = blocks * image[thread]
+                            load += calls * alone + max(
+                                size_of,
+                                (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval,
+                            )
+                        ready[thread] = load
+                    for thread in range(working):
+                        parts, pixels = tile[thread, 0], tile[thread, 1] * tile[thread, 2]
+                        # Requantised products of a block of channels may be an instruction of
+                        # their own; all others are one for a tile.
+                        alone_in_step = early and steps == 1 and not whole_tile
+                        if step == 0 and not alone_in_step:
+                            for part in range(parts):
+                                compute = max(compute, results[thread, part])
+                        if step == 0:
+                            compute += parts * pixels * resets
+                        compute = max(compute, ready[thread])
+                        if step < steps - 1 or not early:
+                            compute += parts * pixels * blocks * taps
+                            inputs[thread] = compute + pipeline
+                            continue
+                        if whole_tile:
+                            parts, pixels = 1, parts * pixels
+                        for part in range(parts):
+                            if alone_in_step:
+                                compute = max(compute, results[thread, part] - pixels * resets)
+                            compute += pixels * blocks * taps
+                            inputs[thread] = compute + pipeline
+                            beats = (pixels * out_bytes + bus_bytes - 1) // bus_bytes
+                            begun = compute + pipeline + 1 + 4
+                            write = max(write, begun) + beats * interval
+                            stored = write - interval + latency + 1
+                            results[thread, part] = stored
+                        if whole_tile:
+                            results[thread, : tile[thread, 0]] = stored
+                        # A residual takes a pass, behind which results are stored.
+                        compute += parts * pixels * (single + double * double_cost)
+                if not early:
+                    for thread in range(working):
+                        parts, pixels = tile[thread, 0], tile[thread, 1] * tile[thread, 2]
+                        volume = parts * pixels
+                        if elements_in_acc:
+                            beats = (volume * inp_bytes + bus_bytes - 1) // bus_bytes
+                            compute += elements_in_acc * (alone + beats * interval)
+                        compute += volume * (single + double * double_cost)
+                        beats = (volume * out_bytes + bus_bytes - 1) // bus_bytes
+                        begun = compute + pipeline + 1 + 4
+                        write = max(write, begun) + beats * interval
+                        stored = write - interval + latency + 1
+                        for part in range(parts):
+                            results[thread, part] = stored
+            found[row] = max(stored, compute + pipeline)
+
+    return simulate
