@@ -19,7 +19,20 @@ from compiler.lower.accelerator import Stream
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
 from compiler.targets.target import Target
+from hw.config import HardwareConfig
 
+TIME_FIELDS = (
+    "longest_burst",
+    "reads_in_flight",
+    "writes_in_flight",
+    "axi_cache",
+    "axi_prot",
+    "instruction_queue",
+    "fetch_buffer",
+    "load_buffer",
+    "compute_buffer",
+)
+"""Fields of the configuration that programs do not depend on, only their time."""
 WEIGHT = "weight"
 """The argument that only sums are computed from: time never depends on it."""
 
@@ -51,6 +64,14 @@ class TimedStream:
             if weights or tensor != WEIGHT
         }
         return self.stream.image(values)
+
+
+def code_of(config: HardwareConfig) -> HardwareConfig:
+    """The configuration with the fields that programs do not depend on at their defaults: machines
+    for which it is equal have the same programs."""
+    default = HardwareConfig()
+    same = {field: getattr(default, field) for field in TIME_FIELDS}
+    return config.replace(**same, name=default.name)
 
 
 def simplified(prepared: PreparedNetwork) -> Function:

@@ -16,7 +16,7 @@ from compiler.tune.records import Record, append_records
 from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task
 from compiler.tune.transfer import Example
-from compiler.tune.trial import Trial
+from compiler.tune.trial import Outcome, Trial
 from compiler.tune.tuner import Tuning
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
@@ -74,7 +74,7 @@ def tune(
     known: list[Record],
     file: Path | None,
     report: Report,
-    pool: Pool,
+    pool: Pool[Outcome],
 ) -> list[TaskTuning]:
     """Tune tasks, from what is known; new records are added to `known` and to the file.
 
@@ -129,7 +129,7 @@ def _begin(
     accelerator: Accelerator,
     options: Options,
     outcomes: RecordedOutcomes,
-    pool: Pool,
+    pool: Pool[Outcome],
     save: Callable[[Record], None],
 ) -> TaskTuning:
     layer: Layer = measured_layer(task, accelerator)
