@@ -25,3 +25,7 @@ class WrongResultError(CommandError):
 
 class SpaceError(CommandError):
     """A text that is no description of a space of machines, or a space without one that fits."""
+
+
+class SearchError(CommandError):
+    """A search that cannot go on: its storage cannot be used, or belongs to another search."""

@@ -79,9 +79,7 @@ def simplified(prepared: PreparedNetwork) -> Function:
     return transform(prepared.function, simplifying_passes(NativeRunner(reassociate=False)))
 
 
-def timed_streams(
-    function: Function, target: Target[AcceleratorTarget]
-) -> tuple[TimedStream, ...]:
+def timed_streams(function: Function, target: Target[AcceleratorTarget]) -> tuple[TimedStream, ...]:
     """The streams that `build` makes of a simplified network for an accelerator, in their order.
 
     Raises

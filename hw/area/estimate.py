@@ -64,9 +64,7 @@ class AreaModel:
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._lanes = {_lane_kind(each.config): each.lane for each in samples}
         self._requantisers = {
-            _requantiser_kind(each.config): each.requantiser
-            for each in samples
-            if each.requantiser
+            _requantiser_kind(each.config): each.requantiser for each in samples if each.requantiser
         }
         kinds = list(self._lanes)
         self._lane_terms = _fitted(

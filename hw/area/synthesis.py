@@ -1,4 +1,4 @@
-"""Area by synthesis: Yosys makes generic cells of each module, once for all machines that have it."""
+"""Area by synthesis: Yosys makes generic cells of modules, once for all machines that have them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from hw.area.gates import MEMORY_BIT, gate_area
@@ -128,7 +128,7 @@ def design_area(
         # One run for all that are missing, whose results are then kept one by one.
         found = _synthesised({name: texts[name] for name in missing}, cache, place, report)
         for name in missing:
-            cache.entry(keys[name], lambda work, name=name: _write(work, found[name]))
+            cache.entry(keys[name], partial(_write, found[name]))
     modules = {
         name: _read(cache.root / key / _MODULE, design.modules) for name, key in keys.items()
     }
@@ -138,7 +138,7 @@ def design_area(
 def _synthesised(
     texts: Mapping[str, str], cache: ContentCache, place: Path, report: Report | None
 ) -> dict[str, dict[str, object]]:
-    """Memory bits and cells of modules, by name; modules that are not among them are black boxes."""
+    """Memory bits and cells of modules by name; all other modules are black boxes."""
     script = f"read_verilog {' '.join(f'{name}.v' for name in texts)}\n"
     script += _SCRIPT.format(memories=_MEMORIES, cells=_CELLS)
 
@@ -166,7 +166,7 @@ def _synthesised(
         raise SynthesisError(f"Yosys's statistics cannot be read: {error!r}") from None
 
 
-def _write(work: Path, found: Mapping[str, object]) -> Sequence[Path]:
+def _write(found: Mapping[str, object], work: Path) -> Sequence[Path]:
     file = work / _MODULE
     file.write_text(json.dumps(found))
     return [file]

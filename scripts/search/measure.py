@@ -169,8 +169,7 @@ def _cycles(
     engine = make_engine("cycle", config, memory)
     try:
         return tuple(
-            sum(stream_cycles(engine, config, stream) for stream in streams)
-            for streams in networks
+            sum(stream_cycles(engine, config, stream) for stream in streams) for streams in networks
         ), ""
     except (HardwareError, SimulationError) as error:
         return (), " ".join(f"{type(error).__name__}: {error}".split())

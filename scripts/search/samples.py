@@ -67,7 +67,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--space", default="fpga")
-    parser.add_argument("--config", action="append", default=[], help="this machine, not drawn ones")
+    parser.add_argument(
+        "--config", action="append", default=[], help="this machine, not drawn ones"
+    )
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path, required=True)

@@ -113,7 +113,7 @@ class Space:
             ]
             for dimension in self.dimensions
         }
-        base = {name: _plain(getattr(self.base, name)) for name in _FIELDS}
+        base = {name: _plain(getattr(self.base, name)) for name in ("name", *_FIELDS)}
         device = self.limits.device
         limits = {"device": None if device is None else device.name, "area": self.limits.area}
         return {"base": base, "fields": values, "limits": limits}
@@ -158,9 +158,7 @@ def parse_space(text: str, name: str) -> Space:
     if not isinstance(values, dict) or not isinstance(values.get("fields"), dict):
         raise SpaceError(f"space {name}: a JSON object with the key fields is needed")
     if unknown := values.keys() - {"base", "fields", "limits"}:
-        raise SpaceError(
-            f"space {name}: unknown key {min(unknown)!r}; known: base, fields, limits"
-        )
+        raise SpaceError(f"space {name}: unknown key {min(unknown)!r}; known: base, fields, limits")
     dimensions = tuple(_dimension(name, *item) for item in values["fields"].items())
     named = [field for dimension in dimensions for field in dimension.fields]
     if twice := {field for field in named if named.count(field) > 1}:

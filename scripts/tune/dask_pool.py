@@ -100,9 +100,7 @@ class DaskPool(Generic[R]):
     ) -> None:
         self._opened.close()
 
-    def measure(
-        self, layer: Any, choices: Sequence[Any], limit: float
-    ) -> Iterator[tuple[int, R]]:
+    def measure(self, layer: Any, choices: Sequence[Any], limit: float) -> Iterator[tuple[int, R]]:
         """Measure choices; pairs of a position and an outcome, as the measurements end."""
         self._await_workers()
         given_up = []
@@ -114,7 +112,10 @@ class DaskPool(Generic[R]):
         for at in sorted(given_up):
             self._await_workers()
             ((_, outcome),) = self._submitted(layer, choices, [at], limit)
-            yield at, self._failed("the workers that measured it died") if outcome is None else outcome
+            yield (
+                at,
+                self._failed("the workers that measured it died") if outcome is None else outcome,
+            )
 
     def _submitted(
         self, layer: Any, choices: Sequence[Any], rows: Sequence[int], limit: float
@@ -132,9 +133,7 @@ class DaskPool(Generic[R]):
             for future, outcome in self._ended(list(pending)):
                 yield pending.pop(future), outcome
 
-    def _ended(
-        self, pending: Sequence[Future[Any]]
-    ) -> Iterator[tuple[Future[Any], R | None]]:
+    def _ended(self, pending: Sequence[Future[Any]]) -> Iterator[tuple[Future[Any], R | None]]:
         """Futures that have ended, with their outcomes; none after some time without any."""
         done: set[Future[Any]] = set()
         with self._connected(), self._client.as_current(), suppress(TimeoutError):
@@ -235,7 +234,9 @@ def _minor(python: str) -> str:
 
 
 def _task() -> Callable[[str, bytes], Any]:
-    """The function that workers run, with an outcome or a `Refusal`: it compares versions before it touches any of our modules.
+    """The function that workers run, which returns an outcome or a `Refusal`.
+
+    It compares versions before it touches any of our modules.
 
     Dask sends a local function as byte code, so that the scheduler and workers of another version
     need no module of ours to read it.

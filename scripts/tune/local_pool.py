@@ -52,9 +52,7 @@ class LocalPool(Generic[R]):
     ) -> None:
         self._stop()
 
-    def measure(
-        self, layer: Any, choices: Sequence[Any], limit: float
-    ) -> Iterator[tuple[int, R]]:
+    def measure(self, layer: Any, choices: Sequence[Any], limit: float) -> Iterator[tuple[int, R]]:
         """Measure choices; pairs of a position and an outcome, as the measurements end."""
         if self._jobs == 1:
             for at, choice in enumerate(choices):

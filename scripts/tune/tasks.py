@@ -18,6 +18,7 @@ from scripts.utilization.build import Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.conv_layers import Layer as NamedLayer
 
+
 @dataclass(frozen=True, slots=True)
 class Tuned:
     """A network compiled with choices.

@@ -135,7 +135,7 @@ class StreamBackend(Backend):
         )
 
     def calls_of(self, stream: Function) -> tuple[tuple[PlannedCall, ...], list[str]]:
-        """The planned calls of a stream in its order, and the names of those that are its results."""
+        """The planned calls of a stream in its order, and the names of its results."""
         types = infer(stream)
         calls, results = [], [stream.body.result]
         for let in stream.body.lets:
