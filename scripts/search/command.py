@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from importlib.util import find_spec
-from time import monotonic
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from hw.cache import default_cache
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
@@ -25,19 +23,17 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.page.write import check_page
 from scripts.progress import show_activity
 from scripts.search.budget import Budget
-from scripts.search.estimates import DEFAULT_MHZ, Estimator
 from scripts.search.explorer_names import Explorer
-from scripts.search.measure import Network, Task, Times, reference, times_of
+from scripts.search.measure import Network
 from scripts.search.objectives import Objective
-from scripts.search.points import Point, with_front
-from scripts.search.results import open_results
+from scripts.search.options import Options
 from scripts.search.space import load_space, space_names
-from scripts.search.table import print_front
+from scripts.search.table import print_explanation, print_front
 from scripts.sources import ModelOptions, model_file
 from scripts.tables import plain_console
-from scripts.tune.open_pool import open_pool
 
 DEFAULT_BUDGET = "10m"
 DEFAULT_OBJECTIVES = "cycles,area"
@@ -112,9 +108,65 @@ def command(
         typer.Option("--explorer", help="Which of Optuna's samplers proposes machines."),
     ] = Explorer.NSGA2,
     mhz: Annotated[
-        float,
-        typer.Option("--mhz", metavar="N", min=1e-3, help="The clock of all machines."),
-    ] = DEFAULT_MHZ,
+        float | None,
+        typer.Option(
+            "--mhz",
+            metavar="N",
+            min=1e-3,
+            help="The clock of all machines (default: estimated for an ECP5, else 100).",
+        ),
+    ] = None,
+    tune: Annotated[
+        int,
+        typer.Option(
+            "--tune",
+            metavar="N",
+            min=0,
+            help="Tune the schedules of the front's machines, with N trials for each layer.",
+        ),
+    ] = 0,
+    synthesise: Annotated[
+        int,
+        typer.Option(
+            "--synthesise",
+            metavar="N",
+            min=0,
+            help="Synthesise N machines of the front, spread over it: area, and resources and "
+            "clock if the space names a device. Takes minutes for each.",
+        ),
+    ] = 0,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="DIR",
+            readable=False,
+            help="Write the front's machines: configuration, Verilog, figures, tuned records.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            readable=False,
+            help="Write a page with charts of the machines.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Print what each field costs and brings, one step up and one down, around the "
+            "front's machine with the least product of objectives.",
+        ),
+    ] = False,
+    around: Annotated[
+        str | None,
+        typer.Option(
+            "--around", metavar="NAME|FILE", help="Explain around this machine of the space."
+        ),
+    ] = None,
     storage: Annotated[
         str | None,
         typer.Option(
@@ -153,57 +205,48 @@ def command(
     same seed and number of machines the result is the same, on any number of processes or
     computers. --config is the machine that the others are compared with.
     """
-    with errors_in_one_line(debug), ExitStack() as closing:
-        begun = monotonic()
+    with errors_in_one_line(debug):
         _check_arguments(models, weights, jobs, scheduler)
+        if report is not None:
+            check_page(report)
+        # No file of a calibration is part of a worker's task, so the seed is the same for all.
         chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed=0)
-        networks = tuple(Network(model, chosen) for model in models)
-        machines, baseline = load_space(space), load_config(config)
-        show = closing.enter_context(show_activity("search", quiet=as_json))
-        if show is not None:
-            show("preparing the networks")
-        found = [reference(network, parse_memory(memory)) for network in networks]
-        task = Task(
-            networks,
-            parse_memory(memory),
-            tuple(layers for layers, _ in found),
-            tuple(streams for _, streams in found),
+        options = Options(
+            networks=tuple(Network(model, chosen) for model in models),
+            weights=weights or (1.0,) * len(models),
+            space=load_space(space),
+            objectives=objectives,
+            budget=budget,
+            explorer=explorer,
+            seed=seed,
+            baseline=load_config(config),
+            memory=memory,
+            memory_model=parse_memory(memory),
+            mhz=mhz,
+            storage=storage,
+            jobs=jobs,
+            scheduler=scheduler,
+            tune=tune,
+            synthesise=synthesise,
+            export=export,
+            report=report,
+            explain=explain or around is not None,
+            around=None if around is None else load_config(around),
         )
         # Optuna is large and optional.
-        from scripts.search.proposals import Proposer
-        from scripts.search.session import Search
-        from scripts.search.storage import Storage, default_url
-        from scripts.search.study_name import study_name
+        from scripts.search.run import run
 
-        folder = default_cache() / "search"
-        estimator = Estimator(machines.limits, mhz)
-        search = Search(
-            task,
-            objectives,
-            weights or (1.0,) * len(networks),
-            Proposer(machines, explorer, seed, len(objectives), estimator.allowed),
-            estimator,
-            closing.enter_context(open_pool(times_of, jobs, scheduler, Times.refused)),
-            closing.enter_context(open_results(folder, task)),
-        )
-        url = default_url(folder) if storage is None else storage
-        kept = Storage.open(url, study_name(search), machines, objectives)
-        ((_, measured),) = search.measure([baseline])
-        compared = search.point(baseline, measured)
-
-        def expired() -> bool:
-            return budget.seconds is not None and monotonic() - begun >= budget.seconds
-
-        def progress(points: int, streams: int) -> None:
-            if show is not None:
-                show(f"{points:,} machines, {streams:,} programs")
-
-        points = with_front(search.run(kept, budget.points, expired, progress), objectives)
-        result = _as_json(points, compared, monotonic() - begun)
+        with show_activity("search", quiet=as_json) as show:
+            done = run(options, show or (lambda step: None))
         if as_json:
-            print_json(result)
+            print_json(done.as_json())
             return
-        print_front(plain_console(), points, compared, objectives, result)
+        console = plain_console()
+        print_front(console, done.points, done.baseline, objectives, done.streams, done.seconds)
+        if done.explanation is not None:
+            print_explanation(console, done.explanation, objectives)
+        for folder in done.exported:
+            console.print(str(folder), soft_wrap=True)
 
 
 def _check_arguments(
@@ -222,13 +265,3 @@ def _check_arguments(
         raise CommandError(
             "search needs Optuna, which is not installed: pip install 'tandem-workbench[search]'"
         )
-
-
-def _as_json(points: tuple[Point, ...], baseline: Point, seconds: float) -> dict[str, Any]:
-    return {
-        "points": [point.as_json() for point in points],
-        "baseline": baseline.as_json(),
-        "evaluated": len(points),
-        "streams": len({point.streams for point in points if point.streams}),
-        "seconds": seconds,
-    }

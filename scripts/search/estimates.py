@@ -9,6 +9,8 @@ from hw.area.estimate import area_model
 from hw.config import HardwareConfig
 from scripts.search.space import Limits
 
+UNITS = ("lut", "ff", "dsp", "bram")
+"""The resources of FPGAs that machines are compared by."""
 DEFAULT_MHZ = 100.0
 """The clock that machines are assumed to have, unless told otherwise."""
 
@@ -43,15 +45,15 @@ class Estimator:
     Attributes
     ----------
     mhz
-        The clock of every machine.
+        The clock of every machine; None to estimate it.
     """
 
     limits: Limits
-    mhz: float = DEFAULT_MHZ
+    mhz: float | None = None
 
     def estimate(self, config: HardwareConfig) -> Estimate:
         """What is known of a machine without synthesis."""
-        return Estimate(area_model().total(config), "model", self.mhz, "given")
+        return Estimate(area_model().total(config), "model", self.mhz or DEFAULT_MHZ, "given")
 
     def allowed(self, config: HardwareConfig) -> bool:
         """Whether a machine is within the limits, by its estimates."""

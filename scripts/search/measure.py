@@ -6,18 +6,22 @@ Machines whose programs are equal are a group: their streams are compiled once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from compiler.driver.streams import TimedStream, simplified, timed_streams
 from compiler.errors import CompilerError
 from compiler.graph.nodes import Function
 from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
+from hw.encoding import INSTRUCTION_BYTES, MEMORY_BITS, Opcode
 from hw.errors import HardwareError
-from hw.isa import Program, work_of
+from hw.isa import Program
 from hw.memory_model import MemoryModel
+from hw.topology import MemoryId
 from scripts.sources import Accelerator, ModelOptions, import_model
 from scripts.tune.on_cycle import exact_cycles
 from sim.engine import Engine, Launch
@@ -67,24 +71,59 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerWork:
+    """What the programs of one layer do, whatever time they take.
+
+    Attributes
+    ----------
+    macs
+        Useful multiply-accumulates.
+    gemm_uops, alu_uops
+        Micro-ops that issue; those that reset accumulators are among the first.
+    read_bytes, written_bytes
+        Of DRAM, instructions included.
+    """
+
+    name: str
+    macs: int
+    gemm_uops: int
+    alu_uops: int
+    read_bytes: int
+    written_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StreamWork:
-    """What the programs of one network do, whatever time they take.
+    """What the programs of one network do.
 
     Attributes
     ----------
     digest
         Of all programs of the network.
-    dram_bytes
-        Read and written, instructions included.
-    gemm_uops, alu_uops
-        Micro-ops that issue; those that reset accumulators are among the first.
     """
 
     digest: str
-    instructions: int
-    dram_bytes: int
-    gemm_uops: int
-    alu_uops: int
+    layers: tuple[LayerWork, ...]
+
+    @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates."""
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def gemm_uops(self) -> int:
+        """Micro-ops of GEMMs, loops included."""
+        return sum(layer.gemm_uops for layer in self.layers)
+
+    @property
+    def alu_uops(self) -> int:
+        """Micro-ops of the ALU, loops included."""
+        return sum(layer.alu_uops for layer in self.layers)
+
+    @property
+    def dram_bytes(self) -> int:
+        """Bytes read from DRAM and written to it, instructions included."""
+        return sum(layer.read_bytes + layer.written_bytes for layer in self.layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +230,36 @@ def stream_cycles(engine: Engine, config: HardwareConfig, stream: TimedStream) -
 
 def _work(streams: Sequence[TimedStream]) -> StreamWork:
     digest = hashlib.sha256()
-    works = []
     for stream in streams:
         digest.update(stream.stream.program.data)
-        works.append(work_of(stream.stream.program))
-    instructions = sum(len(stream.stream.program) for stream in streams)
-    moved = sum(sum(work.loaded.values()) + work.stored for work in works)
-    return StreamWork(
-        digest.hexdigest()[:16],
-        instructions,
-        moved + INSTRUCTION_BYTES * instructions,
-        sum(work.gemm_uops + work.reset_uops for work in works),
-        sum(work.alu_uops for work in works),
+    layers = (layer for stream in streams for layer in _layers(stream))
+    return StreamWork(digest.hexdigest()[:16], tuple(layers))
+
+
+def _layers(stream: TimedStream) -> Iterator[LayerWork]:
+    """The work of each layer; instructions that belong to none are the last one's."""
+    program = stream.stream.program
+    columns = program.columns()
+    layer = np.where(
+        stream.stream.operator_of < 0, len(stream.calls) - 1, stream.stream.operator_of
     )
+
+    def by_layer(values: NDArray[np.int64]) -> list[int]:
+        sums = np.zeros(len(stream.calls), np.int64)
+        np.add.at(sums, layer, values)
+        return [int(value) for value in sums]
+
+    uops = (columns.uop_end - columns.uop_bgn) * columns.iter_out * columns.iter_in
+    sizes = np.zeros(1 << MEMORY_BITS, np.int64)
+    for memory in MemoryId:
+        sizes[memory] = program.config.element_bytes(memory)
+    moved = columns.y_size * columns.x_size * sizes[columns.memory_type]
+    read = np.where(columns.opcode == Opcode.LOAD, moved, 0) + INSTRUCTION_BYTES
+    counts = (
+        by_layer(np.where(columns.opcode == Opcode.GEMM, uops, 0)),
+        by_layer(np.where(columns.opcode == Opcode.ALU, uops, 0)),
+        by_layer(read),
+        by_layer(np.where(columns.opcode == Opcode.STORE, moved, 0)),
+    )
+    for call, *numbers in zip(stream.calls, *counts, strict=True):
+        yield LayerWork(call.source, call.macs, *numbers)

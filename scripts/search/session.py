@@ -9,7 +9,7 @@ from math import inf
 from compiler.driver.streams import code_of
 from hw.config import HardwareConfig
 from scripts.errors import SearchError
-from scripts.search.estimates import Estimator
+from scripts.search.estimates import Estimate, Estimator
 from scripts.search.measure import Group, Task, Times
 from scripts.search.objectives import Objective, costs_of
 from scripts.search.points import Point
@@ -41,9 +41,11 @@ class Search:
     pool: Pool[Times]
     results: Results
 
-    def point(self, config: HardwareConfig, measured: Measured) -> Point:
-        """A measured machine with its costs."""
-        estimate = self.estimator.estimate(config)
+    def point(
+        self, config: HardwareConfig, measured: Measured, estimate: Estimate | None = None
+    ) -> Point:
+        """A measured machine with its costs, by the models or by another estimate."""
+        estimate = estimate or self.estimator.estimate(config)
         costs = None
         if not measured.reason:
             costs = costs_of(

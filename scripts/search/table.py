@@ -1,13 +1,14 @@
-"""The front of a search, as text."""
+"""The front of a search, and the machines around one, as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 
 from rich.console import Console
 
 from hw.config import HardwareConfig
+from scripts.search.explanation import Explanation
 from scripts.search.objectives import Objective
 from scripts.search.points import Point
 from scripts.tables import plain_table, print_table
@@ -45,7 +46,8 @@ def print_front(
     points: Sequence[Point],
     baseline: Point,
     objectives: Sequence[Objective],
-    result: Mapping[str, object],
+    streams: int,
+    seconds: float,
 ) -> None:
     """Print the front, best first by the first objective, and the baseline below it."""
     front = [point for point in points if point.front]
@@ -59,8 +61,8 @@ def print_front(
     )
     print_table(console, table)
     console.print(
-        f"{len(points):,} machines of {result['streams']:,} programs, {len(front)} on the front, "
-        f"in {result['seconds']:.0f} s",
+        f"{len(points):,} machines of {streams:,} programs, {len(front)} on the front, "
+        f"in {seconds:.0f} s",
         soft_wrap=True,
     )
     if baseline.costs is None:
@@ -76,3 +78,38 @@ def _numbers(point: Point, objectives: Sequence[Objective]) -> list[str]:
         else f"{value:,.0f}"
         for objective, value in zip(objectives, point.costs.values(objectives), strict=True)
     ]
+
+
+def print_explanation(
+    console: Console, explanation: Explanation, objectives: Sequence[Objective]
+) -> None:
+    """Print what each step changes, in percent of the machine in the middle."""
+    center = explanation.center
+    console.print(f"around {describe(center.config)}:", soft_wrap=True)
+    table = plain_table(["change", "refused"], [objective.value for objective in objectives])
+    for step in explanation.steps:
+        if step.point is None:
+            direction = "up" if step.up else "down"
+            table.add_row(f"{', '.join(step.fields)} {direction}", step.reason, *_none(objectives))
+            continue
+        changed = differences(step.point.config, center.config)
+        what = ", ".join(f"{name} {_shown(value)}" for name, value in changed.items())
+        table.add_row(what, step.reason, *_changes(step.point, center, objectives))
+    print_table(console, table)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return " ".join(sorted(feature.value for feature in value)) or "none"
+    return str(value)
+
+
+def _none(objectives: Sequence[Objective]) -> list[str]:
+    return [""] * len(objectives)
+
+
+def _changes(point: Point, center: Point, objectives: Sequence[Objective]) -> list[str]:
+    if point.costs is None or center.costs is None:
+        return _none(objectives)
+    pairs = zip(point.costs.values(objectives), center.costs.values(objectives), strict=True)
+    return [f"{after / before - 1:+.1%}" for after, before in pairs]

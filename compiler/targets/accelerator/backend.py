@@ -54,6 +54,11 @@ class PlannedCall:
         return self.plan.found.tensors
 
     @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates."""
+        return _template(self.plan).macs(self.plan.found)
+
+    @property
     def named(self) -> dict[str, str]:
         """Names in the stream of all tensors, by their names in the program."""
         given = {name: f"{self.name}.{name}" for name in self.plan.arguments.tensors}
@@ -245,9 +250,8 @@ def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
 
 
 def _layer(stream: Stream, call: PlannedCall) -> Layer:
-    found, template = call.plan.found, _template(call.plan)
     traffic = _minimum_traffic(stream, call)
-    return Layer(call.source, found.match.operators, template.macs(found), traffic)
+    return Layer(call.source, call.plan.found.match.operators, call.macs, traffic)
 
 
 def _template(plan: Plan) -> AcceleratorTemplate[Any]:
