@@ -95,9 +95,14 @@ class Proposer:
         chance = random.Random(seed)
         known = {one.proposal.indices for one in finished}
         found: list[Proposal] = []
+        missed = 0
         for asked in self._asked(seed, finished):
             if asked.indices in known or not self._possible(asked.indices):
+                missed += 1
+                if missed == _ATTEMPTS:
+                    break
                 continue
+            missed = 0
             alike = [asked.indices, *self._alike(asked.indices, known, chance)]
             known |= {*alike}
             found += (Proposal(indices, asked.generation) for indices in alike)
@@ -111,7 +116,7 @@ class Proposer:
         return tuple(found)
 
     def _asked(self, seed: int, finished: Sequence[Finished]) -> Iterator[Proposal]:
-        """What the sampler proposes; ends after too many proposals."""
+        """What the sampler proposes, without an end."""
         study = optuna.create_study(
             directions=["minimize"] * self.objectives, sampler=_sampler(self.explorer, seed)
         )
@@ -130,7 +135,7 @@ class Proposer:
             for one in finished
             if one.values is not None
         )
-        for _ in range(STREAMS * _ATTEMPTS):
+        while True:
             trial = study.ask(distributions)
             attributes = study.get_trials(deepcopy=False)[trial.number].system_attrs
             generation = int(attributes.get(_GENERATION, 0))
