@@ -26,6 +26,7 @@ from scripts.options import (
 from scripts.page.write import check_page
 from scripts.progress import show_activity
 from scripts.search.budget import Budget
+from scripts.search.estimates import DEFAULT_MHZ
 from scripts.search.explorer_names import Explorer
 from scripts.search.measure import Network
 from scripts.search.objectives import Objective
@@ -108,14 +109,9 @@ def command(
         typer.Option("--explorer", help="Which of Optuna's samplers proposes machines."),
     ] = Explorer.NSGA2,
     mhz: Annotated[
-        float | None,
-        typer.Option(
-            "--mhz",
-            metavar="N",
-            min=1e-3,
-            help="The clock of all machines (default: estimated for an ECP5, else 100).",
-        ),
-    ] = None,
+        float,
+        typer.Option("--mhz", metavar="N", min=1e-3, help="The clock of all machines."),
+    ] = DEFAULT_MHZ,
     tune: Annotated[
         int,
         typer.Option(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hw.area.estimate import area_model
 from hw.config import HardwareConfig
+from hw.synthesis.estimate import resource_model
 from scripts.search.space import Limits
 
 UNITS = ("lut", "ff", "dsp", "bram")
@@ -26,7 +27,7 @@ class Estimate:
     area_source
         `model` or `synthesis`.
     clock_source
-        `given`, `model` or `route`.
+        `given` or `route`.
     resources
         Of the space's device; None without a device.
     """
@@ -45,16 +46,32 @@ class Estimator:
     Attributes
     ----------
     mhz
-        The clock of every machine; None to estimate it.
+        The clock of every machine.
     """
 
     limits: Limits
-    mhz: float | None = None
+    mhz: float = DEFAULT_MHZ
 
     def estimate(self, config: HardwareConfig) -> Estimate:
         """What is known of a machine without synthesis."""
-        return Estimate(area_model().total(config), "model", self.mhz or DEFAULT_MHZ, "given")
+        return Estimate(
+            area=area_model().total(config),
+            area_source="model",
+            mhz=self.mhz,
+            clock_source="given",
+            resources=self._resources(config),
+        )
 
     def allowed(self, config: HardwareConfig) -> bool:
         """Whether a machine is within the limits, by its estimates."""
-        return self.limits.area is None or area_model().total(config) <= self.limits.area
+        area, device = self.limits.area, self.limits.device
+        if area is not None and area_model().total(config) > area:
+            return False
+        resources = self._resources(config)
+        return resources is None or all(
+            resources[unit] <= getattr(device, unit) for unit in ("lut", "dsp", "bram")
+        )
+
+    def _resources(self, config: HardwareConfig) -> Mapping[str, int] | None:
+        device = self.limits.device
+        return None if device is None else resource_model(device.family).resources(config)

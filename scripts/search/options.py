@@ -23,7 +23,7 @@ class Options:
     memory
         As the command line names it.
     mhz
-        The clock of every machine; None to estimate it.
+        The clock of every machine.
     tune
         Trials of each layer for machines of the front; 0 for none.
     synthesise
@@ -44,7 +44,7 @@ class Options:
     baseline: HardwareConfig
     memory: str
     memory_model: MemoryModel
-    mhz: float | None
+    mhz: float
     storage: str | None
     jobs: int | None
     scheduler: str | None

@@ -27,9 +27,9 @@ from scripts.errors import SpaceError
 from scripts.search.explorer_names import Explorer
 from scripts.search.space import Space
 
-STREAMS = 12
+STREAMS = 16
 """Machines of different programs in a batch."""
-MACHINES = 8
+MACHINES = 6
 """Machines of equal programs in a batch."""
 POPULATION = 48
 """Machines that NSGA-II keeps as parents."""
