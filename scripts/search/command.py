@@ -35,6 +35,7 @@ from scripts.search.space import load_space, space_names
 from scripts.search.table import print_explanation, print_front
 from scripts.sources import ModelOptions, model_file
 from scripts.tables import plain_console
+from scripts.utilization.plot import Plot
 
 DEFAULT_BUDGET = "10m"
 DEFAULT_OBJECTIVES = "cycles,area"
@@ -149,6 +150,15 @@ def command(
             help="Write a page with charts of the machines.",
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            readable=False,
+            help="Draw the front by the first two objectives, as .svg or .png.",
+        ),
+    ] = None,
     explain: Annotated[
         bool,
         typer.Option(
@@ -205,6 +215,10 @@ def command(
         _check_arguments(models, weights, jobs, scheduler)
         if report is not None:
             check_page(report)
+        if plot is not None:
+            if len(objectives) < 2:
+                raise typer.BadParameter("--plot shows two objectives")
+            Plot(plot).check()
         # No file of a calibration is part of a worker's task, so the seed is the same for all.
         chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed=0)
         options = Options(
@@ -226,6 +240,7 @@ def command(
             synthesise=synthesise,
             export=export,
             report=report,
+            plot=None if plot is None else Plot(plot),
             explain=explain or around is not None,
             around=None if around is None else load_config(around),
         )

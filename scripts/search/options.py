@@ -12,6 +12,7 @@ from scripts.search.explorer_names import Explorer
 from scripts.search.measure import Network
 from scripts.search.objectives import Objective
 from scripts.search.space import Space
+from scripts.utilization.plot import Plot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,5 +53,6 @@ class Options:
     synthesise: int
     export: Path | None
     report: Path | None
+    plot: Plot | None
     explain: bool
     around: HardwareConfig | None

@@ -15,6 +15,7 @@ from typing import Any
 from compiler.tune.records import Record
 from hw.cache import default_cache
 from hw.config_files import load_config
+from hw.files import write_atomically
 from scripts.page.write import write_page
 from scripts.search.estimates import Estimator
 from scripts.search.explain import explain, knee
@@ -139,9 +140,9 @@ def run(options: Options, say: Say) -> Done:
         if options.export is not None:
             say("exporting")
             done = replace(done, exported=export(options.export, points, records))
-        if options.report is not None:
+        if options.report is not None or options.plot is not None:
             say("drawing")
-            _report(options.report, options, search, done)
+            _draw(options, search, done)
         return done
 
 
@@ -217,7 +218,8 @@ def _tuned(
     return tuple(found), records
 
 
-def _report(path: Path, options: Options, search: Search, done: Done) -> None:
+def _draw(options: Options, search: Search, done: Done) -> None:
+    """Write the page and the picture that were asked for."""
     presets = [load_config(name) for name in PRESETS if name != options.baseline.name]
     measured = dict(search.measure(presets))
     marked = [done.baseline] + [search.point(each, measured[at]) for at, each in enumerate(presets)]
@@ -236,10 +238,12 @@ def _report(path: Path, options: Options, search: Search, done: Done) -> None:
         versions=tuple((tool, version(tool)) for tool in ("tandem-workbench", "optuna")),
     )
 
-    def rendered() -> str:
-        # Imported here, because the libraries that draw are large and optional.
-        from scripts.search.page.render import render
+    # Imported here, because the libraries that draw are large and optional.
+    from scripts.search.page.figures import front_picture
+    from scripts.search.page.render import render
 
-        return render(page)
-
-    write_page(path, rendered)
+    if options.report is not None:
+        write_page(options.report, lambda: render(page))
+    if options.plot is not None:
+        kind = options.plot.path.suffix.removeprefix(".")
+        write_atomically(options.plot.path, front_picture(page, kind))

@@ -10,8 +10,10 @@ from scripts.page.charts import INK, PALE, Figure, Values, data, spec_of
 from scripts.search.objectives import Objective
 from scripts.search.page.page import SearchPage
 from scripts.search.points import Point
+from scripts.utilization.picture import encode, styled
 
 _HEIGHT = 420
+_WIDTH = 640
 _COLOUR, _MARKED = "#0072B2", "#D55E00"
 
 
@@ -27,7 +29,7 @@ def figures(page: SearchPage) -> tuple[Figure, ...]:
                 "A point is a machine of the search. The line joins those that no other beats in "
                 "one objective without losing in another; diamonds are the machine that they are "
                 "compared with, and presets. Both axes are logarithmic.",
-                front_chart(page),
+                spec_of(front_chart(page), _HEIGHT),
                 leads=True,
             )
         )
@@ -75,7 +77,13 @@ def _format(objective: Objective) -> str:
     return ",.3f" if objective in (Objective.MILLISECONDS, Objective.ENERGY) else ",.0f"
 
 
-def front_chart(page: SearchPage) -> dict[str, Any]:
+def front_picture(page: SearchPage, kind: str) -> bytes:
+    """The front as a picture; `kind` is svg or png."""
+    sized = front_chart(page).properties(width=_WIDTH, height=_HEIGHT)
+    return encode(styled(sized), kind)
+
+
+def front_chart(page: SearchPage) -> alt.LayerChart:
     """The machines by the first two objectives."""
     first, second = page.objectives[:2]
     scale = alt.Scale(type="log", nice=False, padding=12)
@@ -105,7 +113,7 @@ def front_chart(page: SearchPage) -> dict[str, Any]:
             ).encode(tooltip=tooltip),
             named.mark_text(align="left", dx=8, fontSize=11, color=INK).encode(text="name:N"),
         ]
-    return spec_of(alt.LayerChart(layer=layers), _HEIGHT)
+    return alt.LayerChart(layer=layers)
 
 
 def progress_chart(page: SearchPage) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import re
 
 from scripts.search.objectives import Objective
-from scripts.search.page.figures import figures
+from scripts.search.page.figures import figures, front_picture
 from scripts.search.page.page import Marked
 from scripts.search.page.render import render
 from tests.support.cells import Cells
@@ -46,6 +46,13 @@ def test_the_front_chart_has_all_machines_that_run() -> None:
     rows = [row for values in spec["datasets"].values() for row in values]
     assert {row["cycles"] for row in rows} == {9_000, 5_000, 9_500, 6_000, 7_000}
     assert {row["resources"] for row in rows} == {"1,000 lut, 29 dsp"}
+
+
+def test_the_front_as_a_picture() -> None:
+    text = front_picture(search_page(), "svg").decode()
+    assert text.count('aria-roledescription="point"') == len(search_page().valid) + 1
+    assert ">pynq<" in text
+    assert front_picture(search_page(), "png").startswith(b"\x89PNG")
 
 
 def test_progress_ends_with_the_whole_volume() -> None:
