@@ -14,18 +14,14 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hw.area.gates import MEMORY_BIT
 from hw.area.memory_bits import memory_bits
 from hw.config import HardwareConfig
 from hw.config_files import parse_config
 from hw.features import Feature
+from hw.least_squares import fitted
 from hw.topology import MemoryId
-
-Floats = NDArray[np.float64]
-_RIDGE = 1e-4
-"""Weight of the penalty on coefficients, relative to the sum of squares of each term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +60,15 @@ class AreaModel:
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._lanes = {_lane_kind(each.config): each.lane for each in samples}
         self._requantisers = {
-            _requantiser_kind(each.config): each.requantiser for each in samples if each.requantiser
+            _requantiser_kind(sample.config): sample.requantiser
+            for sample in samples
+            if sample.requantiser
         }
         kinds = list(self._lanes)
-        self._lane_terms = _fitted(
+        self._lane_terms = fitted(
             np.array([_lane_terms(*kind) for kind in kinds]), np.array([*self._lanes.values()])
         )
-        self._rest_terms = _fitted(
+        self._rest_terms = fitted(
             np.array([rest_terms(each.config) for each in samples]),
             np.array([each.rest for each in samples]),
         )
@@ -164,14 +162,3 @@ def rest_terms(config: HardwareConfig) -> tuple[float, ...]:
         float(np.log2(config.writes_in_flight)),
         float(np.log2(config.longest_burst)),
     )
-
-
-def _fitted(terms: Floats, values: Floats) -> Floats:
-    """The coefficients of terms that give the values best, by relative error."""
-    weights = 1.0 / values
-    scaled = terms * weights[:, None]
-    sizes = np.sqrt((scaled**2).sum(axis=0)) + 1e-12
-    normed = scaled / sizes
-    matrix = normed.T @ normed + _RIDGE * np.eye(len(sizes))
-    found: Floats = np.linalg.solve(matrix, normed.T @ (values * weights)) / sizes
-    return found

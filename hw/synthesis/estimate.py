@@ -14,17 +14,14 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hw.config import HardwareConfig
 from hw.config_files import parse_config
 from hw.features import Feature
+from hw.least_squares import fitted
 from hw.synthesis.families import Family
 from hw.synthesis.memory_blocks import block_ram, table_bits
 
-Floats = NDArray[np.float64]
-_RIDGE = 1e-3
-"""Weight of the penalty on coefficients, relative to the sum of squares of each term."""
 _FITTED = ("lut", "ff")
 
 
@@ -48,7 +45,7 @@ class ResourceModel:
         mine = [sample for sample in samples if sample.family is family]
         terms = np.array([_terms(sample.config) for sample in mine])
         self._coefficients = {
-            unit: _fitted(terms, np.array([getattr(sample, unit) for sample in mine], np.float64))
+            unit: fitted(terms, np.array([getattr(sample, unit) for sample in mine], np.float64))
             for unit in _FITTED
         }
 
@@ -111,13 +108,3 @@ def _terms(config: HardwareConfig) -> tuple[float, ...]:
         max(0, 32 * lanes - config.bus_bits) / 32,
         lanes * float(config.acc_read_ports == 1),
     )
-
-
-def _fitted(terms: Floats, values: Floats) -> Floats:
-    """The coefficients of terms that give the values best, by relative error."""
-    scaled = terms / values[:, None]
-    sizes = np.sqrt((scaled**2).sum(axis=0)) + 1e-9
-    normed = scaled / sizes
-    matrix = normed.T @ normed + _RIDGE * np.eye(len(sizes))
-    found: Floats = np.linalg.solve(matrix, normed.T @ np.ones(len(values))) / sizes
-    return found

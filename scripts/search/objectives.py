@@ -76,8 +76,8 @@ def costs_of(
         return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
     picojoules = [
-        energy_pj(config, Operations(each.gemm_uops, each.alu_uops, each.dram_bytes))
-        for each in work
+        energy_pj(config, Operations(network.gemm_uops, network.alu_uops, network.dram_bytes))
+        for network in work
     ]
     total = weighted(cycles)
     return Costs(
