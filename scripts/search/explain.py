@@ -43,9 +43,7 @@ def explain(search: Search, config: HardwareConfig) -> Explanation:
         The machine is not in the space.
     """
     space = search.proposer.space
-    indices = space.indices(config)
-    if indices is None:
-        raise SearchError(f"{config.name} is no machine of the space {space.name}")
+    indices = indices_of(space, config)
     around = [
         (dimension.fields, up, (*indices[:at], indices[at] + (1 if up else -1), *indices[at + 1 :]))
         for at, dimension in enumerate(space.dimensions)
@@ -64,6 +62,14 @@ def explain(search: Search, config: HardwareConfig) -> Explanation:
         point = next(points)
         steps.append(Step(fields, up, point, point.measured.reason))
     return Explanation(center, tuple(steps))
+
+
+def indices_of(space: Space, config: HardwareConfig) -> tuple[int, ...]:
+    """The numbers of a machine's values in a space; raises `SearchError` if it is not in it."""
+    indices = space.indices(config)
+    if indices is None:
+        raise SearchError(f"{config.name} is no machine of the space {space.name}")
+    return indices
 
 
 def _machine(space: Space, indices: tuple[int, ...]) -> HardwareConfig | str:

@@ -23,6 +23,9 @@ from scripts.errors import SearchError
 from scripts.search.measure import StreamWork, Task
 from scripts.sources import source_digest
 
+_APART = frozenset({"rtl", "synthesis", "area"})
+"""Packages of `hw` and `sim` that the `cycle` engine and the compiler do not import."""
+
 
 class Measured(msgspec.Struct, frozen=True):
     """What came of a machine.
@@ -101,11 +104,13 @@ def task_digest(task: Task) -> str:
 
 @cache
 def code_digest() -> str:
-    """A digest of the source of the machine, the compiler and the simulators."""
+    """A digest of the source of the machine's description, the compiler and the fast simulators."""
     digest = hashlib.sha256()
     for package in (hw, compiler, sim):
         assert package.__file__ is not None, "a package with an __init__"
         root = Path(package.__file__).parent
         for path in sorted(root.rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+            name = path.relative_to(root)
+            if name.parts[0] not in _APART:
+                digest.update(str(name).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -18,7 +18,7 @@ from hw.config_files import load_config
 from hw.files import write_atomically
 from scripts.page.write import write_page
 from scripts.search.estimates import Estimator
-from scripts.search.explain import explain, knee
+from scripts.search.explain import explain, indices_of, knee
 from scripts.search.explanation import Explanation
 from scripts.search.export import export
 from scripts.search.measure import Task, Times, reference, times_of
@@ -91,6 +91,8 @@ def run(options: Options, say: Say) -> Done:
         A network cannot be compiled.
     """
     begun = monotonic()
+    if options.around is not None:
+        indices_of(options.space, options.around)
     with ExitStack() as closing:
         say("preparing the networks")
         found = [reference(network, options.memory_model) for network in options.networks]
