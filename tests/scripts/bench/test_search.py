@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 from scripts.bench.search import values, volumes
+from scripts.search.front import Values
 
 
 def test_volumes_are_parts_of_the_whole() -> None:
-    found = {("a", 0): [(1.0, 10.0), (10.0, 1.0)], ("b", 0): [(10.0, 10.0)], ("c", 0): [(1.0, 1.0)]}
+    found: dict[tuple[str, int], list[Values]] = {
+        ("a", 0): [(1.0, 10.0), (10.0, 1.0)],
+        ("b", 0): [(10.0, 10.0)],
+        ("c", 0): [(1.0, 1.0)],
+    }
     table = volumes(found)
     assert table["c", 0] == pytest.approx(1)
     # The corner is (11, 11): two stripes of 10 x 1 that overlap in 1, of 10 x 10.
