@@ -28,7 +28,7 @@ class Objective(Enum):
         """As shown behind a number; empty for a plain number."""
         match self:
             case Objective.CYCLES:
-                return "cycles"
+                return ""
             case Objective.MILLISECONDS:
                 return "ms"
             case Objective.AREA:

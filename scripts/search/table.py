@@ -52,7 +52,7 @@ def print_front(
     """Print the front, best first by the first objective, and the baseline below it."""
     front = [point for point in points if point.front]
     front.sort(key=lambda point: point.costs.values(objectives) if point.costs else ())
-    names = [f"{objective.value}\n{objective.unit}" for objective in objectives]
+    names = [f"{objective.value}\n{objective.unit}".strip() for objective in objectives]
     table = plain_table(["machine"], names)
     for point in front:
         table.add_row(describe(point.config), *_numbers(point, objectives))
@@ -86,15 +86,15 @@ def print_explanation(
     """Print what each step changes, in percent of the machine in the middle."""
     center = explanation.center
     console.print(f"around {describe(center.config)}:", soft_wrap=True)
-    table = plain_table(["change", "refused"], [objective.value for objective in objectives])
+    table = plain_table(["change"], [objective.value for objective in objectives])
     for step in explanation.steps:
         if step.point is None:
-            direction = "up" if step.up else "down"
-            table.add_row(f"{', '.join(step.fields)} {direction}", step.reason, *_none(objectives))
-            continue
-        changed = differences(step.point.config, center.config)
-        what = ", ".join(f"{name} {_shown(value)}" for name, value in changed.items())
-        table.add_row(what, step.reason, *_changes(step.point, center, objectives))
+            what = f"{', '.join(step.fields)} {'up' if step.up else 'down'}"
+        else:
+            changed = differences(step.point.config, center.config)
+            what = ", ".join(f"{name} {_shown(value)}" for name, value in changed.items())
+        reason = f": {step.reason}" if step.reason else ""
+        table.add_row(what + reason, *_changes(step.point, center, objectives))
     print_table(console, table)
 
 
@@ -104,12 +104,9 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _none(objectives: Sequence[Objective]) -> list[str]:
-    return [""] * len(objectives)
-
-
-def _changes(point: Point, center: Point, objectives: Sequence[Objective]) -> list[str]:
-    if point.costs is None or center.costs is None:
-        return _none(objectives)
+def _changes(point: Point | None, center: Point, objectives: Sequence[Objective]) -> list[str]:
+    """Changes of the objectives, in percent; nothing for a machine that cannot run."""
+    if point is None or point.costs is None or center.costs is None:
+        return [""] * len(objectives)
     pairs = zip(point.costs.values(objectives), center.costs.values(objectives), strict=True)
     return [f"{after / before - 1:+.1%}" for after, before in pairs]

@@ -73,6 +73,10 @@ def _tooltip(page: SearchPage) -> list[Any]:
     return [*(alt.Tooltip(f"{text}:N") for text in texts), *numbers]
 
 
+def _title(objective: Objective) -> str:
+    return ", ".join(filter(None, (objective.value, objective.unit)))
+
+
 def _format(objective: Objective) -> str:
     return ",.3f" if objective in (Objective.MILLISECONDS, Objective.ENERGY) else ",.0f"
 
@@ -87,8 +91,8 @@ def front_chart(page: SearchPage) -> alt.LayerChart:
     """The machines by the first two objectives."""
     first, second = page.objectives[:2]
     scale = alt.Scale(type="log", nice=False, padding=12)
-    x = alt.X(f"{first.value}:Q", scale=scale, title=f"{first.value}, {first.unit}")
-    y = alt.Y(f"{second.value}:Q", scale=scale, title=f"{second.value}, {second.unit}")
+    x = alt.X(f"{first.value}:Q", scale=scale, title=_title(first))
+    y = alt.Y(f"{second.value}:Q", scale=scale, title=_title(second))
     tooltip = _tooltip(page)
     rest: Values = [_row(page, point) for point in page.valid if not point.front]
     front: Values = [_row(page, point) for point in page.front]
