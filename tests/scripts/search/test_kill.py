@@ -44,13 +44,19 @@ def options(space: Path, storage: Path) -> list[str]:
 
 def finished(storage: Path) -> int:
     """The number of machines in a study."""
-    try:
-        with sqlite3.connect(f"file:{storage}?mode=ro", uri=True) as connection:
-            rows = connection.execute("SELECT count(*) FROM trials WHERE state != 'RUNNING'")
-            (count,) = rows.fetchone()
-            return int(count)
-    except sqlite3.Error:
+    if not storage.exists():
         return 0
+    # Not read only: SQLite has to undo what a killed process had not committed.
+    connection = sqlite3.connect(storage, timeout=TIMEOUT)
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'trials'")
+        if tables.fetchone() is None:
+            return 0
+        rows = connection.execute("SELECT count(*) FROM trials WHERE state != 'RUNNING'")
+        (count,) = rows.fetchone()
+        return int(count)
+    finally:
+        connection.close()
 
 
 def whole(space: Path, storage: Path) -> list[Any]:
