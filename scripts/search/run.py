@@ -28,7 +28,7 @@ from scripts.search.points import Point, with_front
 from scripts.search.proposals import Proposer
 from scripts.search.results import open_results
 from scripts.search.session import Search
-from scripts.search.storage import Storage, default_url
+from scripts.search.storage import Storage, alone, default_url
 from scripts.search.study_name import study_name
 from scripts.search.synthesis import synthesised
 from scripts.search.tuned import tune_machine
@@ -117,7 +117,9 @@ def run(options: Options, say: Say) -> Done:
             closing.enter_context(open_results(folder, task)),
         )
         url = options.storage or default_url(folder)
-        storage = Storage.open(url, study_name(search), options.space, options.objectives)
+        name = study_name(search)
+        closing.enter_context(alone(folder / "running", name))
+        storage = Storage.open(url, name, options.space, options.objectives)
         ((_, measured),) = search.measure([options.baseline])
         baseline = search.point(options.baseline, measured)
 

@@ -6,8 +6,10 @@ machines are missing when a search that was interrupted is resumed. Optuna's own
 
 from __future__ import annotations
 
+import fcntl
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
+from hw.cache import content_key
 from scripts.errors import SearchError
 from scripts.search.objectives import Objective
 from scripts.search.proposals import Finished, Proposal
@@ -62,10 +65,13 @@ class Storage:
                     directions=["minimize"] * len(objectives),
                     load_if_exists=True,
                 )
-                study.set_metric_names([objective.value for objective in objectives])
+                if len(study.directions) == len(objectives):
+                    study.set_metric_names([objective.value for objective in objectives])
         except (SQLAlchemyError, ValueError, ImportError, RuntimeError) as error:
             reason = str(error).splitlines()[0]
             raise SearchError(f"storage {url}: {reason}") from None
+        if len(study.directions) != len(objectives):
+            raise SearchError(f"storage {url}: study {name} has other objectives")
         return Storage(study, space)
 
     def stored(self) -> dict[Place, Stored]:
@@ -105,6 +111,25 @@ class Storage:
             self.study.add_trial(trial)
         except (SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
             raise SearchError(f"storage: {str(error).splitlines()[0]}") from None
+
+
+@contextmanager
+def alone(folder: Path, study: str) -> Iterator[None]:
+    """A context in which no other process of this computer has the same search.
+
+    Raises
+    ------
+    SearchError
+        Another process has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{content_key(study)}.lock").open("w") as file:
+        try:
+            # The operating system releases it when the process ends, even by a signal.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SearchError("another process is at this search already") from None
+        yield
 
 
 class _Entry(msgspec.Struct, frozen=True):
