@@ -21,6 +21,7 @@ VERBS = {
         "scripts.utilization.command", "Measure convolutions with and without latency hiding."
     ),
     "tune": Verb("scripts.tune.command", "Find schedules for the layers of a network."),
+    "search": Verb("scripts.search.command", "Find machines for networks."),
 }
 
 COLLECTIONS = (50_000, 20, 100)

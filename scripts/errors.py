@@ -21,3 +21,11 @@ class SchedulerError(CommandError):
 
 class WrongResultError(CommandError):
     """A result of a machine that differs from the reference."""
+
+
+class SpaceError(CommandError):
+    """A text that is no description of a space of machines, or a space without one that fits."""
+
+
+class SearchError(CommandError):
+    """A search that cannot go on: its storage cannot be used, or belongs to another search."""

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config
 from hw.files import write_atomically
 from hw.header import c_header
@@ -110,16 +111,8 @@ def command(
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
         design = generate(machine)
-        folder.mkdir(parents=True, exist_ok=True)
-        extras = {
-            CONFIG_FILE: dump_config(machine),
-            HEADER_FILE: c_header(machine),
-            # The file list is written last: if it exists, so do the files that it names.
-            FILE_LIST: "".join(f"{name}\n" for name in design.files),
-        }
+        extras = write_design(folder, machine, design)
         contents = {**design.files, **extras}
-        for name, text in contents.items():
-            write_atomically(folder / name, text)
         if not as_json:
             _print_table(folder, design, extras)
         found: tuple[Resources, ...] = ()
@@ -144,6 +137,23 @@ def command(
             print_resources(found)
         if clock:
             print_timing(clock)
+
+
+def write_design(folder: Path, machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
+    """Write a machine's Verilog, and beside it what tools and drivers need.
+
+    Returns the contents of those other files, by name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    extras = {
+        CONFIG_FILE: dump_config(machine),
+        HEADER_FILE: c_header(machine),
+        # The file list is written last: if it exists, so do the files that it names.
+        FILE_LIST: "".join(f"{name}\n" for name in design.files),
+    }
+    for name, text in {**design.files, **extras}.items():
+        write_atomically(folder / name, text)
+    return extras
 
 
 def module_lines(text: str) -> Iterator[tuple[str, int]]:

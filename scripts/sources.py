@@ -180,6 +180,13 @@ def model_file(model: str) -> Path:
     return path
 
 
+def source_digest(model: str) -> str:
+    """The name of a built-in model, or a digest of a model's file. Raises as `model_file`."""
+    if model in BUILT_IN:
+        return model
+    return hashlib.sha256(model_file(model).read_bytes()).hexdigest()
+
+
 def _read(
     model: str, seed: int, recorded: dict[str, str | int | float | bool | None]
 ) -> tuple[ModelProto, Provenance]:

@@ -19,6 +19,7 @@ from compiler.tune.candidates import Candidates
 from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
 from compiler.tune.records import Record, append_records
 from compiler.tune.tasks import Task
+from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Measure
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
@@ -97,7 +98,7 @@ class Measurements:
     """Measurements of layers on an accelerator, kept in a file if there is one."""
 
     accelerator: Accelerator
-    pool: LocalPool
+    pool: LocalPool[Outcome]
     file: Path | None
     records: list[Record]
     outcomes: RecordedOutcomes = field(default_factory=RecordedOutcomes)

@@ -12,16 +12,15 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 import typer
 from distributed import Client, Future, KilledWorker, get_worker, wait
 
-from compiler.te.knobs import Choice
 from compiler.tune.trial import Outcome
 from scripts.errors import SchedulerError
 from scripts.tune.on_worker import measure_alone
-from scripts.tune.pool import Job
+from scripts.tune.pool import Failed, Job, R
 
 PACKAGE = "tandem-workbench"
 CONNECT_SECONDS = 5.0
@@ -35,7 +34,7 @@ Refusal: TypeAlias = tuple[str, str | None]
 """The worker's address, and its version of Tandem: not ours. None if it has no Tandem."""
 
 
-class DaskPool:
+class DaskPool(Generic[R]):
     """The workers of a cluster, with this version of Tandem, whoever joins and leaves it.
 
     Dask gives the measurements of a worker that dies to another. It gives a measurement up when
@@ -61,15 +60,17 @@ class DaskPool:
 
     def __init__(
         self,
-        job: Job,
+        job: Job[R],
         address: str,
         *,
+        failed: Failed[Any] = Outcome.failed,
         tandem: str | None = None,
         connect_seconds: float = CONNECT_SECONDS,
         worker_seconds: float = WORKER_SECONDS,
         say: Callable[[str], None] | None = None,
     ) -> None:
         self._job = job
+        self._failed = failed
         self._address = address
         self._tandem = tandem or version(PACKAGE)
         self._connect_seconds = connect_seconds
@@ -77,7 +78,7 @@ class DaskPool:
         self._say = say or partial(typer.echo, err=True)
         self._checked: set[str] = set()
 
-    def __enter__(self) -> DaskPool:
+    def __enter__(self) -> DaskPool[R]:
         with ExitStack() as opened:
             opened.enter_context(_quiet(logging.getLogger("distributed.client")))
             try:
@@ -99,9 +100,7 @@ class DaskPool:
     ) -> None:
         self._opened.close()
 
-    def measure(
-        self, layer: Any, choices: Sequence[Choice], limit: float
-    ) -> Iterator[tuple[int, Outcome]]:
+    def measure(self, layer: Any, choices: Sequence[Any], limit: float) -> Iterator[tuple[int, R]]:
         """Measure choices; pairs of a position and an outcome, as the measurements end."""
         self._await_workers()
         given_up = []
@@ -113,11 +112,14 @@ class DaskPool:
         for at in sorted(given_up):
             self._await_workers()
             ((_, outcome),) = self._submitted(layer, choices, [at], limit)
-            yield at, outcome or Outcome.failed("the workers that measured it died")
+            yield (
+                at,
+                self._failed("the workers that measured it died") if outcome is None else outcome,
+            )
 
     def _submitted(
-        self, layer: Any, choices: Sequence[Choice], rows: Sequence[int], limit: float
-    ) -> Iterator[tuple[int, Outcome | None]]:
+        self, layer: Any, choices: Sequence[Any], rows: Sequence[int], limit: float
+    ) -> Iterator[tuple[int, R | None]]:
         """Outcomes as they come; None for a measurement that Dask gave up."""
         task = _task()
         with self._connected():
@@ -131,9 +133,7 @@ class DaskPool:
             for future, outcome in self._ended(list(pending)):
                 yield pending.pop(future), outcome
 
-    def _ended(
-        self, pending: Sequence[Future[Any]]
-    ) -> Iterator[tuple[Future[Any], Outcome | None]]:
+    def _ended(self, pending: Sequence[Future[Any]]) -> Iterator[tuple[Future[Any], R | None]]:
         """Futures that have ended, with their outcomes; none after some time without any."""
         done: set[Future[Any]] = set()
         with self._connected(), self._client.as_current(), suppress(TimeoutError):
@@ -153,15 +153,15 @@ class DaskPool:
         if not ended:
             self._await_workers()
 
-    def _outcome(self, future: Future[Any]) -> Outcome | None:
+    def _outcome(self, future: Future[Any]) -> R | None:
         try:
             answer = future.result(_POLL_SECONDS)
         except KilledWorker:
             return None
-        if isinstance(answer, Outcome):
-            return answer
-        worker, found = answer
-        raise self._wrong_version(worker, found)
+        if isinstance(answer, tuple):
+            raise self._wrong_version(*answer)
+        outcome: R = answer
+        return outcome
 
     def _await_workers(self) -> None:
         """Return when there is a worker, and all that there are can be used."""
@@ -233,8 +233,10 @@ def _minor(python: str) -> str:
     return python.rpartition(".")[0]
 
 
-def _task() -> Callable[[str, bytes], Outcome | Refusal]:
-    """The function that workers run: it compares versions before it touches any of our modules.
+def _task() -> Callable[[str, bytes], Any]:
+    """The function that workers run, which returns an outcome or a `Refusal`.
+
+    It compares versions before it touches any of our modules.
 
     Dask sends a local function as byte code, so that the scheduler and workers of another version
     need no module of ours to read it.

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait
 from threading import Thread, current_thread, main_thread
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic
 
-from compiler.te.knobs import Choice
 from compiler.tune.trial import Outcome
 from scripts.cli import COLLECTIONS
-from scripts.tune.pool import Job
+from scripts.tune.pool import Failed, Job, R
 
 ATTEMPTS = 3
 """Processes that a choice may end before it has failed: some other cause may have ended one."""
@@ -29,19 +28,20 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class LocalPool:
+class LocalPool(Generic[R]):
     """Processes that measure; with one job everything is measured in this process.
 
     A process that dies takes the others' unfinished measurements along: these are made again, one
     at a time, and a choice that ends its process every time has failed.
     """
 
-    def __init__(self, job: Job, jobs: int) -> None:
+    def __init__(self, job: Job[R], jobs: int, failed: Failed[Any] = Outcome.failed) -> None:
         self._job = job
+        self._failed = failed
         self._jobs = jobs
         self._executor: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> LocalPool:
+    def __enter__(self) -> LocalPool[R]:
         return self
 
     def __exit__(
@@ -52,9 +52,7 @@ class LocalPool:
     ) -> None:
         self._stop()
 
-    def measure(
-        self, layer: Any, choices: Sequence[Choice], limit: float
-    ) -> Iterator[tuple[int, Outcome]]:
+    def measure(self, layer: Any, choices: Sequence[Any], limit: float) -> Iterator[tuple[int, R]]:
         """Measure choices; pairs of a position and an outcome, as the measurements end."""
         if self._jobs == 1:
             for at, choice in enumerate(choices):
@@ -71,21 +69,22 @@ class LocalPool:
                 yield at, self._alone(layer, choices[at], limit)
 
     def _submitted(
-        self, layer: Any, choices: Sequence[Choice], rows: Sequence[int], limit: float
-    ) -> Iterator[tuple[int, Outcome]]:
+        self, layer: Any, choices: Sequence[Any], rows: Sequence[int], limit: float
+    ) -> Iterator[tuple[int, R]]:
         futures = {self._submit(layer, choices[at], limit): at for at in rows}
         for future in as_completed(futures):
             yield futures[future], future.result()
 
-    def _alone(self, layer: Any, choice: Choice, limit: float) -> Outcome:
+    def _alone(self, layer: Any, choice: Any, limit: float) -> R:
         for _ in range(ATTEMPTS):
             try:
                 return self._submit(layer, choice, limit).result()
             except BrokenProcessPool:
                 self._stop()
-        return Outcome.failed("the process that measured it died")
+        died: R = self._failed("the process that measured it died")
+        return died
 
-    def _submit(self, layer: Any, choice: Choice, limit: float) -> Future[Outcome]:
+    def _submit(self, layer: Any, choice: Any, limit: float) -> Future[R]:
         executor = self._running()
         # This may start a process.
         with _interrupts_held():

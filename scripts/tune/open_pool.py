@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
+from typing import Any
 
+from compiler.tune.trial import Outcome
 from scripts.errors import SchedulerError
 from scripts.tune.local_pool import LocalPool, default_jobs
-from scripts.tune.pool import Job, Pool
+from scripts.tune.pool import Failed, Job, Pool, R
 
 
-def open_pool(job: Job, jobs: int | None, scheduler: str | None) -> AbstractContextManager[Pool]:
+def open_pool(
+    job: Job[R], jobs: int | None, scheduler: str | None, failed: Failed[Any] = Outcome.failed
+) -> AbstractContextManager[Pool[R]]:
     """A context with processes of this machine, or with the workers of a Dask cluster.
 
     Parameters
@@ -19,6 +23,8 @@ def open_pool(job: Job, jobs: int | None, scheduler: str | None) -> AbstractCont
         The number of processes; one a core if None.
     scheduler
         The address of the cluster's scheduler; None for processes of this machine.
+    failed
+        Makes the outcome of a choice that cannot be measured.
 
     Raises
     ------
@@ -26,7 +32,7 @@ def open_pool(job: Job, jobs: int | None, scheduler: str | None) -> AbstractCont
         Dask is not installed; from the context, too, if the cluster cannot be used.
     """
     if scheduler is None:
-        return LocalPool(job, jobs or default_jobs())
+        return LocalPool(job, jobs or default_jobs(), failed)
     if not find_spec("distributed"):
         raise SchedulerError(
             "--scheduler needs Dask, which is not installed: "
@@ -35,4 +41,4 @@ def open_pool(job: Job, jobs: int | None, scheduler: str | None) -> AbstractCont
     # Imported here, because Dask is large and optional.
     from scripts.tune.dask_pool import DaskPool
 
-    return DaskPool(job, scheduler)
+    return DaskPool(job, scheduler, failed=failed)

@@ -16,7 +16,7 @@ from compiler.tune.records import Record, append_records
 from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task
 from compiler.tune.transfer import Example
-from compiler.tune.trial import Trial
+from compiler.tune.trial import Outcome, Trial
 from compiler.tune.tuner import Tuning
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
@@ -79,7 +79,7 @@ def tune(
     known: list[Record],
     file: Path | None,
     report: Report,
-    pool: Pool,
+    pool: Pool[Outcome],
 ) -> list[TaskTuning]:
     """Tune tasks, from what is known; new records are added to `known` and to the file.
 
@@ -157,7 +157,7 @@ def _begin(
     machine: TargetDevice,
     options: Options,
     outcomes: RecordedOutcomes,
-    pool: Pool,
+    pool: Pool[Outcome],
     save: Callable[[Record], None],
 ) -> TaskTuning:
     layer, of = _measurement(task, machine)

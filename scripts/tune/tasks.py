@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.driver.streams import WEIGHT
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.cpu.backend import KernelBackend
 from compiler.templates.schedule_template import Arguments
@@ -17,9 +18,6 @@ from scripts.tuned import stream_cycles
 from scripts.utilization.build import Convolution
 from scripts.utilization.case import make_case
 from scripts.utilization.conv_layers import Layer as NamedLayer
-
-WEIGHT = "weight"
-"""The argument that only sums are computed from: time never depends on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # Commands that share files are run together; `utilization` is run below.
-TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"))
-SLOW = ("rtl", "tune")
+TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",))
+SLOW = ("rtl", "tune", "search")
 
 
 @pytest.mark.parametrize(
     "verbs",
-    # `rtl` of machines as large as the README's takes a while, and so does a network's `tune`.
+    # `rtl` of machines as large as the README's takes a while, and so do `tune` and `search`.
     [
         pytest.param(verbs, marks=[pytest.mark.exhaustive] * (verbs[0] in SLOW), id=verbs[0])
         for verbs in TOUR

@@ -13,7 +13,7 @@ import numpy as np
 from compiler.errors import BuildError
 from compiler.graph.infer import infer
 from compiler.graph.memory import LiveRange, plan_memory
-from compiler.graph.nodes import Call, Tuple, Var
+from compiler.graph.nodes import Call, Function, Tuple, Var
 from compiler.graph.passes.pipeline import Pass
 from compiler.graph.types import TensorType
 from compiler.ir.buffer import Scope
@@ -52,6 +52,11 @@ class PlannedCall:
     def tensors(self) -> dict[str, str]:
         """Names in the stream of the computed operands, by the names of the program's inputs."""
         return self.plan.found.tensors
+
+    @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates."""
+        return _template(self.plan).macs(self.plan.found)
 
     @property
     def named(self) -> dict[str, str]:
@@ -115,19 +120,8 @@ class StreamBackend(Backend):
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         stream = call.kernel
         parts.progress(f"compiling {stream.name}")
-        types = infer(stream)
-        calls, results = [], [stream.body.result]
-        for let in stream.body.lets:
-            type_ = types[let.name]
-            if isinstance(let.value, Tuple):
-                results = [*let.value.items]
-                continue
-            assert isinstance(let.value, Call), "verified: streams call kernels"
-            assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
-            plan = self.planner.plan(let.value)
-            calls.append(PlannedCall(let.name, type_, let.source, plan))
-        self.planned[stream.name] = tuple(calls)
-        names = [each.name for each in results if isinstance(each, Var)]
+        calls, names = self.calls_of(stream)
+        self.planned[stream.name] = calls
         code = self.code(stream.name, calls, names)
         parts.streams[stream.name] = code
         parts.config = self.target.machine.config
@@ -145,6 +139,33 @@ class StreamBackend(Backend):
             macs=sum(layer.macs for layer in code.layers),
         )
 
+    def calls_of(self, stream: Function) -> tuple[tuple[PlannedCall, ...], list[str]]:
+        """The planned calls of a stream in its order, and the names of its results."""
+        types = infer(stream)
+        calls, results = [], [stream.body.result]
+        for let in stream.body.lets:
+            type_ = types[let.name]
+            if isinstance(let.value, Tuple):
+                results = [*let.value.items]
+                continue
+            assert isinstance(let.value, Call), "verified: streams call kernels"
+            assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
+            plan = self.planner.plan(let.value)
+            calls.append(PlannedCall(let.name, type_, let.source, plan))
+        return tuple(calls), [each.name for each in results if isinstance(each, Var)]
+
+    def linked(self, calls: Sequence[PlannedCall], results: Sequence[str]) -> Stream:
+        """All calls as one instruction stream, without barriers; the parameters are `code`'s."""
+        operators = []
+        for call in calls:
+            program = self.planner.schedule(call.plan).program
+            call.check(program)
+            operators.append(
+                Operator(program, call.named, call.name, call.plan.arguments.immediates)
+            )
+        placed = self._placed(calls, results)
+        return compile_stream(operators, self.target.machine, placed, self._programs)
+
     def code(self, name: str, calls: Sequence[PlannedCall], results: Sequence[str]) -> StreamCode:
         """The machine code and memory image of one stream that runs all calls, without barriers.
 
@@ -155,15 +176,7 @@ class StreamBackend(Backend):
         results
             Names of the calls whose results are outputs of the stream.
         """
-        operators = []
-        for call in calls:
-            program = self.planner.schedule(call.plan).program
-            call.check(program)
-            operators.append(
-                Operator(program, call.named, call.name, call.plan.arguments.immediates)
-            )
-        placed = self._placed(calls, results)
-        stream = compile_stream(operators, self.target.machine, placed, self._programs)
+        stream = self.linked(calls, results)
         values = {
             call.named[tensor]: value
             for call in calls
@@ -237,9 +250,8 @@ def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
 
 
 def _layer(stream: Stream, call: PlannedCall) -> Layer:
-    found, template = call.plan.found, _template(call.plan)
     traffic = _minimum_traffic(stream, call)
-    return Layer(call.source, found.match.operators, template.macs(found), traffic)
+    return Layer(call.source, call.plan.found.match.operators, call.macs, traffic)
 
 
 def _template(plan: Plan) -> AcceleratorTemplate[Any]:

@@ -1,0 +1,1 @@
+"""Chip area of a configuration: one number, in NAND2 equivalents."""

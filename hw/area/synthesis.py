@@ -1,0 +1,180 @@
+"""Area by synthesis: Yosys makes generic cells of modules, once for all machines that have them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from hw.area.gates import MEMORY_BIT, gate_area
+from hw.cache import ContentCache, content_key, default_cache
+from hw.rtl.verilog import VerilogDesign
+from hw.synthesis.errors import SynthesisError
+from hw.synthesis.yosys import run, yosys_version
+from hw.synthesis.yowasp import Report
+
+_SCRIPT = """\
+proc
+opt
+tee -q -o {memories} stat -json
+wreduce
+peepopt
+opt_clean
+alumacc
+share
+opt
+memory -nomap
+opt_clean
+techmap
+opt -fast
+abc -g AND,NAND,OR,NOR,XOR,XNOR,MUX
+opt_clean
+tee -q -o {cells} stat -json
+"""
+_MEMORIES, _CELLS, _MODULE = "memories.json", "cells.json", "module.json"
+_COMMENT = re.compile(r"^//.*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleArea:
+    """A module without the modules inside it.
+
+    Attributes
+    ----------
+    gates
+        Area of its cells, in NAND2.
+    memory_bits
+        Bits of its memories.
+    instances
+        The number of instances inside it, by module.
+    """
+
+    gates: float
+    memory_bits: int
+    instances: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class DesignArea:
+    """The modules of a design, with the number of instances of each in the whole.
+
+    Attributes
+    ----------
+    top
+        The name of the outermost module.
+    """
+
+    top: str
+    modules: Mapping[str, ModuleArea]
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """The number of instances of each module in the design."""
+        found: dict[str, int] = {}
+
+        def walk(name: str, times: int) -> None:
+            found[name] = found.get(name, 0) + times
+            for inside, number in self.modules[name].instances.items():
+                walk(inside, times * number)
+
+        walk(self.top, 1)
+        return found
+
+    @property
+    def gates(self) -> float:
+        """Area of all cells, in NAND2."""
+        return sum(self.modules[name].gates * times for name, times in self.counts.items())
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of all memories, queues included."""
+        return sum(self.modules[name].memory_bits * times for name, times in self.counts.items())
+
+    @property
+    def total(self) -> float:
+        """The area, in NAND2."""
+        return self.gates + MEMORY_BIT * self.memory_bits
+
+    def gates_of(self, name: str) -> float:
+        """Area of all cells of one instance of a module, with those inside it."""
+        module = self.modules[name]
+        inside = (self.gates_of(each) * times for each, times in module.instances.items())
+        return module.gates + sum(inside)
+
+
+def design_area(
+    design: VerilogDesign, *, report: Report | None = None, root: Path | None = None
+) -> DesignArea:
+    """The area of a design; modules that the cache under `root` has are not synthesised again.
+
+    Raises
+    ------
+    SynthesisError
+        Yosys is not installed or failed, or it left a cell whose area is not known.
+    CacheError
+        The cache cannot be used.
+    """
+    place = root or default_cache()
+    cache = ContentCache(place / "area")
+    texts = {name: _COMMENT.sub("", design.files[f"{name}.v"]) for name in design.modules}
+    keys = {
+        name: content_key("area", yosys_version(), _SCRIPT, text) for name, text in texts.items()
+    }
+    missing = [name for name, key in keys.items() if cache.lookup(key) is None]
+    if missing:
+        # One run for all that are missing, whose results are then kept one by one.
+        found = _synthesised({name: texts[name] for name in missing}, cache, place, report)
+        for name in missing:
+            cache.entry(keys[name], partial(_write, found[name]))
+    modules = {
+        name: _read(cache.root / key / _MODULE, design.modules) for name, key in keys.items()
+    }
+    return DesignArea(design.top, modules)
+
+
+def _synthesised(
+    texts: Mapping[str, str], cache: ContentCache, place: Path, report: Report | None
+) -> dict[str, dict[str, object]]:
+    """Memory bits and cells of modules by name; all other modules are black boxes."""
+    script = f"read_verilog {' '.join(f'{name}.v' for name in texts)}\n"
+    script += _SCRIPT.format(memories=_MEMORIES, cells=_CELLS)
+
+    def build(work: Path) -> Sequence[Path]:
+        for name, text in texts.items():
+            (work / f"{name}.v").write_text(text)
+        run(script, work, place, report)
+        return [work / _MEMORIES, work / _CELLS]
+
+    key = content_key("area of several", yosys_version(), script, repr(sorted(texts.items())))
+    entry = cache.entry(key, build)
+    try:
+        memories, cells = (
+            {name.removeprefix("\\"): of for name, of in json.loads(text)["modules"].items()}
+            for text in ((entry / _MEMORIES).read_text(), (entry / _CELLS).read_text())
+        )
+        return {
+            name: {
+                "memory_bits": memories[name]["num_memory_bits"],
+                "cells": cells[name]["num_cells_by_type"],
+            }
+            for name in texts
+        }
+    except (ValueError, KeyError) as error:
+        raise SynthesisError(f"Yosys's statistics cannot be read: {error!r}") from None
+
+
+def _write(found: Mapping[str, object], work: Path) -> Sequence[Path]:
+    file = work / _MODULE
+    file.write_text(json.dumps(found))
+    return [file]
+
+
+def _read(file: Path, modules: Sequence[str]) -> ModuleArea:
+    found = json.loads(file.read_text())
+    cells: dict[str, int] = found["cells"]
+    instances = {cell: number for cell, number in cells.items() if cell in modules}
+    gates = sum(number * gate_area(cell) for cell, number in cells.items() if cell not in modules)
+    return ModuleArea(gates, found["memory_bits"], instances)

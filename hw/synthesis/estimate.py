@@ -1,0 +1,110 @@
+"""FPGA resources without synthesis, learned from the machines of `samples.jsonl`.
+
+Multiplier blocks and block RAM follow from the machine's shape. Look-up tables and flip-flops are
+sums of terms, fitted by least squares. UltraScale+ has no samples: its tables and blocks are those
+of the 7 series, whose model is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.config_files import parse_config
+from hw.features import Feature
+from hw.least_squares import fitted
+from hw.synthesis.families import Family
+from hw.synthesis.memory_blocks import block_ram, table_bits
+
+_FITTED = ("lut", "ff")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A synthesised machine: its look-up tables, flip-flops, multiplier blocks and block RAM."""
+
+    family: Family
+    config: HardwareConfig
+    lut: int
+    ff: int
+    dsp: int
+    bram: int
+
+
+class ResourceModel:
+    """A model of the look-up tables and flip-flops of a family, fitted to samples."""
+
+    def __init__(self, family: Family, samples: Sequence[Sample]) -> None:
+        self.family = family
+        mine = [sample for sample in samples if sample.family is family]
+        terms = np.array([_terms(sample.config) for sample in mine])
+        self._coefficients = {
+            unit: fitted(terms, np.array([getattr(sample, unit) for sample in mine], np.float64))
+            for unit in _FITTED
+        }
+
+    def resources(self, config: HardwareConfig) -> Mapping[str, int]:
+        """The estimated `lut`, `ff`, `dsp` and `bram` of a machine."""
+        terms = np.array(_terms(config))
+        fitted = {unit: float(terms @ found) for unit, found in self._coefficients.items()}
+        return {
+            **{unit: max(0, round(value)) for unit, value in fitted.items()},
+            "dsp": multiplier_blocks(config, self.family),
+            "bram": block_ram(config),
+        }
+
+
+def samples() -> tuple[Sample, ...]:
+    """The samples that come with Tandem."""
+    text = files("hw.synthesis").joinpath("samples.jsonl").read_text()
+    return tuple(map(_sample, text.splitlines()))
+
+
+@cache
+def resource_model(family: Family) -> ResourceModel:
+    """The model of the samples that come with Tandem."""
+    known = Family.XC7 if family is Family.XCUP else family
+    return ResourceModel(known, samples())
+
+
+def multiplier_blocks(config: HardwareConfig, family: Family) -> int:
+    """One for each MAC, three for the ALU's product in each lane, and one in `check`; with
+    requantisers two more in each lane, and for residuals one, or two on an ECP5."""
+    blocks = config.macs + 3 * config.acc_lanes + 1
+    if Feature.REQUANTISE in config.features:
+        residual = Feature.INPUT_OPERANDS in config.features
+        blocks += config.acc_lanes * (2 + residual * (2 if family is Family.ECP5 else 1))
+    return blocks
+
+
+def _sample(line: str) -> Sample:
+    record = json.loads(line)
+    config = parse_config(json.dumps(record["config"]), "samples.jsonl")
+    counts = (record[unit] for unit in ("lut", "ff", "dsp", "bram"))
+    return Sample(Family(record["kind"]), config, *counts)
+
+
+def _terms(config: HardwareConfig) -> tuple[float, ...]:
+    """What look-up tables and flip-flops grow with."""
+    lanes = config.acc_lanes
+    requantises = float(Feature.REQUANTISE in config.features)
+    from_inp = float(Feature.INPUT_OPERANDS in config.features)
+    return (
+        1.0,
+        lanes,
+        config.macs,
+        lanes * requantises,
+        lanes * from_inp,
+        requantises,
+        config.bus_bits / 64,
+        table_bits(config) / 64,
+        config.block_in * (config.batch + config.block_out),
+        max(0, 32 * lanes - config.bus_bits) / 32,
+        lanes * float(config.acc_read_ports == 1),
+    )

@@ -1,0 +1,1 @@
+"""`tandem search`: machines and schedules searched together."""

@@ -1,0 +1,116 @@
+"""What machines measured, kept by content: another search that comes to the same machine measures
+nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+import compiler
+import hw
+import sim
+from hw.cache import content_key
+from hw.config import HardwareConfig
+from hw.config_files import dump_config
+from scripts.errors import SearchError
+from scripts.search.measure import StreamWork, Task
+from scripts.sources import source_digest
+
+_APART = frozenset({"rtl", "synthesis", "area"})
+"""Packages of `hw` and `sim` that the `cycle` engine and the compiler do not import."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What came of a machine.
+
+    Attributes
+    ----------
+    cycles
+        Of each network; empty if the machine cannot run one.
+    work
+        What the programs of each network do.
+    reason
+        Why the machine cannot run the networks; empty if it can.
+    """
+
+    cycles: tuple[int, ...]
+    work: tuple[StreamWork, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A table of results on disk; several processes may use it at a time."""
+
+    connection: sqlite3.Connection
+    task: str
+
+    def get(self, config: HardwareConfig) -> Measured | None:
+        """The result of a machine, whatever its name; None if it is not known."""
+        rows = self.connection.execute(
+            "SELECT value FROM results WHERE key = ?", (self._key(config),)
+        )
+        found = rows.fetchone()
+        return None if found is None else msgspec.json.decode(found[0], type=Measured)
+
+    def put(self, config: HardwareConfig, measured: Measured) -> None:
+        """Keep the result of a machine."""
+        with self.connection:
+            self.connection.execute(
+                "INSERT OR REPLACE INTO results VALUES (?, ?)",
+                (self._key(config), msgspec.json.encode(measured)),
+            )
+
+    def _key(self, config: HardwareConfig) -> str:
+        return content_key("result", self.task, dump_config(config.replace(name="")))
+
+
+@contextmanager
+def open_results(root: Path, task: Task) -> Iterator[Results]:
+    """The table under `root`, for the machines of a task.
+
+    Raises
+    ------
+    SearchError
+        The table cannot be used.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(root / "results.db", timeout=60)
+        try:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value BLOB)"
+            )
+            yield Results(connection, task_digest(task))
+        finally:
+            connection.close()
+    except (sqlite3.Error, OSError) as error:
+        raise SearchError(f"results in {root}: {error}") from None
+
+
+def task_digest(task: Task) -> str:
+    """A digest of all that results depend on beside the machine: networks, memory, and the source
+    of the compiler and of the engine."""
+    networks = (f"{source_digest(network.model)} {network.options!r}" for network in task.networks)
+    return content_key("task", code_digest(), repr(task.memory), *networks)
+
+
+@cache
+def code_digest() -> str:
+    """A digest of the source of the machine's description, the compiler and the fast simulators."""
+    digest = hashlib.sha256()
+    for package in (hw, compiler, sim):
+        assert package.__file__ is not None, "a package with an __init__"
+        root = Path(package.__file__).parent
+        for path in sorted(root.rglob("*.py")):
+            name = path.relative_to(root)
+            if name.parts[0] not in _APART:
+                digest.update(str(name).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,253 @@
+"""A whole search: machines, then what is done with those of the front."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from compiler.tune.records import Record
+from hw.cache import default_cache
+from hw.config_files import load_config
+from hw.files import write_atomically
+from scripts.page.write import write_page
+from scripts.search.estimates import Estimator
+from scripts.search.explain import explain, indices_of, knee
+from scripts.search.explanation import Explanation
+from scripts.search.export import export
+from scripts.search.measure import Task, Times, reference, times_of
+from scripts.search.options import Options
+from scripts.search.page.page import Marked, SearchPage
+from scripts.search.points import Point, with_front
+from scripts.search.proposals import Proposer
+from scripts.search.results import open_results
+from scripts.search.session import Search
+from scripts.search.storage import Storage, alone, default_url
+from scripts.search.study_name import study_name
+from scripts.search.synthesis import synthesised
+from scripts.search.tuned import tune_machine
+from scripts.tune.on_cycle import cycles_of
+from scripts.tune.open_pool import open_pool
+
+Say = Callable[[str], None]
+PRESETS = ("pynq", "pynq-x", "small8", "small8-x")
+"""Presets that a page marks."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a search came to.
+
+    Attributes
+    ----------
+    records
+        Tuned records, by the position of their point.
+    exported
+        The folders that were written.
+    """
+
+    points: tuple[Point, ...]
+    baseline: Point
+    seconds: float
+    records: dict[int, tuple[Record, ...]] = field(default_factory=dict)
+    explanation: Explanation | None = None
+    exported: tuple[Path, ...] = ()
+
+    @property
+    def streams(self) -> int:
+        """The number of distinct programs of all networks together."""
+        return len({point.streams for point in self.points if point.streams})
+
+    def as_json(self) -> dict[str, Any]:
+        """The command's JSON."""
+        found = {
+            "points": [point.as_json() for point in self.points],
+            "baseline": self.baseline.as_json(),
+            "evaluated": len(self.points),
+            "streams": self.streams,
+            "seconds": self.seconds,
+        }
+        if self.explanation is not None:
+            found["explain"] = self.explanation.as_json()
+        if self.exported:
+            found["exported"] = [str(folder) for folder in self.exported]
+        return found
+
+
+def run(options: Options, say: Say) -> Done:
+    """Search, then tune, synthesise, explain, export and report, as far as was asked for.
+
+    Raises
+    ------
+    SearchError, SpaceError, SchedulerError
+        The storage or the cluster cannot be used, or no machine is possible.
+    CompilerError
+        A network cannot be compiled.
+    """
+    begun = monotonic()
+    if options.around is not None:
+        indices_of(options.space, options.around)
+    with ExitStack() as closing:
+        say("preparing the networks")
+        found = [reference(network, options.memory_model) for network in options.networks]
+        layers, streams = zip(*found, strict=True)
+        task = Task(options.networks, options.memory_model, layers, streams)
+        folder = default_cache() / "search"
+        estimator = Estimator(options.space.limits, options.mhz)
+        pool = open_pool(times_of, options.jobs, options.scheduler, Times.refused)
+        search = Search(
+            task,
+            options.objectives,
+            options.weights,
+            Proposer(
+                options.space,
+                options.explorer,
+                options.seed,
+                len(options.objectives),
+                estimator.allowed,
+            ),
+            estimator,
+            closing.enter_context(pool),
+            closing.enter_context(open_results(folder, task)),
+        )
+        url = options.storage or default_url(folder)
+        name = study_name(search)
+        closing.enter_context(alone(folder / "running", name))
+        storage = Storage.open(url, name, options.space, options.objectives)
+        ((_, measured),) = search.measure([options.baseline])
+        baseline = search.point(options.baseline, measured)
+
+        def expired() -> bool:
+            seconds = options.budget.seconds
+            return seconds is not None and monotonic() - begun >= seconds
+
+        points = search.run(
+            storage,
+            options.budget.points,
+            expired,
+            lambda machines, programs: say(f"{machines:,} machines, {programs:,} programs"),
+        )
+        points = with_front(points, options.objectives)
+        points = _synthesised(search, options, points, say)
+        points, records = _tuned(options, task, points, say)
+        done = Done(points, baseline, monotonic() - begun, records)
+        if options.explain:
+            say("explaining")
+            center = options.around or knee(points, options.objectives).config
+            done = replace(done, explanation=explain(search, center))
+        if options.export is not None:
+            say("exporting")
+            done = replace(done, exported=export(options.export, points, records))
+        if options.report is not None or options.plot is not None:
+            say("drawing")
+            _draw(options, search, done)
+        return done
+
+
+def spread(count: int, of: Sequence[int]) -> list[int]:
+    """Some of a sequence, evenly spread, the first and the last among them."""
+    if count >= len(of):
+        return [*of]
+    if count == 1:
+        return [of[0]]
+    return [of[round(at * (len(of) - 1) / (count - 1))] for at in range(count)]
+
+
+def _front(points: Sequence[Point], options: Options) -> list[int]:
+    """The positions of the front's points, best first by the first objective."""
+    front = [at for at, point in enumerate(points) if point.front]
+
+    def values(at: int) -> tuple[float, ...]:
+        costs = points[at].costs
+        assert costs is not None, "on the front"
+        return costs.values(options.objectives)
+
+    return sorted(front, key=values)
+
+
+def _synthesised(
+    search: Search, options: Options, points: tuple[Point, ...], say: Say
+) -> tuple[Point, ...]:
+    if not options.synthesise:
+        return points
+    found = [*points]
+    device = options.space.limits.device
+    for number, at in enumerate(spread(options.synthesise, _front(points, options)), 1):
+        point = points[at]
+
+        def show(step: str, number: int = number) -> None:
+            say(f"machine {number} of the front: {step}")
+
+        estimate = synthesised(point.config, point.estimate, device, show)
+        found[at] = search.point(point.config, point.measured, estimate)
+    return with_front(found, options.objectives)
+
+
+def _tuned(
+    options: Options, task: Task, points: tuple[Point, ...], say: Say
+) -> tuple[tuple[Point, ...], dict[int, tuple[Record, ...]]]:
+    records: dict[int, tuple[Record, ...]] = {}
+    if not options.tune:
+        return points, records
+    found = [*points]
+    front = _front(points, options)
+    with open_pool(cycles_of, options.jobs, options.scheduler) as pool:
+        for number, at in enumerate(front, 1):
+            point = points[at]
+
+            def show(step: str, number: int = number) -> None:
+                say(f"machine {number} of {len(front)}: {step}")
+
+            tuned = tune_machine(
+                point.config,
+                task,
+                point.measured.cycles,
+                options.tune,
+                options.seed,
+                pool,
+                show,
+            )
+            total = sum(
+                weight * cycles
+                for weight, cycles in zip(options.weights, tuned.cycles, strict=True)
+            )
+            found[at] = replace(point, tuned_cycles=round(total))
+            records[at] = tuned.records
+    return tuple(found), records
+
+
+def _draw(options: Options, search: Search, done: Done) -> None:
+    """Write the page and the picture that were asked for."""
+    presets = [load_config(name) for name in PRESETS if name != options.baseline.name]
+    measured = dict(search.measure(presets))
+    marked = [done.baseline] + [search.point(each, measured[at]) for at, each in enumerate(presets)]
+    page = SearchPage(
+        models=tuple(network.model for network in options.networks),
+        space=options.space.name,
+        explorer=options.explorer.value,
+        memory=options.memory,
+        memory_model=options.memory_model,
+        objectives=options.objectives,
+        points=done.points,
+        marked=tuple(Marked(point.config.name, point) for point in marked),
+        streams=done.streams,
+        seconds=done.seconds,
+        command=shlex.join(("tandem", *sys.argv[1:])),
+        versions=tuple((tool, version(tool)) for tool in ("tandem-workbench", "optuna")),
+    )
+
+    # Imported here, because the libraries that draw are large and optional.
+    from scripts.search.page.figures import front_picture
+    from scripts.search.page.render import render
+
+    if options.report is not None:
+        write_page(options.report, lambda: render(page))
+    if options.plot is not None:
+        kind = options.plot.path.suffix.removeprefix(".")
+        write_atomically(options.plot.path, front_picture(page, kind))

@@ -1,0 +1,103 @@
+"""Synthesised machines to learn from: `python -m scripts.search.samples --help`.
+
+Machines are drawn from a space; each measurement is a line of JSON, written at once. Machines that
+the file has are not measured again, so that a collection can be stopped and continued.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from hw.area.synthesis import DesignArea, design_area
+from hw.config import HardwareConfig
+from hw.config_files import dump_config, load_config
+from hw.errors import ConfigError, HardwareError
+from hw.rtl.verilog import generate
+from hw.synthesis.families import Family
+from hw.synthesis.place import place_and_route
+from hw.synthesis.synthesize import synthesize
+from scripts.search.space import Space, load_space
+
+KINDS = ("area", *(family.value for family in Family), "clock")
+
+
+def drawn(space: Space, seed: int) -> Iterator[HardwareConfig]:
+    """Possible machines of a space, at random."""
+    chance = random.Random(seed)
+    while True:
+        try:
+            yield space.machine([chance.randrange(len(each.values)) for each in space.dimensions])
+        except ConfigError:
+            continue
+
+
+def measured(config: HardwareConfig, kind: str) -> dict[str, object]:
+    """What synthesis says of a machine; raises `HardwareError`."""
+    design = generate(config)
+    match kind:
+        case "area":
+            return area_parts(design_area(design))
+        case "clock":
+            return {"mhz": place_and_route(design, seeds=(1,)).median.mhz}
+        case _:
+            found = synthesize(design, Family(kind))
+            return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}
+
+
+def area_parts(area: DesignArea) -> dict[str, object]:
+    """Gates of one lane, of one requantiser, and of everything else; bits of all memories."""
+    lanes = area.counts["tandem_lane"]
+    requantisers = area.counts.get("tandem_requantiser", 0)
+    lane = area.gates_of("tandem_lane")
+    requantiser = area.gates_of("tandem_requantiser") if requantisers else 0.0
+    rest = area.gates - lanes * lane - requantisers * requantiser
+    return {
+        "lane": round(lane, 2),
+        "requantiser": round(requantiser, 2),
+        "rest": round(rest, 2),
+        "memory_bits": area.memory_bits,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--space", default="fpga")
+    parser.add_argument(
+        "--config", action="append", default=[], help="this machine, not drawn ones"
+    )
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    known = set()
+    if options.output.exists():
+        for line in options.output.read_text().splitlines():
+            record = json.loads(line)
+            known.add((record["kind"], _key(record["config"])))
+    machines = drawn(load_space(options.space), options.seed)
+    if options.config:
+        machines = iter([load_config(name) for name in options.config])
+    for _, config in zip(range(options.count), machines, strict=False):
+        plain = json.loads(dump_config(config))
+        if (options.kind, _key(plain)) in known:
+            continue
+        record = {"kind": options.kind, "config": plain}
+        try:
+            record |= measured(config, options.kind)
+        except HardwareError as error:
+            record["refused"] = str(error)
+        with options.output.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def _key(plain: dict[str, object]) -> str:
+    return json.dumps({**plain, "name": ""}, sort_keys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The front of a search, and the machines around one, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from rich.console import Console
+
+from hw.config import HardwareConfig
+from scripts.search.explanation import Explanation
+from scripts.search.objectives import Objective
+from scripts.search.points import Point
+from scripts.tables import plain_table, print_table
+
+_SHORT = {
+    "log_uop_buffer": "uop",
+    "log_inp_buffer": "inp",
+    "log_wgt_buffer": "wgt",
+    "log_acc_buffer": "acc",
+}
+
+
+def describe(config: HardwareConfig) -> str:
+    """A machine in a few words: array, log2 of its memories, bus, features."""
+    memories = " ".join(f"{short} {getattr(config, name)}" for name, short in _SHORT.items())
+    features = "".join(sorted(feature.value[0] for feature in config.features))
+    ports = f", {config.acc_read_ports} port" + "s" * (config.acc_read_ports > 1)
+    return (
+        f"{config.batch}x{config.block_in}x{config.block_out}, {memories}{ports}, "
+        f"{config.bus_bits}-bit bus" + (f", {features}" if features else "")
+    )
+
+
+def differences(config: HardwareConfig, base: HardwareConfig) -> dict[str, object]:
+    """The fields in which a machine differs from another, but the name."""
+    return {
+        field.name: getattr(config, field.name)
+        for field in fields(HardwareConfig)
+        if field.name != "name" and getattr(config, field.name) != getattr(base, field.name)
+    }
+
+
+def print_front(
+    console: Console,
+    points: Sequence[Point],
+    baseline: Point,
+    objectives: Sequence[Objective],
+    streams: int,
+    seconds: float,
+) -> None:
+    """Print the front, best first by the first objective, and the baseline below it."""
+    front = [point for point in points if point.front]
+    front.sort(key=lambda point: point.costs.values(objectives) if point.costs else ())
+    names = [f"{objective.value}\n{objective.unit}".strip() for objective in objectives]
+    table = plain_table(["machine"], names)
+    for point in front:
+        table.add_row(describe(point.config), *_numbers(point, objectives))
+    table.add_row(
+        f"{baseline.config.name}: {describe(baseline.config)}", *_numbers(baseline, objectives)
+    )
+    print_table(console, table)
+    console.print(
+        f"{len(points):,} machines of {streams:,} programs, {len(front)} on the front, "
+        f"in {seconds:.0f} s",
+        soft_wrap=True,
+    )
+    if baseline.costs is None:
+        console.print(f"{baseline.config.name}: {baseline.measured.reason}", soft_wrap=True)
+
+
+def _numbers(point: Point, objectives: Sequence[Objective]) -> list[str]:
+    if point.costs is None:
+        return ["-"] * len(objectives)
+    return [
+        f"{value:,.3f}"
+        if objective in (Objective.MILLISECONDS, Objective.ENERGY)
+        else f"{value:,.0f}"
+        for objective, value in zip(objectives, point.costs.values(objectives), strict=True)
+    ]
+
+
+def print_explanation(
+    console: Console, explanation: Explanation, objectives: Sequence[Objective]
+) -> None:
+    """Print what each step changes, in percent of the machine in the middle."""
+    center = explanation.center
+    console.print(f"around {describe(center.config)}:", soft_wrap=True)
+    table = plain_table(["change"], [objective.value for objective in objectives])
+    for step in explanation.steps:
+        if step.point is None:
+            what = f"{', '.join(step.fields)} {'up' if step.up else 'down'}"
+        else:
+            changed = differences(step.point.config, center.config)
+            what = ", ".join(f"{name} {_shown(value)}" for name, value in changed.items())
+        reason = f": {step.reason}" if step.reason else ""
+        table.add_row(what + reason, *_changes(step.point, center, objectives))
+    print_table(console, table)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return " ".join(sorted(feature.value for feature in value)) or "none"
+    return str(value)
+
+
+def _changes(point: Point | None, center: Point, objectives: Sequence[Objective]) -> list[str]:
+    """Changes of the objectives, in percent; nothing for a machine that cannot run."""
+    if point is None or point.costs is None or center.costs is None:
+        return [""] * len(objectives)
+    pairs = zip(point.costs.values(objectives), center.costs.values(objectives), strict=True)
+    return [f"{after / before - 1:+.1%}" for after, before in pairs]

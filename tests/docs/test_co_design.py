@@ -1,0 +1,92 @@
+"""The commands of `docs/co-design.md` run with a small budget, and print what it shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from scripts.cli import app
+from scripts.search.space import parse_space
+
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "co-design.md").read_text()
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+FIGURES = re.findall(r"!\[[^]]*\]\(([^)]+)\)", TEXT)
+
+
+def commands() -> dict[str, list[str]]:
+    """By command, the lines that are shown below it."""
+    found: dict[str, list[str]] = {}
+    shown: list[str] = []
+    for language, block in FENCED:
+        if language:
+            continue
+        if block.startswith("tandem "):
+            shown = found[block.removeprefix("tandem ").strip()] = []
+        else:
+            shown += block.splitlines()
+    return found
+
+
+COMMANDS = commands()
+SEARCHES = [command for command in COMMANDS if command.startswith("search")]
+
+
+def value_of(option: str, arguments: list[str]) -> str | None:
+    return next((value for name, value in pairwise(arguments) if name == option), None)
+
+
+def with_storage(arguments: list[str], folder: Path) -> list[str]:
+    return [*arguments, "--storage", f"sqlite:///{folder / 'studies.db'}"]
+
+
+def small(arguments: list[str]) -> list[str]:
+    """The search with two machines of the preset for small ones, for the digits network."""
+    found = list(arguments)
+    found[1] = "digits"
+    found[found.index("--budget") + 1] = "2"
+    found[found.index("--space") + 1] = "small"
+    return found
+
+
+def test_what_is_shown_is_of_the_page() -> None:
+    assert len(SEARCHES) == 5
+    plots = [value_of("--plot", shlex.split(command)) for command in SEARCHES]
+    assert [Path(plot).name for plot in plots if plot is not None] == FIGURES
+    (space,) = (block for language, block in FENCED if language == "json")
+    assert json.loads(space) == json.loads((DOCS / "zu7ev.json").read_text())
+    assert parse_space(space, "zu7ev").limits.device is not None
+
+
+def test_the_options_of_every_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for command in SEARCHES:
+        arguments = with_storage(small(shlex.split(command)), tmp_path)
+        result = CliRunner().invoke(app, [*arguments, "--jobs", "1"])
+        assert result.exit_code == 0, (command, result.stderr)
+    run = next(command for command in COMMANDS if command.startswith("run"))
+    machine = value_of("--config", shlex.split(run))
+    assert machine is not None
+    assert json.loads(Path(machine).read_text())["name"].endswith("-01")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "command", [each for each in SEARCHES if "digits" in each and COMMANDS[each]]
+)
+def test_what_is_printed(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    result = CliRunner().invoke(app, with_storage(shlex.split(command), tmp_path))
+    assert result.exit_code == 0, result.stderr
+    printed = [line.split() for line in result.stdout.splitlines()]
+    shown = [line.split() for line in COMMANDS[command] if line != "..."]
+    assert not [line for line in shown if line not in printed]

@@ -1,0 +1,24 @@
+"""Sums of terms fitted to values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hw.least_squares import fitted
+
+
+def test_coefficients_are_found_again() -> None:
+    chance = np.random.default_rng(3)
+    terms = np.column_stack([np.ones(40), chance.uniform(0, 100, (40, 3))])
+    wanted = np.array([500.0, 3.0, 0.0, 7.0])
+    found = fitted(terms, terms @ wanted)
+    assert terms @ found == pytest.approx(terms @ wanted, rel=0.001)
+    assert found == pytest.approx(wanted, rel=0.05, abs=0.1)
+
+
+def test_no_coefficient_is_negative() -> None:
+    terms = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    found = fitted(terms, np.array([3.0, 2.0, 1.0]))
+    assert found[1] == 0
+    assert found[0] > 0

@@ -1,0 +1,43 @@
+"""Limits of devices and areas."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.config_files import load_config
+from hw.synthesis.devices import DEVICES
+from hw.synthesis.families import Family
+from scripts.search.estimates import Estimator
+from scripts.search.space import Limits
+
+
+@pytest.mark.parametrize(
+    ("device", "machine", "fits"),
+    [
+        ("LFE5U-85F", "small8", True),
+        ("LFE5U-85F", "tiny", True),
+        # As ARCHITECTURE.md says: it needs 311 blocks of RAM, and this device has 208.
+        ("LFE5U-85F", "pynq", False),
+        ("LFE5U-25F", "small8", False),
+        ("XC7Z020", "pynq", False),
+        ("XC7Z045", "pynq", True),
+        ("XCZU3EG", "pynq", True),
+        ("XCZU7EV", "big32", False),
+        ("XCVU9P", "big32", True),
+    ],
+)
+def test_what_fits(device: str, machine: str, fits: bool) -> None:
+    assert Estimator(Limits(DEVICES[device])).allowed(load_config(machine)) is fits
+
+
+def test_an_area() -> None:
+    pynq = load_config("pynq")
+    assert Estimator(Limits(area=8.2e6)).allowed(pynq)
+    assert not Estimator(Limits(area=7.9e6)).allowed(pynq)
+    estimate = Estimator(Limits(area=1.0), mhz=50.0).estimate(pynq)
+    assert (estimate.mhz, estimate.resources) == (50.0, None)
+
+
+def test_every_device_is_of_a_family_that_is_synthesised() -> None:
+    assert len(DEVICES) == 9
+    assert {part.family for part in DEVICES.values()} == {*Family}

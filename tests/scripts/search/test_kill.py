@@ -1,0 +1,98 @@
+"""Searches that are killed at random moments and resumed, as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from scripts.cli import app
+from tests.support.rtl import seeds
+from tests.support.terminal import ROOT
+
+KILLS = 10
+POINTS = 60
+TIMEOUT = 300
+SPACE: dict[str, Any] = {
+    "base": "small8",
+    "fields": {
+        "log_block_in,log_block_out": [[3, 3], [4, 4]],
+        "log_inp_buffer": [10, 11, 12],
+        "log_wgt_buffer": [12, 13, 14],
+        "acc_read_ports": [1, 2],
+        "longest_burst": [8, 16, 32, 64],
+        "instruction_queue": [4, 8, 16, 32],
+    },
+}
+
+
+def options(space: Path, storage: Path) -> list[str]:
+    url = f"sqlite:///{storage}"
+    budget = ("--budget", str(POINTS), "--storage", url, "--json")
+    return ["search", "digits", "--space", str(space), *budget]
+
+
+def finished(storage: Path) -> int:
+    """The number of machines in a study."""
+    if not storage.exists():
+        return 0
+    # Not read only: SQLite has to undo what a killed process had not committed.
+    connection = sqlite3.connect(storage, timeout=TIMEOUT)
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'trials'")
+        if tables.fetchone() is None:
+            return 0
+        rows = connection.execute("SELECT count(*) FROM trials WHERE state != 'RUNNING'")
+        (count,) = rows.fetchone()
+        return int(count)
+    finally:
+        connection.close()
+
+
+def whole(space: Path, storage: Path) -> list[Any]:
+    """The points of a search to its end, in this process."""
+    result = CliRunner().invoke(app, [*options(space, storage), "--jobs", "1"])
+    assert result.exit_code == 0, result.stderr
+    points: list[Any] = json.loads(result.stdout)["points"]
+    return points
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", seeds(1))
+def test_killed_at_random_moments(seed: int, tmp_path: Path) -> None:
+    """No finished machine is lost or measured twice, and the machines are those of one search."""
+    chance = random.Random(seed)
+    space, storage = tmp_path / "mine.json", tmp_path / "studies.db"
+    space.write_text(json.dumps(SPACE))
+    wanted = whole(space, tmp_path / "whole.db")
+    for _ in range(KILLS):
+        before = finished(storage)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scripts.cli", *options(space, storage), "--jobs", "2"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path))},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        end = time.monotonic() + TIMEOUT
+        more = before + chance.randrange(1, 8)
+        while process.poll() is None and finished(storage) < min(more, POINTS):
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        time.sleep(chance.random() * 0.05)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert finished(storage) >= before
+    assert whole(space, storage) == wanted
+    assert finished(storage) == POINTS

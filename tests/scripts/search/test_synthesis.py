@@ -1,0 +1,38 @@
+"""What the tools say of a machine takes the place of what models said."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.config_files import load_config
+from hw.synthesis.devices import DEVICES
+from scripts.search.estimates import Estimator
+from scripts.search.space import Limits
+from scripts.search.synthesis import synthesised
+
+
+@pytest.mark.exhaustive
+def test_area_and_resources_of_tiny() -> None:
+    part = DEVICES["XC7Z020"]
+    tiny = load_config("tiny")
+    estimate = Estimator(Limits(part)).estimate(tiny)
+    assert (estimate.area_source, estimate.clock_source) == ("model", "given")
+    steps: list[str] = []
+    found = synthesised(tiny, estimate, part, steps.append)
+    assert found.area_source == "synthesis"
+    assert found.area == pytest.approx(estimate.area, rel=0.02)
+    assert found.resources is not None
+    assert estimate.resources is not None
+    assert found.resources["dsp"] == estimate.resources["dsp"]
+    assert found.resources["lut"] == pytest.approx(estimate.resources["lut"], rel=0.2)
+    # Only an ECP5 is placed and routed.
+    assert (found.mhz, found.clock_source) == (estimate.mhz, "given")
+
+
+@pytest.mark.exhaustive
+def test_the_clock_of_tiny() -> None:
+    part = DEVICES["LFE5U-85F"]
+    tiny = load_config("tiny")
+    found = synthesised(tiny, Estimator(Limits(part)).estimate(tiny), part, lambda step: None)
+    assert found.clock_source == "route"
+    assert 40 < found.mhz < 200
