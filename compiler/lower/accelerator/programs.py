@@ -88,7 +88,8 @@ class ProgramCache:
             lowered, self.target, ChipMemory(config, from_top), dram_alignment(config)
         )
         footprints = Footprints.of(commands.prototypes, config)
-        if takes_slots(lowered):
+        eager = {loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER}
+        if eager or takes_slots(lowered):
             commands = drop_repeated_loads(commands, footprints, config)
         used = drop_unused_loads(commands, footprints, config)
         ordered = late_resets(used, footprints)
@@ -99,7 +100,6 @@ class ProgramCache:
             ordered = requantise_last_writes(ordered, config)
         if config.features:
             footprints = Footprints.of(ordered.prototypes, config)
-        eager = {loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER}
         if config.features or eager:
             ordered = early_passes(ordered, footprints, eager)
         if eager:

@@ -271,7 +271,12 @@ def repeats(workload: Conv2dWorkload, choices: Choices) -> tuple[Ints, Ints]:
         for name in ("weight_slots", "image_slots")
     )
     weights = np.select(
-        [of_weights == 0, channels == 1, outputs, of_weights % channels == 0],
+        [
+            of_weights == 0,
+            channels == 1,
+            outputs & (of_weights < channels * pixels),
+            outputs | (of_weights % channels == 0),
+        ],
         [
             images * pixels,
             np.minimum(of_weights, images * pixels),
