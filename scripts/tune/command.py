@@ -15,6 +15,7 @@ from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.candidates import BASE, WIDE
 from compiler.tune.records import Record, append_records, merge_records
 from compiler.tune.transfer import examples
+from compiler.tune.trial import Outcome
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
@@ -262,7 +263,7 @@ def command(
         if report is not None:
             check_page(report)
         known = _known(records, merge or [])
-        job: Job = CpuMeasurer() if on_cpu else cycles_of
+        job: Job[Outcome] = CpuMeasurer() if on_cpu else cycles_of
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
         prepared = None if model is None else import_model(model, chosen, None).prepared(None)
         default = None
