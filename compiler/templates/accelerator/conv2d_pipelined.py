@@ -274,13 +274,14 @@ def repeats(workload: Conv2dWorkload, choices: Choices) -> tuple[Ints, Ints]:
         [
             of_weights == 0,
             channels == 1,
-            outputs & (of_weights < channels * pixels),
-            outputs | (of_weights % channels == 0),
+            outputs,
+            of_weights % channels == 0,
         ],
         [
             images * pixels,
             np.minimum(of_weights, images * pixels),
-            images * np.minimum(of_weights, pixels),
+            # Of more tiles some may still be there for the next image.
+            np.where(of_weights <= pixels, images, 1) * np.minimum(of_weights, pixels),
             np.ones_like(channels),
         ],
         images * pixels,

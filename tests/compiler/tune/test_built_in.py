@@ -43,7 +43,9 @@ def test_choices_fit(record: Record) -> None:
     of_workload, _ = get_args(get_type_hints(type(template).bind)["return"])
     workload = from_plain(of_workload, record.workload)
     assert record.status is Status.MEASURED
-    space = template.space(workload, machine)
+    wide = "part" in record.choice
+    space = (template.wide_space if wide else template.space)(workload, machine)
+    assert space is not None
     assert set(record.choice) == set(space.knobs)
     assert all(record.choice[knob] in settings for knob, settings in space.knobs.items())
     row = space.choices({knob: (setting,) for knob, setting in record.choice.items()})

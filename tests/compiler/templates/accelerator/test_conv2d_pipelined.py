@@ -132,7 +132,8 @@ def check_counts(seed: int, name: str) -> None:
             assert elements >= moved, (memory, drawn.workload, choice)
             assert instructions >= counted, (memory, drawn.workload, choice)
             stays = min(int(again[0][row]), int(again[1][row])) == 1
-            assert elements == moved or stays, (memory, drawn.workload, choice)
+            several = drawn.workload.data[0] > 1
+            assert elements == moved or stays or several, (memory, drawn.workload, choice)
         image, address = place_program(stream.image({}), stream.program)
         try:
             result = engine.launch(stream.program, image, Launch(address=address, data=False))
