@@ -1,7 +1,7 @@
 """Explorers of machines compared: the volume that their fronts dominate, over several seeds.
 
-`python -m scripts.bench.search --help`. Results of machines are shared, so that a machine that two
-searches come to is measured once.
+`python -m scripts.bench.search --help`; other options are those of `tandem search`. Results of
+machines are shared, so that a machine that two searches come to is measured once.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def main() -> None:
     parser.add_argument("--objectives", default="cycles,area")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--storage", type=Path, default=Path("build/search.db"))
-    parser.add_argument("rest", nargs="*", help="further options of tandem search")
-    asked = parser.parse_args()
+    asked, others = parser.parse_known_args()
     asked.storage.parent.mkdir(parents=True, exist_ok=True)
     names = asked.objectives.split(",")
     found: dict[tuple[str, int], list[Values]] = {}
@@ -38,7 +37,7 @@ def main() -> None:
         for explorer in Explorer:
             options = ["--space", asked.space, "--budget", asked.budget, "--seed", str(seed)]
             options += ["--objectives", asked.objectives, "--explorer", explorer.value]
-            options += ["--storage", f"sqlite:///{asked.storage}", *asked.rest, "--json"]
+            options += ["--storage", f"sqlite:///{asked.storage}", *others, "--json"]
             found[explorer.value, seed] = values(searched(asked.model, options), names)
     table = volumes(found)
     print(f"{'seed':>4} " + " ".join(f"{explorer.value:>8}" for explorer in Explorer))
