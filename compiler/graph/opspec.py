@@ -190,6 +190,9 @@ class OpSpec(Generic[A]):
     linear
         For results that are linear in the second operand: maps the values of the second and third
         (if any) operand to weight and bias; returns None if the bias differs within a channel.
+    takes_borders
+        Whether implementations bring the first operand into another layout, so that a border around
+        it is made in passing.
     hints
         The fields of `attributes`, and their types.
     """
@@ -203,6 +206,7 @@ class OpSpec(Generic[A]):
     several: bool = False
     channel_affine: Callable[[Sequence[NDArray[Any]], A], ChannelAffine] | None = None
     linear: Callable[[Sequence[NDArray[Any]], A], Linear | None] | None = None
+    takes_borders: bool = False
     hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -279,6 +283,7 @@ def define_operator(
     *,
     name: str = "",
     several: bool = False,
+    takes_borders: bool = False,
     **traits: Callable[..., Any],
 ) -> AnyOp:
     """An operator defined by a function; its name is `name`, or else the function's name.
@@ -292,4 +297,14 @@ def define_operator(
         return found if several else (found,)
 
     name = name or function.__name__
-    return OpSpec(name, pattern, operands, attributes, compute, symbolic, several, **traits)
+    return OpSpec(
+        name,
+        pattern,
+        operands,
+        attributes,
+        compute,
+        symbolic,
+        several,
+        takes_borders=takes_borders,
+        **traits,
+    )

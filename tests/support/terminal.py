@@ -48,7 +48,8 @@ def interrupted(
         else:
             process.send_signal(signal.SIGINT)
         assert b"Traceback" not in _read_until(terminal, b"error: interrupted")
-        assert process.wait(timeout=TIMEOUT) == 130
+        code = process.wait(timeout=TIMEOUT)
+        assert code == 130, f"exit status {code}"
         assert _has_ended(process.pid)
         assert process.stdout is not None
         return process.stdout.read()

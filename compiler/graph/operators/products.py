@@ -94,7 +94,15 @@ _LAYER = Operands(("data", "weight", "bias"), optional=1)
 _MATRICES = Operands(("a", "b", "c"), optional=1)
 
 SPECS: tuple[AnyOp, ...] = (
-    define_operator(conv2d, Pattern.OUT_FUSABLE, _LAYER, Conv2d, leading(1), linear=_linear),
+    define_operator(
+        conv2d,
+        Pattern.OUT_FUSABLE,
+        _LAYER,
+        Conv2d,
+        leading(1),
+        takes_borders=True,
+        linear=_linear,
+    ),
     define_operator(dense, Pattern.OUT_FUSABLE, _LAYER, Product, leading(1), linear=_linear),
     define_operator(
         gemm, Pattern.OUT_FUSABLE, _MATRICES, Gemm, _gemm_symbolic, linear=_gemm_linear

@@ -73,8 +73,8 @@ class Fuse:
         users: Sequence[Sequence[Edge]],
         escapes: Sequence[bool],
     ) -> list[int]:
-        """The groups, of which those that end in a `pad` of a convolution's data alone join the
-        convolution's: what brings the data into another layout makes the border in passing."""
+        """The groups, of which those that end in a `pad` for one operator alone that takes borders
+        join that operator's."""
         found = list(groups)
         for number, let in enumerate(lets):
             spec = _operator(let.value)
@@ -82,10 +82,11 @@ class Fuse:
                 continue
             if len(users[number]) != 1:
                 continue
-            user = lets[users[number][0].user].value
+            (user,) = (lets[edge.user].value for edge in users[number])
             match user:
-                case Call(callee=OpSpec(name="conv2d"), args=(first, *_)) if first == Var(let.name):
-                    pass
+                case Call(callee=OpSpec(takes_borders=True), args=(first, *_)):
+                    if first != Var(let.name):
+                        continue
                 case _:
                     continue
             target = found[users[number][0].user]

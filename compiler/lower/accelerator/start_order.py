@@ -46,8 +46,7 @@ def start_early(commands: Commands, footprints: Footprints, config: HardwareConf
         row = rows[at]
         if at < first and kinds[row] is _OPERANDS and not used(row):
             pending.append(at)
-            continue
-        if kinds[row] is _RESET and at > first and not used(row):
+        elif kinds[row] is _RESET and at > first and not used(row):
             early.append(at)
         else:
             needed = [one for one in pending if _overlap(elements(rows[one]), elements(row))]

@@ -70,6 +70,15 @@ def test_sums_in_use_are_reset_when_they_are_free() -> None:
     assert ordered(*commands) == commands
 
 
+def test_operands_are_loaded_before_they_are_reset_and_in_their_order() -> None:
+    others: tuple[Command, ...] = (reset(8), copy(MemoryId.ACC, 9))
+    for other in others:
+        found = ordered(OPERANDS, copy(MemoryId.INP, 0), products(0), other, added(4, 10))
+        assert found.index(OPERANDS) < found.index(other)
+    found = ordered(OPERANDS, others[1], products(0), added(4, 10))
+    assert found.index(OPERANDS) < found.index(others[1])
+
+
 def test_nothing_without_products() -> None:
     commands: list[Command] = [OPERANDS, added(0, 8), STORE]
     assert ordered(*commands) == commands
