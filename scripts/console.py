@@ -72,6 +72,9 @@ def repeated_interrupts() -> Iterator[None]:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             before(dropped)
             return
+        # One that is dropped in several callbacks, one inside another, comes once.
+        if any(timer.is_alive() for timer in timers):
+            return
         # A signal also wakes the main thread if it sleeps.
         timer = Timer(_REPEAT_SECONDS, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
         timer.daemon = True

@@ -98,6 +98,20 @@ def test_an_interrupt_in_a_finaliser_is_raised_again() -> None:
         discard_interrupting_object()
 
 
+def test_an_interrupt_that_is_dropped_twice_comes_once() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        discard_two_interrupting_objects()
+    # A second one would come now.
+    sleep(0.1)
+
+
+def discard_two_interrupting_objects() -> None:
+    with repeated_interrupts():
+        made = [Interrupted(), Interrupted()]
+        made.clear()
+        sleep(60)
+
+
 class Broken:
     def __del__(self) -> None:
         raise ValueError("something else")
