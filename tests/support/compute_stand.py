@@ -31,6 +31,7 @@ from tests.support.rtl import (
     StatusLog,
     TokenSide,
     bits,
+    built,
     cycle,
     cycles,
     has,
@@ -57,7 +58,7 @@ class Stand:
     ) -> None:
         self.config = config
         self.program = program
-        self.unit = unit = ComputeUnit(config)
+        self.unit = unit = built(ComputeUnit, config)
         words = [
             bits(
                 queued_layout(),

@@ -8,7 +8,7 @@ from typing import Any
 from hw.faults import Fault
 from hw.isa import Program, Unit
 from hw.rtl.core import Core
-from tests.support.rtl import Agent, Context, StatusLog, Watch, cycle, cycles
+from tests.support.rtl import Agent, Context, StatusLog, Watch, built, cycle, cycles
 from tests.support.rtl_accelerator import physical
 from tests.support.rtl_bus import AxiReadMemory, AxiWriteMemory
 
@@ -27,7 +27,7 @@ class Stand:
     ) -> None:
         config = program.config
         self.program = program
-        self.core = Core(config)
+        self.core = built(Core, config)
         self.content, self.address = physical(image, program)
         self.reads = AxiReadMemory(config, self.core.axi, self.content, rng, **(read or {}))
         self.writes = AxiWriteMemory(config, self.core.axi, self.content, rng, **(write or {}))

@@ -22,7 +22,7 @@ from hw.timing import (
     pipeline_depth,
     tree_levels,
 )
-from tests.support.rtl import Context
+from tests.support.rtl import Context, built
 
 TINY = load_config("tiny")
 BLOCKS = (0, 4, 5, 7)
@@ -292,7 +292,7 @@ class Stand:
         noise: float = 0.5,
     ) -> None:
         self.config = config
-        self.pipeline = Pipeline(config)
+        self.pipeline: Pipeline = built(Pipeline, config)
         self.levels = tree_levels(config.block_in)
         self.depth = pipeline_depth(config)
         self.rng = random.Random(len(issues))

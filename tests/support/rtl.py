@@ -11,6 +11,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from traceback import walk_tb
 from typing import Any, Protocol
 
@@ -35,14 +36,54 @@ class Agent(Protocol):
         """Sample this cycle's outputs."""
 
 
+@lru_cache(maxsize=16)
+def built(kind: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """A block of these parameters, the same one again: most of a short test is elaboration."""
+    return kind(*args, **options)
+
+
+class _Stage:
+    """A simulator of a block, reset before each run but the first."""
+
+    def __init__(self, block: Any) -> None:
+        self._simulator = Simulator(block)
+        self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
+        self._benches: tuple[Bench, ...] = ()
+        self._places = 0
+
+    def run(self, benches: tuple[Bench, ...]) -> None:
+        if self._places:
+            self._simulator.reset()
+        self._benches = benches
+        for place in range(self._places, len(benches)):
+            self._simulator.add_testbench(self._bench_of(place), background=place > 0)
+        self._places = max(self._places, len(benches))
+        self._simulator.run()
+
+    def _bench_of(self, place: int) -> Bench:
+        async def bench(ctx: Context) -> None:
+            if place < len(self._benches):
+                await self._benches[place](ctx)
+
+        return bench
+
+
+@lru_cache(maxsize=16)
+def _stage(block: Any) -> _Stage:
+    return _Stage(block)
+
+
 def simulate(block: Any, bench: Bench, *watchers: Bench) -> None:
-    """Simulate `block` (clocked if synchronous) until `bench` ends, beside `watchers`."""
-    simulator = Simulator(block)
-    simulator.add_clock(CLOCK_PERIOD, if_exists=True)
-    simulator.add_testbench(bench)
-    for watcher in watchers:
-        simulator.add_testbench(watcher, background=True)
-    simulator.run()
+    """Simulate `block` (clocked if synchronous) until `bench` ends, beside `watchers`.
+
+    A block may be simulated again: it begins in its reset state.
+    """
+    try:
+        _stage(block).run((bench, *watchers))
+    except BaseException:
+        # What a bench that was left in the middle waited for must not wake the next one.
+        _stage.cache_clear()
+        raise
 
 
 def only_built(block: Any) -> Any:

@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.isa import Program
 from hw.registers import Control, Status, register_map
 from hw.rtl.top import Accelerator
-from tests.support.rtl import Agent, Context, simulate
+from tests.support.rtl import Agent, Context, built, simulate
 from tests.support.rtl_bus import AxiLiteDriver, AxiReadMemory, AxiWriteMemory
 
 PAGE = 4096
@@ -38,7 +38,7 @@ class Machine:
         read: dict[str, Any] | None = None,
         write: dict[str, Any] | None = None,
     ) -> None:
-        self.block = Accelerator(config)
+        self.block: Accelerator = built(Accelerator, config)
         self.content = content
         self.driver = AxiLiteDriver(self.block.s_axi, rng)
         self.reads = AxiReadMemory(config, self.block.m_axi, content, rng, **(read or {}))

@@ -13,7 +13,7 @@ from hw.features import BASE, Feature
 from hw.operations import AluOp
 from hw.rtl.array import Array
 from hw.timing import tree_levels
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.rtl import Context, built, seeds, simulate
 
 SHAPES = [(0, 0, 0), (0, 2, 1), (1, 1, 2), (2, 3, 1), (1, 4, 0)]
 """log2 of batch, block_in and block_out."""
@@ -44,7 +44,7 @@ def number(values: npt.NDArray[np.generic]) -> int:
 def test_multiplies_matrices(shape: tuple[int, int, int], seed: int) -> None:
     config = machine(*shape)
     random_values = np.random.default_rng(seed)
-    array = Array(config)
+    array = built(Array, config)
     levels = tree_levels(config.block_in)
 
     async def bench(ctx: Context) -> None:
@@ -79,7 +79,7 @@ def test_elements_are_registered_in_the_cycle_of_their_enable(shape: tuple[int, 
     config = machine(*shape)
     rng = random.Random(sum(shape))
     random_values = np.random.default_rng(rng.randrange(1 << 30))
-    array = Array(config)
+    array = built(Array, config)
     stages = 1 + tree_levels(config.block_in)
     assert len(array.enable) == stages
 
@@ -124,7 +124,7 @@ def test_elements_are_registered_in_the_cycle_of_their_enable(shape: tuple[int, 
 def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int]) -> None:
     config = machine(*shape)
     rng = random.Random(sum(shape))
-    array = Array(config)
+    array = built(Array, config)
     lanes = config.acc_lanes
 
     async def bench(ctx: Context) -> None:
@@ -160,7 +160,7 @@ def test_operands_from_inp(shape: tuple[int, int], residuals: bool) -> None:
     config = machine(shape[0], shape[1], shape[1], features)
     rng = random.Random(sum(shape))
     random_values = np.random.default_rng(rng.randrange(1 << 30))
-    array = Array(config)
+    array = built(Array, config)
     levels = tree_levels(config.block_in)
     count = 40
     elements = random_values.integers(-128, 128, (count, config.batch, config.block_in), np.int8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from hw.timing import out_delay
 from tests.support.core_stand import Stand
 from tests.support.programs import random_program
 from tests.support.reference import run_in_order
-from tests.support.rtl import Context, Watch, cycle, cycles, seeds, simulate
+from tests.support.rtl import Context, Watch, built, cycle, cycles, seeds, simulate
 
 TINY = load_config("tiny")
 UOP_BASE, INP_BASE, WGT_BASE, ACC_BASE, OUT_BASE = 0x000, 0x100, 0x200, 0x300, 0x800
@@ -406,12 +407,21 @@ PUSHES = [
 ]
 
 
+@pytest.fixture
+def short_counters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Token counters of 3 bits, in blocks of this test alone."""
+    built.cache_clear()
+    monkeypatch.setattr("hw.rtl.tokens.TOKEN_BITS", 3)
+    yield
+    built.cache_clear()
+
+
+@pytest.mark.usefixtures("short_counters")
 @pytest.mark.parametrize(("producer", "consumer"), PUSHES)
 def test_token_overflow_is_told_with_the_instruction_that_pushed(
-    producer: Unit, consumer: Unit, monkeypatch: pytest.MonkeyPatch
+    producer: Unit, consumer: Unit
 ) -> None:
     """With counters of 3 bits: at full width it would take 65536 instructions."""
-    monkeypatch.setattr("hw.rtl.tokens.TOKEN_BITS", 3)
     assembler = Assembler(TINY)
     for _ in range(8):
         assembler.nop(Unit.LOAD)

@@ -26,7 +26,7 @@ from hw.isa import (
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
 from hw.timing import CHECK_STAGES
-from tests.support.rtl import Agent, Context, Sink, Source, Watch, cycle, cycles, simulate
+from tests.support.rtl import Agent, Context, Sink, Source, Watch, built, cycle, cycles, simulate
 from tests.support.words import faults_of, near_legal_word
 
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
@@ -82,7 +82,7 @@ class Outcome:
 def run_dispatch(config: HardwareConfig, words: Words, seed: int, chance: float) -> Outcome:
     """Let dispatch take `words`; stop a while after it is stuck."""
     rng = random.Random(seed)
-    dispatch = Dispatch(config)
+    dispatch = built(Dispatch, config)
     outcome = Outcome()
     layout = queued_layout()
 
@@ -311,7 +311,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
     assembler.finish()
     program = assembler.build()
     words = [int.from_bytes(program.word(place), "little") for place in range(len(program))]
-    dispatch = Dispatch(TINY)
+    dispatch = built(Dispatch, TINY)
 
     async def bench(ctx: Context) -> None:
         rng = random.Random(0)
@@ -357,7 +357,7 @@ def test_a_full_queue_blocks_all_behind_it(blocked: Unit) -> None:
 
 
 def test_a_new_program_starts_from_zero() -> None:
-    dispatch = Dispatch(TINY)
+    dispatch = built(Dispatch, TINY)
 
     async def bench(ctx: Context) -> None:
         rng = random.Random(0)

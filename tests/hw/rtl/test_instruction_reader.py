@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.rtl.instruction_reader import InstructionReader
 from hw.timing import FETCH_BURST
-from tests.support.rtl import Context, Sink, cycle, cycles, has, random_bytes, simulate
+from tests.support.rtl import Context, Sink, built, cycle, cycles, has, random_bytes, simulate
 from tests.support.rtl_bus import PortMemory
 
 BUSES = (64, 128, 256, 512)
@@ -24,7 +24,7 @@ def read_program(
     """Read it, compare every word, and give what the bus and the consumer saw."""
     rng = random.Random(seed)
     content = random_bytes(rng, 8192)
-    reader = InstructionReader(config)
+    reader = built(InstructionReader, config)
     seen = []
 
     async def bench(ctx: Context) -> None:
@@ -112,7 +112,7 @@ def test_a_new_start_reads_a_new_program() -> None:
     config = HardwareConfig(bus_bits=512)
     rng = random.Random(2)
     content = random_bytes(rng, 4096)
-    reader = InstructionReader(config)
+    reader = built(InstructionReader, config)
 
     async def bench(ctx: Context) -> None:
         memory = PortMemory(config, reader.port, content, rng)

@@ -14,7 +14,7 @@ from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
 from tests.support.alu_cases import alu_result, wrapped
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.rtl import Context, built, seeds, simulate
 
 ELEMENTS = 3
 """So few that micro-ops keep meeting each other's results."""
@@ -254,7 +254,7 @@ def test_forwards_results_at_every_distance(
     block: int, ports: int, residuals: bool, seed: int
 ) -> None:
     slots = random_slots(random.Random(seed), block, 150, ports)
-    lane = Lane(block, ports, residuals)
+    lane = built(Lane, block, ports, residuals)
     simulate(lane, Surroundings(lane, block, slots, ports).run)
 
 
@@ -275,7 +275,7 @@ def test_residuals_are_scaled_between_products(block: int, ports: int) -> None:
     for micro_op in slots:
         if micro_op is not None:
             micro_op.result = memory[micro_op.dst] = executed(micro_op, memory)
-    lane = Lane(block, ports, residuals=True)
+    lane = built(Lane, block, ports, True)
     simulate(lane, Surroundings(lane, block, slots, ports).run)
 
 
@@ -329,7 +329,7 @@ def test_one_operand_at_one_distance(operand: str, distance: int, ports: int) ->
                     micro_op.op = AluOp.MUL
                 memory[micro_op.dst] = micro_op.result = executed(micro_op, memory)
     assert slots
-    lane = Lane(1, ports)
+    lane = built(Lane, 1, ports)
     simulate(lane, Surroundings(lane, 1, slots, ports).run)
 
 
@@ -342,7 +342,7 @@ def test_a_shift_by_an_accumulator_is_checked(
     amount: int, shift_out_of_range: int, distance: int | None, ports: int
 ) -> None:
     """The amount comes from memory, or is the result of a micro-op so many slots ahead."""
-    lane = Lane(1, ports)
+    lane = built(Lane, 1, ports)
     shift = MicroOp(False, False, AluOp.SHR, 1, 0, 0)
     first = MicroOp(False, False, AluOp.ADD, 0, None, amount, result=amount)
     slots: list[MicroOp | None] = [first]

@@ -21,6 +21,7 @@ from tests.support.reference import ReferenceMachine
 from tests.support.rtl import (
     Context,
     Watch,
+    built,
     cycle,
     cycles,
     only_built,
@@ -127,7 +128,7 @@ def run_loads(
     rng = random.Random(seed)
     content = random_bytes(rng, MEMORY_BYTES)
     depth = config.load_buffer
-    dma = LoadDma(config, memories, depth=depth)
+    dma = built(LoadDma, config, memories, depth=depth)
 
     async def bench(ctx: Context) -> None:
         for memory in config.memories:
@@ -274,7 +275,7 @@ def test_many_loads(config: HardwareConfig, seed: int) -> None:
 
 def test_padding_does_not_wait_for_memory() -> None:
     """A memory that never answers: the padding in front of the data is written all the same."""
-    dma = LoadDma(TINY, LOAD_MEMORIES, depth=16)
+    dma = built(LoadDma, TINY, LOAD_MEMORIES, depth=16)
     load = Load(
         memory=MemoryId.INP,
         sram_base=0,

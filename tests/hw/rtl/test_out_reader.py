@@ -18,6 +18,7 @@ from tests.support.rtl import (
     ElementMemory,
     Sink,
     Watch,
+    built,
     cycle,
     cycles,
     has,
@@ -73,7 +74,7 @@ def run_stores(
     config: HardwareConfig, stores: list[Store], rng: random.Random, chance: float
 ) -> list[tuple[Store, list[int]]]:
     """Read the STOREs one after the other; each with the cycles of its beats, from its start."""
-    reader = OutReader(config)
+    reader = built(OutReader, config)
     size = config.element_bytes(MemoryId.OUT)
     elements = [rng.randbytes(size) for _ in range(config.depth(MemoryId.OUT))]
     layout = strobed_layout(config)
@@ -157,7 +158,7 @@ def test_one_beat_or_one_element_a_cycle(shape: tuple[int, int]) -> None:
 
 
 def test_reads_ahead_as_far_as_there_is_room() -> None:
-    reader = OutReader(TINY)
+    reader = built(OutReader, TINY)
 
     async def bench(ctx: Context) -> None:
         store = Store(
@@ -186,7 +187,7 @@ def test_reads_while_fewer_than_four_beats_are_complete(
 ) -> None:
     """Rule 7: in each cycle an element, or a bank of a wide one, unless four beats are complete."""
     config = machine(*shape)
-    reader = OutReader(config)
+    reader = built(OutReader, config)
     size, bus = config.element_bytes(MemoryId.OUT), config.bus_bytes
     banks, per_beat = max(1, size // bus), max(1, bus // size)
     columns, rows = 2 * per_beat + 1, 4
