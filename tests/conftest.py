@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,20 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes golden files instead of comparing with them."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with the mark `every(n)`, all cases but every n-th are exhaustive."""
+    seen = Counter[str]()
+    for item in items:
+        mark = item.get_closest_marker("every")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            (step,) = mark.args
+            if seen[test] % step:
+                item.add_marker(pytest.mark.exhaustive)
+            seen[test] += 1
 
 
 @pytest.fixture

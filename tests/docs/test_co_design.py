@@ -64,13 +64,27 @@ def test_what_is_shown_is_of_the_page() -> None:
     assert parse_space(space, "zu7ev").limits.device is not None
 
 
-def test_the_options_of_every_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.every(5)
+@pytest.mark.parametrize("command", sorted(SEARCHES, key=lambda each: "--export" not in each))
+def test_the_options_of_every_search(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
-    for command in SEARCHES:
-        arguments = with_storage(small(shlex.split(command)), tmp_path)
-        result = CliRunner().invoke(app, [*arguments, "--jobs", "1"])
-        assert result.exit_code == 0, (command, result.stderr)
+    arguments = with_storage(small(shlex.split(command)), tmp_path)
+    result = CliRunner().invoke(app, [*arguments, "--jobs", "1"])
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.mark.exhaustive
+def test_the_machine_that_is_run_is_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    export = next(command for command in SEARCHES if "--export" in command)
+    arguments = with_storage(small(shlex.split(export)), tmp_path)
+    assert CliRunner().invoke(app, [*arguments, "--jobs", "1"]).exit_code == 0
     run = next(command for command in COMMANDS if command.startswith("run"))
     machine = value_of("--config", shlex.split(run))
     assert machine is not None

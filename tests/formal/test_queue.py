@@ -68,6 +68,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     assert not true_of_anything(queue_harness(anything(Queue), 4), tmp_path, steps=7)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("was", "becomes", "broken"),
     [
@@ -174,6 +175,7 @@ def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> 
     assert breaks(harness, broken, tmp_path, steps=12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("was", "becomes", "broken"),
     [

@@ -36,6 +36,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     assert not true_of_anything(harness, tmp_path, steps=9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("was", "becomes", "broken"),
     [

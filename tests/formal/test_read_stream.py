@@ -90,6 +90,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     assert not true_of_anything(stream_harness(anything(ReadStream), 8), tmp_path, steps=6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("was", "becomes", "broken"),
     [

@@ -98,6 +98,7 @@ def test_random_programs_keep_their_promise(config: HardwareConfig, seed: int, s
         np.testing.assert_array_equal(shuffled, made.expected)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", preset_names())
 def test_random_programs_of_the_presets(name: str) -> None:
     config = load_config(name)

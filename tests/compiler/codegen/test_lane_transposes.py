@@ -69,6 +69,7 @@ func f(A: int32[8]) -> (C: int32[8, 2]):
     run_text(program, numbers((8,), "int32"), target=target)
 
 
+@pytest.mark.every(5)
 @TARGETS
 @pytest.mark.parametrize("dtype", ["int8", "float32", "int64"])
 @pytest.mark.parametrize("lanes", [2, 3, 7, 14, 16, 17])

@@ -95,6 +95,7 @@ def run(operator: str, *arrays: Array, **attributes: Any) -> Array:
     return evaluate(BY_ONNX_NAME[operator](*operands, **attributes), tensors)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("operator", "dtype", "count", "attributes"),
     [

@@ -332,6 +332,7 @@ def test_every_token_of_a_stream_with_extensions_is_needed() -> None:
     assert memories == {MemoryId.PAR, MemoryId.INP, MemoryId.WGT, MemoryId.ACC}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["matmul", "055_tiled_block4", "057_chain_block4"])
 def test_mutants(name: str) -> None:
     if name == "matmul":

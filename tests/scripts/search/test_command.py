@@ -77,6 +77,7 @@ def test_a_search(space: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_cycles_are_those_of_a_run(space: Path, tmp_path: Path) -> None:
     options = (
         "--space",

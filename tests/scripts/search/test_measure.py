@@ -29,7 +29,8 @@ def measured(*machines: HardwareConfig, memory: MemoryModel = DEFAULT_MEMORY) ->
     return times_of(task(memory), Group(code_of(machines[0]), machines), inf)
 
 
-@pytest.mark.parametrize("memory", ["fast", "edge"])
+@pytest.mark.every(2)
+@pytest.mark.parametrize("memory", ["edge", "fast"])
 def test_cycles_are_those_of_the_artifact(memory: str) -> None:
     """Also with weights and data in memory, which the search leaves out."""
     model = parse_memory(memory)

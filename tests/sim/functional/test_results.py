@@ -36,6 +36,7 @@ def test_golden_vectors_are_reproduced_bit_for_bit(name: str) -> None:
     assert (result.engine, result.cycles, result.units) == ("functional", None, None)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("preset", PRESETS)
 @settings(max_examples=15)
 @given(seed=SEEDS)
@@ -59,6 +60,7 @@ def test_every_shape_of_the_array_works(shape: tuple[int, int, int], seed: int) 
     np.testing.assert_array_equal(memory, case.expected)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("config", UNCOMMON, ids=lambda config: config.name)
 @settings(max_examples=15)
 @given(seed=SEEDS)

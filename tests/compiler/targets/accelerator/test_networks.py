@@ -66,6 +66,7 @@ def separable_net(seed: int = 6) -> Function:
     return net.function((1, 2, 13, 11), net.logits("out", net.mean("mean", y, 12), 12, 5))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("config", "engine", "threads"),
     [

@@ -84,12 +84,14 @@ def check_shape(number: int, dtype: str, target: CpuTarget) -> None:
     check(numbers(1, image, dtype), w, b, target, **attributes)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int8"])
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_against_onnx(number: int, dtype: str) -> None:
     check_shape(number, dtype, HOST)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int8"])
 @pytest.mark.parametrize("number", [1, 6, 9])

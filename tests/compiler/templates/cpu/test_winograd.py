@@ -57,6 +57,7 @@ def reference(arrays: dict[str, Array], padding: Any) -> tuple[Array, float]:
     return exact, float(sums.max())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("outputs", TRANSFORMS)
 @pytest.mark.parametrize(

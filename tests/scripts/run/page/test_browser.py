@@ -41,6 +41,7 @@ def check(made: Page, found: RenderedPage) -> None:
     assert f'data-drawn="{len(wanted)}"' in found.document
 
 
+@pytest.mark.every(3)
 @needs_browser
 @pytest.mark.parametrize(
     "made",
