@@ -21,10 +21,10 @@ from compiler.graph.nodes import Function, Var
 from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
 from compiler.graph.verify import verify
-from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.points import int8_values, return_values
+from compiler.quantise.samples import synthetic
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Backend, Target
 from hw.config import HardwareConfig

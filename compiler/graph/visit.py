@@ -87,14 +87,13 @@ def rename(value: Value, names: Mapping[str, Atom]) -> Value:
 
 def substitute(body: Body, names: Mapping[str, Atom]) -> Body:
     """The body with names replaced, in inner bodies too."""
-    lets = (
-        replace(
-            let,
-            value=map_bodies(rename(let.value, names), lambda inner: substitute(inner, names)),
-        )
-        for let in body.lets
-    )
+    lets = (replace(let, value=substituted(let.value, names)) for let in body.lets)
     return Body(tuple(lets), renamed(body.result, names))
+
+
+def substituted(value: Value, names: Mapping[str, Atom]) -> Value:
+    """The value with names replaced, in inner bodies too."""
+    return map_bodies(rename(value, names), lambda inner: substitute(inner, names))
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:

@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from compiler.errors import QuantisationError
-from compiler.graph.evaluate import Array, NestedArray, Runner, evaluate
+from compiler.graph.evaluate import NestedArray, Runner, evaluate
 from compiler.graph.nodes import Function
-from compiler.graph.types import TensorType, specialised, symbols_of
 from compiler.graph.verify import verify
 from compiler.quantise.histogram import Histogram
 from compiler.quantise.points import int8_values, return_values
-
-
-def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
-    """Samples of normal noise of mean 0 and variance 1, like standardised images, for networks
-    without samples; symbolic extents are 1.
-
-    Raises
-    ------
-    QuantisationError
-        A parameter that is no tensor of floats.
-    """
-    generator = np.random.default_rng(seed)
-    shapes = []
-    for param in function.params:
-        type_ = specialised(param.type, dict.fromkeys(symbols_of(param.type), 1))
-        if not isinstance(type_, TensorType) or not type_.dtype.is_float:
-            raise QuantisationError(
-                f"parameter {param.name} is {param.type}: calibrating it takes samples"
-            )
-        shapes.append((type_.static_shape(param.name), type_.dtype.numpy))
-    for _ in range(count):
-        yield [generator.standard_normal(shape).astype(dtype) for shape, dtype in shapes]
 
 
 def calibrate(

@@ -26,6 +26,7 @@ from compiler.quantise.histogram import Histogram, scale_of
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
+from compiler.quantise.token_layers import TokenLayers
 from compiler.targets.target import Target
 
 
@@ -90,8 +91,8 @@ def quantise_network(
     if has_scales(function):
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
-        *(EliminateDead(), EliminateCommon(), FoldConstants(run), FoldAffine(), EliminateDead()),
-        *(FoldNormalisation(), EliminateDead()),
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run), TokenLayers()),
+        *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)
     found = calibrate(real, samples, run)

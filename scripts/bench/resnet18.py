@@ -34,8 +34,8 @@ from onnxruntime.quantization import (
 from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import CompileOptions, compile_network, import_network
 from compiler.models import built_in
-from compiler.quantise.calibrate import synthetic
 from compiler.quantise.options import Mode
+from compiler.quantise.samples import synthetic
 from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance
 from runtime.devices import CpuDevice

@@ -15,10 +15,11 @@ from compiler.graph import Call, Function, TensorType, Type
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform
 from compiler.graph.verify import verify
-from compiler.quantise.calibrate import calibrate, synthetic
+from compiler.quantise.calibrate import calibrate
 from compiler.quantise.network import quantise_network, scales_from
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.rules import DATA_MOVEMENT
+from compiler.quantise.samples import synthetic
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.target import Target
 from hw.config import HardwareConfig

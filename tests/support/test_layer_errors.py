@@ -12,9 +12,10 @@ import pytest
 from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
-from compiler.quantise.calibrate import calibrate, synthetic
+from compiler.quantise.calibrate import calibrate
 from compiler.quantise.network import apply_scales, quantise_network, scales_from
 from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.quantise.samples import synthetic
 from tests.support.layer_errors import LayerError, errors, layers, show_errors
 from tests.support.networks import network, residual
 

@@ -17,9 +17,9 @@ from compiler.graph.operators.quantised import Requantise
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.quantise.builder import Builder
-from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
+from compiler.quantise.samples import synthetic
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target
 from tests.support.networks import called, calls, network, residual, sqnr

@@ -13,9 +13,9 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, Fuse, transform
 from compiler.graph.verify import verify
-from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
+from compiler.quantise.samples import synthetic
 from tests.support.networks import called, sqnr
 from tests.support.quantised_reference import REFERENCE, reference
 from tests.support.random_networks import networks

@@ -25,9 +25,9 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.models import built_in
-from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
+from compiler.quantise.samples import synthetic
 from tests.support.layer_errors import errors, layers, show_errors
 from tests.support.networks import called
 from tests.support.quantised_reference import reference

@@ -12,8 +12,8 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import constants
-from compiler.quantise.calibrate import synthetic
 from compiler.quantise.network import has_scales, quantise_network
+from compiler.quantise.samples import synthetic
 from tests.support.networks import called, network
 from tests.support.quantised_reference import REFERENCE, reference
 

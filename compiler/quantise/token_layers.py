@@ -1,0 +1,156 @@
+"""The pass that makes products of tokens and weights convolutions, which targets have more of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+import numpy as np
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.operators.shapes import Reshape, Transpose
+from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.syntax import unique_name
+from compiler.graph.types import TensorType, Type
+from compiler.graph.verify import verify
+from compiler.graph.visit import renamed, substituted
+
+_SWAP = Transpose((1, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLayers:
+    """Makes a product of tokens [..., tokens, features] and constant weights a convolution of 1x1
+    on an image whose only row has a pixel for each token.
+
+    ::
+
+        y = matmul(x, w)       ->     i = x as image [1, features, 1, tokens]
+                                      c = conv2d(i, transposed w)
+                                      y = c as tokens
+
+    What is computed from such results element by element is computed on the images, so that the
+    changes of layout between one layer and the next are dead. Vectors and matrices of one row are
+    left: there are no other rows for which weights would stay on chip.
+    """
+
+    name: str = "token-layers"
+
+    def apply(self, function: Function) -> Function:
+        """The function with convolutions; dead values are left to `EliminateDead`."""
+        types = verify(function)
+        return replace(function, body=_Rewriter(types, set(types)).body(function.body))
+
+
+@dataclass
+class _Rewriter:
+    """
+    Attributes
+    ----------
+    images
+        By the name of a tensor of tokens: the same values as an image. What is made on images keeps
+        its name there.
+    tokens
+        By the same name: the values as tokens, if the name is that of the image.
+    """
+
+    types: Mapping[str, Type]
+    taken: set[str]
+    images: dict[str, Var] = field(default_factory=dict)
+    tokens: dict[str, Atom] = field(default_factory=dict)
+    lets: list[Let] = field(default_factory=list)
+
+    def body(self, body: Body) -> Body:
+        for let in body.lets:
+            value = let.value
+            if not isinstance(value, Call) or not (
+                self._product(let, value) or self._elementwise(let, value)
+            ):
+                self.lets.append(replace(let, value=substituted(value, self.tokens)))
+        return Body(tuple(self.lets), renamed(body.result, self.tokens))
+
+    def _product(self, let: Let, call: Call) -> bool:
+        if not isinstance(call.callee, OpSpec) or call.callee.name != "matmul":
+            return False
+        data, weight = call.args
+        shape = self._token_shape(data)
+        if shape is None or not isinstance(weight, Constant) or weight.array.ndim != 2:
+            return False
+        assert isinstance(data, Var), "it has a token shape"
+        if not np.issubdtype(weight.array.dtype, np.floating):
+            return False
+        kernels = Constant(np.ascontiguousarray(weight.array.T)[:, :, None, None])
+        self._result(let, "conv2d", [self._image(data, shape), kernels], Conv2d())
+        return True
+
+    def _elementwise(self, let: Let, call: Call) -> bool:
+        """Whether the value is made on images: it has the shape of its operands that are images,
+        and the others are constants for all elements or for each feature."""
+        if not isinstance(call.callee, OpSpec) or call.callee.pattern > Pattern.BROADCAST:
+            return False
+        names = [each.name for each in call.args if isinstance(each, Var)]
+        if not names or any(name not in self.images for name in names):
+            return False
+        shape = self._token_shape(Var(let.name))
+        if shape is None or any(self._token_shape(Var(name)) != shape for name in names):
+            return False
+        operands: list[Atom] = []
+        for each in call.args:
+            operand = self.images[each.name] if isinstance(each, Var) else _by_feature(each, shape)
+            if operand is None:
+                return False
+            operands.append(operand)
+        self._result(let, call.callee.name, operands, call.attributes)
+        return True
+
+    def _token_shape(self, atom: Atom) -> tuple[int, ...] | None:
+        """The shape of a tensor of more than one token; None for other values."""
+        type_ = self.types[atom.name] if isinstance(atom, Var) else None
+        if not isinstance(type_, TensorType) or type_.rank < 2:
+            return None
+        shape = tuple(each for each in type_.shape if isinstance(each, int))
+        if len(shape) != type_.rank or 0 in shape or prod(shape[:-1]) < 2:
+            return None
+        return shape
+
+    def _image(self, data: Var, shape: Sequence[int]) -> Var:
+        """The tokens as an image, made once."""
+        if data.name not in self.images:
+            tokens, features = prod(shape[:-1]), shape[-1]
+            flat = self._layout(data.name, "reshape", data, Reshape((tokens, features)))
+            columns = self._layout(data.name, "transpose", flat, _SWAP)
+            whole = Reshape((1, features, 1, tokens))
+            self.images[data.name] = self._layout(data.name, "reshape", columns, whole)
+        return self.images[data.name]
+
+    def _result(self, let: Let, operator: str, operands: Sequence[Atom], given: Attributes) -> None:
+        """Emits the operator on images, and its result as tokens too."""
+        shape = self._token_shape(Var(let.name))
+        assert shape is not None, "its operand has tokens"
+        tokens, features = prod(shape[:-1]), shape[-1]
+        call = Call(OPERATORS[operator], tuple(operands), given)
+        self.lets.append(replace(let, value=call, type=None))
+        self.images[let.name] = Var(let.name)
+        columns = self._layout(let.name, "reshape", Var(let.name), Reshape((features, tokens)))
+        flat = self._layout(let.name, "transpose", columns, _SWAP)
+        self.tokens[let.name] = self._layout(let.name, "reshape", flat, Reshape(shape))
+
+    def _layout(self, stem: str, operator: str, operand: Var, given: Attributes) -> Var:
+        name = unique_name(f"{stem}_tokens", self.taken)
+        self.lets.append(Let(name, Call(OPERATORS[operator], (operand,), given)))
+        return Var(name)
+
+
+def _by_feature(constant: Constant, shape: Sequence[int]) -> Constant | None:
+    """A constant that broadcasts to tokens as one that does to the image; None if it has other
+    numbers for other tokens."""
+    array = constant.array
+    if array.ndim > len(shape) or any(extent != 1 for extent in array.shape[:-1]):
+        return None
+    last = array.shape[-1] if array.ndim else 1
+    return Constant(array.reshape(last, 1, 1)) if last in (1, shape[-1]) else None

@@ -1,0 +1,129 @@
+"""Products of tokens and weights become convolutions that mean the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.graph.native import NativeRunner
+from compiler.graph.passes import EliminateDead, transform
+from compiler.quantise.network import quantise_network
+from compiler.quantise.samples import synthetic
+from compiler.quantise.token_layers import TokenLayers
+from runtime.artifact import StreamCall
+from runtime.devices import CpuDevice
+from runtime.executor import Executor
+from tests.support.accelerator_operators import machine
+from tests.support.graphs import agree
+from tests.support.networks import called, network
+from tests.support.offloaded import both, run_on, targets
+
+PARAMS = (
+    "x: float32[1, 7, 6], x2: float32[1, 7, 5], xb: float32[2, 3, 4, 6], xv: float32[6], "
+    "x1: float32[1, 6], xn: float32[N, 7, 6], w: float32[6, 5], v: float32[5, 6], "
+    "b: float32[5], s: float32[], t: float32[1, 7, 1], k: float32[2, 6, 5], e: float32[5, 6]"
+)
+TO = ["reshape", "transpose", "reshape"]
+
+
+def changed(lines: list[str]) -> list[str]:
+    """The operators after the pass, which means the same."""
+    text = "\n".join([f"func @f({PARAMS}):", *(f"  {each}" for each in lines), "  return y"])
+    start = network(text)
+    found = transform(start, (TokenLayers(), EliminateDead()))
+    if "xn" not in " ".join(lines):
+        agree(start, found, 1e-4)
+    return called(found)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (["y = matmul(x, w)"], [*TO, "conv2d", *TO]),
+        (["y = matmul(xb, w)"], [*TO, "conv2d", *TO]),
+        # Between one layer and the next there is no change of layout.
+        (
+            ["a = matmul(x, w)", "c = add(a, b)", "d = relu(c)", "y = matmul(d, v)"],
+            [*TO, "conv2d", "add", "relu", "conv2d", *TO],
+        ),
+        (
+            ["a = matmul(x, w)", "c = multiply(a, s)", "d = add(c, a)", "y = matmul(d, v)"],
+            [*TO, "conv2d", "multiply", "add", "conv2d", *TO],
+        ),
+        # What reads tokens has them.
+        (["a = matmul(x, w)", "y = add(a, x2)"], [*TO, "conv2d", *TO, "add"]),
+        (["a = matmul(x, w)", "y = add(a, t)"], [*TO, "conv2d", *TO, "add"]),
+        (["a = matmul(x, w)", "y = reduce_sum(a, axes=[1])"], [*TO, "conv2d", *TO, "reduce_sum"]),
+        (
+            ["a = matmul(x, w)", "c = relu(a)", "d = reduce_sum(a, axes=[1])", "y = matmul(c, v)"],
+            [*TO, "conv2d", "relu", "conv2d", *TO],
+        ),
+        # Tokens that another layer reads are brought into an image once.
+        (
+            ["a = matmul(x, w)", "c = matmul(x, w)", "y = add(a, c)"],
+            [*TO, "conv2d", "conv2d", "add", *TO],
+        ),
+    ],
+)
+def test_products_of_tokens(lines: list[str], wanted: list[str]) -> None:
+    assert changed(lines) == wanted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = matmul(xv, w)",
+        "y = matmul(x1, w)",
+        "y = matmul(xn, w)",
+        "y = matmul(w, v)",
+        "y = matmul(x, k)",
+        "y = dense(x1, e)",
+        "y = relu(x)",
+    ],
+    ids=["a vector", "one token", "an open extent", "constants", "a stack", "dense", "none"],
+)
+def test_what_stays(line: str) -> None:
+    assert changed([line]) == [line.split()[2].partition("(")[0]]
+
+
+def test_in_a_branch() -> None:
+    """A branch reads the tokens under their name."""
+    text = """
+func @f(x: float32[1, 7, 6], xc: bool[], w: float32[6, 5]):
+  a = matmul(x, w)
+  y = if xc:
+    c = relu(a)
+    yield c
+  else:
+    yield a
+  return y
+"""
+    start = network(text)
+    found = transform(start, (TokenLayers(), EliminateDead()))
+    agree(start, found, 1e-4)
+    assert called(found)[: len(TO) + 1] == [*TO, "conv2d"]
+
+
+@pytest.mark.parametrize("config", ["small8", "batch2", "extended"])
+def test_on_the_accelerator(config: str) -> None:
+    """Both layers are one stream, equal to the CPU in every bit."""
+    function = network(
+        """
+func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32[40, 12]):
+  a = matmul(x, w)
+  c = add(a, b)
+  d = relu(c)
+  y = matmul(d, v)
+  return y
+"""
+    )
+    device, samples = machine(config), synthetic(function)
+    made = quantise_network(function, samples, NativeRunner(), targets=targets(device))
+    alone, shared = both(made.function, device)
+    (stream,) = [each for each in shared.manifest.steps if isinstance(each, StreamCall)]
+    assert len(shared.streams[stream.stream].layers) == 2
+    x = np.random.default_rng(3).standard_normal((1, 19, 12)).astype(np.float32)
+    wanted = Executor(alone, [CpuDevice(1)]).run({"x": x}).outputs
+    found = run_on(shared, "functional", x).outputs
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value)
