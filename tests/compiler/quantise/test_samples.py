@@ -36,7 +36,8 @@ func @main(x: int64[2, 40], x2: int64[N, 3], table: float32[9, 4], wide: float32
     samples = list(synthetic(function, 3))
     assert {int(each) for tokens, _ in samples for each in tokens.flat} == set(range(5))
     for tokens, other in samples:
-        assert (tokens.shape, tokens.dtype) == ((2, 40), np.int64)
+        assert tokens.shape == (2, 40)
+        assert tokens.dtype == np.int64
         np.testing.assert_array_equal(other, np.ones((1, 3), np.int64))
 
 
@@ -49,5 +50,5 @@ def test_bytes_and_bools() -> None:
 
 def test_a_tuple_takes_samples() -> None:
     function = network("func @main(x: (float32[2], float32[2])):\n  return x")
-    with pytest.raises(QuantisationError, match="parameter x is .* calibrating it takes samples"):
+    with pytest.raises(QuantisationError, match=r"parameter x is .* calibrating it takes samples"):
         list(synthetic(function))
