@@ -35,8 +35,9 @@ class TokenLayers:
                                       y = c as tokens
 
     What is computed from such results element by element is computed on the images, so that the
-    changes of layout between one layer and the next are dead. Vectors and matrices of one row are
-    left: there are no other rows for which weights would stay on chip.
+    changes of layout between one layer and the next are dead. Vectors and matrices are left, as
+    dense layers of one image or of several; so is a single token, for which weights would not be
+    read again.
     """
 
     name: str = "token-layers"
@@ -79,7 +80,9 @@ class _Rewriter:
             return False
         data, weight = call.args
         shape = self._token_shape(data)
-        if shape is None or not isinstance(weight, Constant) or weight.array.ndim != 2:
+        if shape is None or len(shape) == 2:
+            return False
+        if not isinstance(weight, Constant) or weight.array.ndim != 2:
             return False
         assert isinstance(data, Var), "it has a token shape"
         if not np.issubdtype(weight.array.dtype, np.floating):
@@ -100,8 +103,8 @@ class _Rewriter:
         if shape is None or any(self._token_shape(Var(name)) != shape for name in names):
             return False
         operands: list[Atom] = []
-        for each in call.args:
-            operand = self.images[each.name] if isinstance(each, Var) else _by_feature(each, shape)
+        for atom in call.args:
+            operand = self.images[atom.name] if isinstance(atom, Var) else _by_feature(atom, shape)
             if operand is None:
                 return False
             operands.append(operand)

@@ -46,6 +46,10 @@ def with_storage(arguments: list[str], folder: Path) -> list[str]:
     return [*arguments, "--storage", f"sqlite:///{folder / 'studies.db'}"]
 
 
+def exports(command: str) -> bool:
+    return "--export" in command
+
+
 def small(arguments: list[str]) -> list[str]:
     """The search with two machines of the preset for small ones, for the digits network."""
     found = list(arguments)
@@ -65,7 +69,7 @@ def test_what_is_shown_is_of_the_page() -> None:
 
 
 @pytest.mark.every(5)
-@pytest.mark.parametrize("command", sorted(SEARCHES, key=lambda each: "--export" not in each))
+@pytest.mark.parametrize("command", sorted(SEARCHES, key=exports, reverse=True))
 def test_the_options_of_every_search(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +86,7 @@ def test_the_machine_that_is_run_is_exported(
 ) -> None:
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
-    export = next(command for command in SEARCHES if "--export" in command)
+    export = next(filter(exports, SEARCHES))
     arguments = with_storage(small(shlex.split(export)), tmp_path)
     assert CliRunner().invoke(app, [*arguments, "--jobs", "1"]).exit_code == 0
     run = next(command for command in COMMANDS if command.startswith("run"))

@@ -20,7 +20,7 @@ from tests.support.offloaded import both, run_on, targets
 
 PARAMS = (
     "x: float32[1, 7, 6], x2: float32[1, 7, 5], xb: float32[2, 3, 4, 6], xv: float32[6], "
-    "x1: float32[1, 6], xn: float32[N, 7, 6], w: float32[6, 5], v: float32[5, 6], "
+    "x1: float32[1, 1, 6], xm: float32[7, 6], xn: float32[N, 7, 6], w: float32[6, 5], v: float32[5, 6], "
     "b: float32[5], s: float32[], t: float32[1, 7, 1], k: float32[2, 6, 5], e: float32[5, 6]"
 )
 TO = ["reshape", "transpose", "reshape"]
@@ -74,13 +74,23 @@ def test_products_of_tokens(lines: list[str], wanted: list[str]) -> None:
     [
         "y = matmul(xv, w)",
         "y = matmul(x1, w)",
+        "y = matmul(xm, w)",
         "y = matmul(xn, w)",
         "y = matmul(w, v)",
         "y = matmul(x, k)",
-        "y = dense(x1, e)",
+        "y = dense(xm, e)",
         "y = relu(x)",
     ],
-    ids=["a vector", "one token", "an open extent", "constants", "a stack", "dense", "none"],
+    ids=[
+        "a vector",
+        "one token",
+        "a matrix",
+        "an open extent",
+        "constants",
+        "a stack",
+        "dense",
+        "none",
+    ],
 )
 def test_what_stays(line: str) -> None:
     assert changed([line]) == [line.split()[2].partition("(")[0]]
