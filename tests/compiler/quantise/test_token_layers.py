@@ -20,8 +20,9 @@ from tests.support.offloaded import both, run_on, targets
 
 PARAMS = (
     "x: float32[1, 7, 6], x2: float32[1, 7, 5], xb: float32[2, 3, 4, 6], xv: float32[6], "
-    "x1: float32[1, 1, 6], xm: float32[7, 6], xn: float32[N, 7, 6], w: float32[6, 5], v: float32[5, 6], "
-    "b: float32[5], s: float32[], t: float32[1, 7, 1], k: float32[2, 6, 5], e: float32[5, 6]"
+    "x1: float32[1, 1, 6], xm: float32[7, 6], xn: float32[N, 7, 6], w: float32[6, 5], "
+    "v: float32[5, 6], b: float32[5], s: float32[], t: float32[1, 7, 1], k: float32[2, 6, 5], "
+    "e: float32[5, 6]"
 )
 TO = ["reshape", "transpose", "reshape"]
 
