@@ -50,6 +50,9 @@ def exports(command: str) -> bool:
     return "--export" in command
 
 
+EXPORTS_FIRST: list[str] = sorted(SEARCHES, key=exports, reverse=True)
+
+
 def small(arguments: list[str]) -> list[str]:
     """The search with two machines of the preset for small ones, for the digits network."""
     found = list(arguments)
@@ -69,7 +72,7 @@ def test_what_is_shown_is_of_the_page() -> None:
 
 
 @pytest.mark.every(5)
-@pytest.mark.parametrize("command", sorted(SEARCHES, key=exports, reverse=True))
+@pytest.mark.parametrize("command", EXPORTS_FIRST)
 def test_the_options_of_every_search(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
