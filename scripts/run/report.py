@@ -13,6 +13,7 @@ from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
 from scripts.run.page import Clock
+from scripts.run.sqnr import sqnr_json
 from scripts.run.why import Why
 
 
@@ -158,6 +159,7 @@ class RunReport:
             **({} if tuned is None else {"tuned": tuned.as_json()}),
             "layers": layers,
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
+            **({} if self.sqnr is None else {"sqnr": sqnr_json(self.sqnr)}),
             "check": None if self.comparison is None else self.comparison.as_json(),
             "compare": None if self.engines is None else self.engines.as_json(),
             "wall_seconds": self.run.profile.seconds,

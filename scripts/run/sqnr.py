@@ -46,6 +46,11 @@ def show_sqnr(ratios: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {ratio}" for name, ratio in shown.items())
 
 
+def sqnr_json(ratios: Mapping[str, float]) -> dict[str, float | None]:
+    """The ratios in dB as JSON has numbers; None for one that is infinite or not known."""
+    return {name: ratio if math.isfinite(ratio) else None for name, ratio in ratios.items()}
+
+
 def _decibels(signal: float, noise: float) -> float:
     if math.isnan(signal) or math.isinf(signal):
         return math.nan

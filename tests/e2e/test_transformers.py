@@ -1,0 +1,78 @@
+"""Transformers on the accelerator: layers of tokens and features there, the rest on the CPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from hw.config_files import load_config
+from scripts.cli import app
+from tests.support.transformers import Transformer
+
+BERT = Transformer()
+GPT = Transformer(causal=True, layers=2)
+WHOLE = Transformer(vocabulary=1000, length=128, features=256, heads=4, hidden=1024, layers=2)
+PASSABLE_SQNR = 20.0
+
+
+def run(sizes: Transformer, folder: Path, *options: str) -> dict[str, Any]:
+    """A run on tokens that calibration did not see, equal to the CPU's in every bit."""
+    onnx.save(sizes.model(), folder / "network.onnx")
+    np.save(folder / "ids.npy", sizes.tokens(seed=7))
+    paths = [str(folder / "network.onnx"), "--input", str(folder / "ids.npy")]
+    result = CliRunner().invoke(app, ["run", *paths, *options, "--check", "--json"])
+    assert result.exit_code == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    assert found["check"]["equal"] is True
+    return found
+
+
+@pytest.mark.parametrize("sizes", [BERT, GPT], ids=["bert", "gpt"])
+def test_small(sizes: Transformer, tmp_path: Path) -> None:
+    found = run(sizes, tmp_path, "--config", "small8", "--compare", "rtl,cycle")
+    # Of products, only those of two activations are left.
+    left = " ".join(layer["op"] for layer in found["layers"] if layer["device"] == "cpu")
+    assert left.count("matmul") == 2 * sizes.layers
+    assert "conv2d" not in left
+    assert "dense" not in left
+    assert found["sqnr"]["logits"] >= PASSABLE_SQNR
+
+
+@pytest.mark.exhaustive
+def test_a_larger_one_fills_the_array(tmp_path: Path) -> None:
+    found = run(WHOLE, tmp_path, "--config", "pynq-x")
+    layers = [layer for layer in found["layers"] if layer["cycles"]]
+    macs = sum(layer["macs"] for layer in layers)
+    assert macs / (found["cycles"] * load_config("pynq-x").macs) > 0.95
+    assert found["sqnr"]["logits"] >= PASSABLE_SQNR
+
+
+@st.composite
+def transformers(draw: st.DrawFn) -> Transformer:
+    """Any widths and lengths, also such as are no multiple of a block."""
+    heads = draw(st.integers(1, 3))
+    return Transformer(
+        vocabulary=draw(st.integers(2, 40)),
+        length=draw(st.integers(1, 20)),
+        features=heads * draw(st.integers(1, 14)),
+        heads=heads,
+        hidden=draw(st.integers(1, 60)),
+        layers=draw(st.integers(1, 2)),
+        causal=draw(st.booleans()),
+        activation=draw(st.sampled_from(["Gelu", "Relu", "Sigmoid"])),
+    )
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=500)
+@given(sizes=transformers(), config=st.sampled_from(["small8", "tiny-x", "pynq-x"]))
+def test_any(sizes: Transformer, config: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run(sizes, tmp_path_factory.mktemp("any"), "--config", config, "--engine", "functional")
