@@ -13,6 +13,7 @@ from rich.console import Console
 
 from hw.config_files import load_config
 from hw.files import check_destination, write_atomically
+from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
 from hw.isa import Program
 from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
@@ -137,8 +138,8 @@ def command(
         engine = choose_engine(context, engine, compare)
         check_destination(output)
         machine = load_config(config)
-        code = Program.from_bytes(machine, program.read_bytes())
-        before = np.frombuffer(image.read_bytes(), dtype=np.uint8)
+        code = Program.from_bytes(machine, read_input(program, PROGRAM_BYTES))
+        before = np.frombuffer(read_input(image, IMAGE_BYTES), dtype=np.uint8)
         physical, address = place_program(before, code, program_address)
         check_image_bounds(code, len(before))
         how = Launch(

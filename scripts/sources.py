@@ -25,6 +25,7 @@ from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target, TunedChoices
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
+from hw.input_files import MODEL_BYTES, read_input
 from hw.memory_model import MemoryModel
 from runtime.artifact import Artifact, Provenance, Tensor
 from runtime.inputs import PixelNormalisation, read_samples
@@ -184,7 +185,7 @@ def source_digest(model: str) -> str:
     """The name of a built-in model, or a digest of a model's file. Raises as `model_file`."""
     if model in BUILT_IN:
         return model
-    return hashlib.sha256(model_file(model).read_bytes()).hexdigest()
+    return hashlib.sha256(read_input(model_file(model), MODEL_BYTES)).hexdigest()
 
 
 def _read(
@@ -194,7 +195,7 @@ def _read(
         return built_in(model, seed), Provenance(model, options=recorded, seed=seed)
     path = model_file(model)
     proto = read_model(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_input(path, MODEL_BYTES)).hexdigest()
     return proto, Provenance(path.name, digest, options=recorded, seed=seed)
 
 

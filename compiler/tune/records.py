@@ -20,6 +20,7 @@ import msgspec
 from compiler.errors import RecordError
 from compiler.te.knobs import Setting
 from compiler.tune.trial import Outcome, Status
+from hw.input_files import RECORD_BYTES, read_input
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,8 +96,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
         The file cannot be read, or is no file but a device or a pipe.
     """
     try:
-        _check_kind(path, path.stat().st_mode)
-        lines = path.read_bytes().split(b"\n")
+        lines = read_input(path, RECORD_BYTES).split(b"\n")
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from None
     records, damages = [], []

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from compiler.tune.records import Record, append_records
+from hw.config import NAME_LENGTH
 from hw.files import write_atomically
 from hw.rtl.verilog import generate
 from scripts.rtl import write_design
@@ -35,7 +36,9 @@ def export(
         if not point.front:
             continue
         place = folder / f"{len(written) + 1:02}"
-        machine = point.config.replace(name=f"{point.config.name}-{place.name}")
+        suffix = f"-{place.name}"
+        name = point.config.name[: NAME_LENGTH - len(suffix)] + suffix
+        machine = point.config.replace(name=name)
         write_design(place, machine, generate(machine))
         write_atomically(place / POINT_FILE, json.dumps(point.as_json(), indent=2) + "\n")
         file = place / RECORDS_FILE
