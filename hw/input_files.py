@@ -33,6 +33,8 @@ PICTURE_BYTES: Final = 1 << 28
 RECORD_BYTES: Final = 1 << 30
 """Limit of records of trials: a million of them."""
 
+INCOMPLETE: Final = "TANDEM-INCOMPLETE.txt"
+"""The file that marks a folder, and the folders in it, as not written to the end (`hw.folders`)."""
 _CHUNK: Final = 1 << 16
 
 
@@ -48,10 +50,11 @@ def open_input(path: Path, limit: int) -> Iterator[BinaryIO]:
     Raises
     ------
     OSError
-        The file cannot be opened, is not a regular file, or is larger than `limit`; `strerror` says
-        which, and `filename` is the path.
+        The file cannot be opened, is not a regular file, is larger than `limit`, or lies in a
+        folder that is marked as incomplete; `strerror` says which, and `filename` is the path.
     """
     _check_kind(path, path.stat().st_mode)
+    _check_complete(path)
     # Another process may have replaced the file by a pipe, which would block without O_NONBLOCK.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
@@ -74,6 +77,13 @@ def read_input(path: Path, limit: int) -> bytes:
             if size > limit:
                 _check_size(path, size, limit)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _check_complete(path: Path) -> None:
+    for folder in path.absolute().parents[:2]:
+        if (folder / INCOMPLETE).exists():
+            reason = f"its folder is not complete: see {folder / INCOMPLETE}"
+            raise OSError(errno.EINVAL, reason, str(path))
 
 
 def _check_kind(path: Path, mode: int) -> None:

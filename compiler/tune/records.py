@@ -109,6 +109,11 @@ def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
     return records, damages
 
 
+def dump_records(records: Iterable[Record]) -> bytes:
+    """The content of a file with these records."""
+    return b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+
+
 def append_records(path: Path, records: Iterable[Record]) -> None:
     """Append records to a file, which is made if it is missing; a torn last line is cut off.
 
@@ -117,7 +122,7 @@ def append_records(path: Path, records: Iterable[Record]) -> None:
     RecordError
         The file cannot be written; no record that it had is lost.
     """
-    lines = b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+    lines = dump_records(records)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:

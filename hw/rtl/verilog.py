@@ -15,6 +15,8 @@ from hw.rtl.netlist import Netlist, ports_of
 from hw.rtl.top import Accelerator
 
 TOP = "tandem"
+GENERATED = "part of the Tandem accelerator"
+"""A text in the first line of every generated file."""
 
 # Removes initial values of registers and memories: registers that need a value are reset, and
 # on-chip memories start undefined, as on silicon.
@@ -115,6 +117,6 @@ def _split(text: str) -> dict[str, str]:
 
 def _header(config: HardwareConfig, name: str) -> str:
     return (
-        f"// {name}: part of the Tandem accelerator, configuration {config.name}.\n"
+        f"// {name}: {GENERATED}, configuration {config.name}.\n"
         "// Generated; change the source in hw/rtl and regenerate.\n\n"
     )

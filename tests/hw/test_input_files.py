@@ -60,8 +60,8 @@ def test_a_file_that_becomes_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """It is not opened as a pipe is, which waits for a writer."""
     path, pipe = tmp_path / "file", tmp_path / "pipe"
     path.write_bytes(b"content")
-    before = path.stat()
+    before, stat = path.stat(), Path.stat
     os.mkfifo(pipe)
-    monkeypatch.setattr(Path, "stat", lambda self, **_: before)
+    monkeypatch.setattr(Path, "stat", lambda self, **_: before if self == pipe else stat(self))
     with pytest.raises(OSError, match="not a regular file"):
         read_input(pipe, 1 << 20)
