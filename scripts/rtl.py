@@ -24,6 +24,7 @@ from hw.synthesis.resources import Resources
 from hw.synthesis.yosys import yosys_version
 from scripts.console import errors_in_one_line, print_json
 from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
+from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,
@@ -91,6 +92,7 @@ def command(
         typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
     ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    force: ForceOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -114,6 +116,8 @@ def command(
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        companion_files = {f"{name} in --output": folder / name for name in COMPANIONS}
+        check_outputs(companion_files, (config_input(config),), force=force)
         design = generate(machine)
         extras = write_design(folder, machine, design)
         contents = {**design.files, **extras}

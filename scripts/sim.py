@@ -34,6 +34,7 @@ from scripts.options import (
     parse_byte,
     parse_number,
 )
+from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_progress
 from scripts.traces import Traces, choose_traces
 from sim.compare import Comparison
@@ -126,6 +127,7 @@ def command(
     compare: CompareOption = None,
     memory: MemoryOption = DEFAULT_MEMORY,
     seed: SeedOption = 0,
+    force: ForceOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -137,6 +139,11 @@ def command(
         traces = choose_traces(trace, waveform)
         engine = choose_engine(context, engine, compare)
         check_destination(output)
+        check_outputs(
+            {"--output": output, "--trace": traces.timeline, "--waveform": traces.waveform},
+            (program, image, config_input(config)),
+            force=force,
+        )
         machine = load_config(config)
         code = Program.from_bytes(machine, read_input(program, PROGRAM_BYTES))
         before = np.frombuffer(read_input(image, IMAGE_BYTES), dtype=np.uint8)

@@ -18,7 +18,7 @@ from compiler.driver.compile_onnx import (
     input_tensors,
     prepare_network,
 )
-from compiler.frontends.onnx import Imported, read_model
+from compiler.frontends.onnx import Imported, external_files, read_model
 from compiler.models import BUILT_IN, built_in
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.cpu.target import cpu
@@ -27,7 +27,7 @@ from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from hw.input_files import MODEL_BYTES, read_input
 from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact, Provenance, Tensor
+from runtime.artifact import Artifact, Provenance, Tensor, is_artifact
 from runtime.inputs import PixelNormalisation, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
@@ -179,6 +179,14 @@ def model_file(model: str) -> Path:
         known = ", ".join(BUILT_IN)
         raise CommandError(f"{model!r} is neither a model that is built in ({known}) nor a file")
     return path
+
+
+def model_inputs(model: str | None) -> Iterator[Path]:
+    """The files that a model or an artifact is read from; none for a built-in model."""
+    if model is not None and model not in BUILT_IN:
+        yield Path(model)
+        if not is_artifact(Path(model)):
+            yield from external_files(Path(model))
 
 
 def source_digest(model: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from compiler.tune.records import Record, dump_records
 from hw.config import NAME_LENGTH
 from hw.folders import write_files
 from hw.rtl.verilog import generate
+from scripts.errors import CommandError
 from scripts.rtl import COMPANIONS, FILE_LIST, companions, generated_files
 from scripts.search.points import Point
 
@@ -25,6 +28,25 @@ _NUMBER = re.compile(r"[0-9]{2,}")
 def is_machine_folder(path: Path) -> bool:
     """Whether a folder of an export's folder has a name that exports use."""
     return _NUMBER.fullmatch(path.name) is not None
+
+
+def check_export(folder: Path, inputs: Sequence[Path]) -> None:
+    """Refuse a folder that cannot be, or of which the folders of machines have an input.
+
+    Raises
+    ------
+    OSError
+        There is something else at the path.
+    CommandError
+        An input would be replaced.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    place = Path(os.path.realpath(folder))
+    for path in inputs:
+        parents = Path(os.path.realpath(path)).parents
+        if place in parents and any(map(is_machine_folder, parents[: parents.index(place)])):
+            raise CommandError(f"{folder}: --export would replace the input {path}")
 
 
 def export(

@@ -48,14 +48,19 @@ def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
     return model
 
 
-def external_files(model: ModelProto, folder: Path) -> tuple[Path, ...]:
-    """The files that a model in `folder` keeps tensors in, for each tensor one."""
-    return tuple(
-        folder / entry.value
-        for tensor in _external_tensors(model)
-        for entry in tensor.external_data
-        if entry.key == "location"
-    )
+def external_files(path: Path) -> tuple[Path, ...]:
+    """The other files that the model in a file keeps tensors in; none if it is no model."""
+    try:
+        model = _parsed(read_input(path, MODEL_BYTES), str(path))
+        names = {
+            entry.value
+            for tensor in _external_tensors(model)
+            for entry in tensor.external_data
+            if entry.key == "location"
+        }
+        return tuple(path.parent / name for name in sorted(names))
+    except (OSError, ValueError, FrontendError):
+        return ()
 
 
 def _external_tensors(message: Message) -> Iterator[TensorProto]:
