@@ -34,7 +34,8 @@ def content_key(*parts: str) -> str:
     """The key of an entry: a hash of `parts` in their order."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode()
+        # Names of files may have bytes that are no UTF-8.
+        data = part.encode("utf-8", "surrogatepass")
         # With lengths, different lists of parts never hash the same bytes.
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:32]

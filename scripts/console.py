@@ -21,6 +21,8 @@ from scripts.signals import interruptions_in_one_line
 from sim.errors import SimulationError
 
 FAILED = 1
+_LONGEST = 2000
+"""The maximum number of characters of an error: names in models may have any length."""
 _REPEAT_SECONDS = 0.02
 
 
@@ -113,5 +115,7 @@ def _print_traceback(debug: bool) -> None:
 def _fail(message: str, code: int, debug: bool) -> None:
     _print_traceback(debug)
     line = " ".join(message.split())
+    if len(line) > _LONGEST:
+        line = f"{line[:_LONGEST]}... ({len(line):,} characters)"
     print(f"error: {line}", file=sys.stderr)
     raise typer.Exit(code) from None

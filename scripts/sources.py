@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -158,7 +159,7 @@ def import_model(model: str, options: ModelOptions, report: Callable[[str], None
         raise CommandError("--calibrate is for --quantize pow2 and multiplier, not for none")
     recorded: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
-        recorded["calibrate"] = str(options.calibrate)
+        recorded["calibrate"] = as_text(options.calibrate)
     if report is not None:
         report("importing")
     proto, provenance = _read(model, options.seed, recorded)
@@ -204,7 +205,12 @@ def _read(
     path = model_file(model)
     proto = read_model(path)
     digest = hashlib.sha256(read_input(path, MODEL_BYTES)).hexdigest()
-    return proto, Provenance(path.name, digest, options=recorded, seed=seed)
+    return proto, Provenance(as_text(path.name), digest, options=recorded, seed=seed)
+
+
+def as_text(path: Path | str) -> str:
+    """A path as Unicode, with escapes for bytes that are no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _samples(

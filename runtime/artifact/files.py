@@ -38,7 +38,8 @@ _HEX = 64
 
 _UNREADABLE = (
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, OSError),
-    *(KeyError, ValueError, TypeError, OverflowError, NativeCodeError, ConfigError),
+    *(KeyError, ValueError, TypeError, OverflowError, RecursionError),
+    *(NativeCodeError, ConfigError),
 )
 """Exceptions of `zipfile`, msgspec, NumPy and our own parsers for malformed files."""
 

@@ -47,7 +47,7 @@ from scripts.run.clock import named_clock, parse_clock
 from scripts.run.comparison import boundaries, compare, defined_elements
 from scripts.run.inputs import RunInputs
 from scripts.run.machine import Machine, Network, Report, open_model
-from scripts.run.outputs import check_archive, write_archive
+from scripts.run.outputs import check_archive, check_names, write_archive
 from scripts.run.profile_files import TIMELESS, ProfileFiles
 from scripts.run.report import RunReport
 from scripts.run.table import print_run
@@ -211,6 +211,7 @@ def command(
             run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
             network = opened.network(device_of, activity)
             artifact = network.artifact
+            check_names(output, (port.name for port in artifact.manifest.results))
             needing = ["--compare"] * (second is not None) + ["--check"] * check + timing
             _check_offloaded(network, needing + files.options)
             if why is not None:
