@@ -120,9 +120,8 @@ def resealed(code: ObjectCode, **changes: Any) -> bytes:
     line, _, rest = code.to_bytes().partition(b"\n")
     size = int(line.split()[2])
     text = json.dumps(json.loads(rest[:size]) | changes).encode()
-    return (
-        b"tandem-object 1 %d %s\n" % (len(text), sha256(text).hexdigest().encode()) + (rest[size:])
-    )
+    first = f"tandem-object 1 {len(text)} {sha256(text).hexdigest()}\n"
+    return first.encode() + text + rest[size:]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,7 @@ def resealed(code: ObjectCode, **changes: Any) -> bytes:
         ({"features": "avx2"}, r"Expected `array`, got `str`"),
         ({"inputs": [["A"]]}, r"Expected `str`, got `array`"),
         ({"inputs": ["Z"]}, r"its parameters have other names"),
-        ({"parameters": [["A", [3]]]}, r"Expected `array` of length 3, got 2"),
+        ({"parameters": [["A", [3]]]}, r"Expected `array` of length 3"),
         ({"parameters": []}, r"its parameters have other names"),
         ({"more": 1}, r"unknown field `more`"),
     ],

@@ -338,7 +338,7 @@ def test_scales_that_are_no_numbers(which: str, scale: float) -> None:
         make("QuantizeLinear", ["x", scales[0], "z"], ["q"]),
         make("DequantizeLinear", ["q", scales[1], "z"], ["y"]),
     ]
-    weights = {
+    weights: dict[str, Array] = {
         "s": np.array(0.5, np.float32),
         "bad": np.array(scale, np.float32),
         "z": np.array(0, np.int8),
