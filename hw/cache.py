@@ -9,6 +9,7 @@ may be deleted while no process uses it.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.errors import CacheError
+from hw.input_files import TEXT_BYTES, read_input
 
 _MANIFEST = "manifest.json"
 
@@ -32,7 +34,8 @@ def content_key(*parts: str) -> str:
     """The key of an entry: a hash of `parts` in their order."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode()
+        # Names of files may have bytes that are no UTF-8.
+        data = part.encode("utf-8", "surrogatepass")
         # With lengths, different lists of parts never hash the same bytes.
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()[:32]
@@ -86,7 +89,10 @@ class ContentCache:
 
     def _remove_leftovers(self, key: str) -> None:
         for leftover in (self.root / key, *self.root.glob(f".{key}-*")):
-            shutil.rmtree(leftover, ignore_errors=True)
+            if leftover.is_dir() and not leftover.is_symlink():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
 
     def _fill(self, folder: Path, build: Build) -> None:
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=self.root))
@@ -105,14 +111,17 @@ class ContentCache:
 
 def _intact(folder: Path) -> bool:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text())
+        manifest = json.loads(read_input(folder / _MANIFEST, TEXT_BYTES))
         return bool(manifest) and all(
             _digest(folder / name) == digest for name, digest in manifest.items()
         )
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return False
 
 
 def _digest(file: Path) -> str:
+    # Reading a pipe would wait forever.
+    if not file.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

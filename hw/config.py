@@ -6,6 +6,7 @@ encodings derive from log2 sizes. Every other field is in the unit that its name
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -23,6 +24,11 @@ PAGE_BYTES = 4096
 """A page of memory: no AXI4 burst crosses the boundary between two (AMBA AXI4, A3.4.1)."""
 
 
+NAME_LENGTH = 64
+"""The maximum number of characters of a configuration's name."""
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareConfig:
     """All parameters of an accelerator; construction refuses impossible ones.
@@ -34,6 +40,8 @@ class HardwareConfig:
     """
 
     name: str = "pynq"
+    """A plain file name, since folders, reports and the Verilog's comments have it: at most
+    `NAME_LENGTH` ASCII letters, digits and `_.+-`; the first is a letter, a digit or `_`."""
 
     log_batch: int = 0
     log_block_in: int = 4
@@ -195,6 +203,7 @@ _POWERS_OF_TWO = ("instruction_queue", "fetch_buffer", "load_buffer", "compute_b
 
 def _check_config(config: HardwareConfig) -> None:
     """Raise `ConfigError` unless `config` describes a machine that can be built."""
+    _check_name(config.name)
     for name, (low, high) in _RANGES.items():
         value = getattr(config, name)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -210,6 +219,21 @@ def _check_config(config: HardwareConfig) -> None:
     _check_memories(config)
     _check_buffers(config)
     _check_encodings(config)
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"name is {name!r}: it must be a string, not empty")
+    if len(name) > NAME_LENGTH:
+        raise ConfigError(
+            f"name has {len(name):,} characters ({name[:NAME_LENGTH]!a}...): at most {NAME_LENGTH} "
+            f"are allowed"
+        )
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"name is {name!a}: it must be ASCII letters, digits and the characters _ . + -, and "
+            f"begin with a letter, a digit or _"
+        )
 
 
 def _check_memories(config: HardwareConfig) -> None:

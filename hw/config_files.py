@@ -1,21 +1,24 @@
 """Reads hardware configurations: presets, Tandem's JSON files, and TVM's `vta_config.json`.
 
-Keys of Tandem's files are fields of `HardwareConfig`; a missing field keeps its default.
+Keys of Tandem's files are fields of `HardwareConfig`; a missing field keeps its default, and a
+missing name is that of the file (`name_of`).
 `hw.vta_config` reads TVM's files. Unknown keys are errors, since a misspelt key would be ignored.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hw.config import HardwareConfig
+from hw.config import NAME_LENGTH, HardwareConfig
 from hw.errors import ConfigError
 from hw.features import Feature
+from hw.input_files import TEXT_BYTES, read_input
 from hw.vta_config import from_vta, is_vta
 
 
@@ -40,14 +43,23 @@ def load_config(name_or_path: str | Path) -> HardwareConfig:
         return parse_config(resource.read_bytes(), f"preset {name_or_path}", name_or_path)
     path = Path(name_or_path)
     try:
-        text = path.read_bytes()
+        text = read_input(path, TEXT_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
             f"{str(name_or_path)!r} is neither a preset ({', '.join(presets)}) nor a file that "
             f"can be read: {reason}"
         ) from None
-    return parse_config(text, str(path), path.stem)
+    return parse_config(text, str(path), name_of(path))
+
+
+def name_of(path: Path) -> str:
+    """The name of a configuration that is in a file without one: the file's, without its suffix.
+
+    Characters that a configuration's name may not have become `_`, and what is too long is cut.
+    """
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "_", path.stem)[:NAME_LENGTH]
+    return re.sub(r"^[^A-Za-z0-9_]|^$", "_", name)
 
 
 def parse_config(text: str | bytes, where: str, name: str = "unnamed") -> HardwareConfig:
@@ -55,17 +67,22 @@ def parse_config(text: str | bytes, where: str, name: str = "unnamed") -> Hardwa
 
     `where` names the source in errors; `name` is used if `text` has no key `name`.
     """
-    try:
-        values = json.loads(text, object_pairs_hook=_no_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{where}: not a JSON text: {error}") from None
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
+    values = parse_json(text, where)
     if not isinstance(values, dict):
         raise ConfigError(f"{where}: a configuration is a JSON object, not {_kind(values)}")
     try:
         arguments = from_vta(values) if is_vta(values) else _our_fields(values)
         return HardwareConfig(**{"name": name, **arguments})
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def parse_json(text: str | bytes, where: str) -> Any:
+    """The value of a JSON text; raises `ConfigError` if it is none, or has a key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_no_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{where}: not a JSON text: {error}") from None
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
 
@@ -95,8 +112,7 @@ def _our_fields(values: Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError(f"unknown key {key!r} (value {value!r}); known: {', '.join(known)}")
         match key:
             case "name":
-                if not isinstance(value, str) or not value:
-                    raise ConfigError(f"name is {value!r}: it must be a string, not empty")
+                # The constructor checks it.
                 arguments[key] = value
             case "features":
                 arguments[key] = _features(value)

@@ -101,7 +101,10 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     """
     with replacing(path) as file:
         try:
-            file.write_bytes(content.encode() if isinstance(content, str) else content)
+            # Names of files may have bytes that are no UTF-8.
+            if isinstance(content, str):
+                content = content.encode(errors="backslashreplace")
+            file.write_bytes(content)
         except OSError as error:
             # The error of a failed write (disk full) does not name the file.
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None

@@ -63,12 +63,18 @@ def parse_memory(text: str) -> MemoryModel:
     if text in MEMORY_PRESETS:
         return MEMORY_PRESETS[text]
     values = asdict(DEFAULT_MEMORY)
+    given: set[str] = set()
     for part in text.split(","):
         name, _, value = part.partition("=")
-        if name.strip() not in values or not value.strip().isdecimal():
+        name = name.strip()
+        if name in given:
+            raise MemoryModelError(f"memory {text!r}: {name} is given twice")
+        given.add(name)
+        if name not in values or not value.strip().isdecimal():
             known = ", ".join(MEMORY_PRESETS)
             raise MemoryModelError(
                 f"memory {text!r}: expected one of {known}, or latency=N,interval=N,in_flight=N"
             )
-        values[name.strip()] = int(value)
+        # Python converts no number of more than some thousand digits.
+        values[name] = int(value) if len(value) < 20 else _MOST + 1
     return MemoryModel(**values)

@@ -87,8 +87,6 @@ def from_vta(values: Mapping[str, Any]) -> dict[str, Any]:
     if _IGNORED in values:
         _whole(values, _IGNORED)
     if "name" in values:
-        if not isinstance(values["name"], str) or not values["name"]:
-            raise ConfigError(f"name is {values['name']!r}: it must be a string, not empty")
         arguments["name"] = values["name"]
     return arguments
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from scripts.lazy import Verb, make_group
+from scripts.signals import terminable
 
 VERBS = {
     "rtl": Verb("scripts.rtl", "Regenerate the Verilog of a configuration."),
@@ -60,12 +62,20 @@ def tandem(
 
 
 def main() -> None:
-    """Entry point. Exit code 0: done, 1: failed, 2: wrong usage, 130: interrupted."""
+    """Entry point.
+
+    Exit code 0: done, 1: failed, 2: wrong usage, 130: interrupted, 143: terminated by
+    SIGTERM.
+    """
     # Trees of frozen values are freed by their reference counts; searching them for cycles every
     # 700 new objects, Python's default, is a tenth of the time of a compilation.
     gc.set_threshold(*COLLECTIONS)
+    # Names in models may have characters that a terminal's encoding lacks.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with terminable():
+            app()
     except OSError as error:
         # An error of `--help` or `--version`; commands report their errors themselves.
         sys.exit(f"error: standard output: {error.strerror}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -35,6 +36,7 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.sources import (
     Accelerator,
@@ -43,6 +45,7 @@ from scripts.sources import (
     TargetDevice,
     compile_model,
     import_model,
+    model_inputs,
 )
 from scripts.tuned import (
     RecordsOption,
@@ -50,6 +53,7 @@ from scripts.tuned import (
     best_known,
     best_known_on_cpu,
     not_slower,
+    records_input,
 )
 
 
@@ -76,6 +80,7 @@ def command(
     device: DeviceOption = DeviceName.ACCELERATOR,
     records: RecordsOption = None,
     seed: SeedOption = 0,
+    force: ForceOption = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -88,6 +93,8 @@ def command(
     with errors_in_one_line(debug):
         begun = perf_counter()
         check_destination(output)
+        inputs = (calibrate, config_input(config), records_input(records))
+        check_outputs({"--output": output}, chain(model_inputs(model), inputs), force=force)
         if device is DeviceName.CPU:
             refuse_accelerator_options(context, ["--explain"] * explain)
         options = ModelOptions(quantize, calibrate, pixels, seed)

@@ -17,11 +17,12 @@ from compiler.errors import CompilerError
 from hw.errors import HardwareError
 from runtime.errors import RunError
 from scripts.errors import CommandError
+from scripts.signals import interruptions_in_one_line
 from sim.errors import SimulationError
 
 FAILED = 1
-INTERRUPTED = 130
-"""128 + SIGINT, as shells report a program that Ctrl-C ended."""
+_LONGEST = 2000
+"""The maximum number of characters of an error: names in models may have any length."""
 _REPEAT_SECONDS = 0.02
 
 
@@ -33,15 +34,13 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     pass through.
     """
     try:
-        with repeated_interrupts():
+        with interruptions_in_one_line(), _said_if_interrupted(debug), repeated_interrupts():
             yield
         # Flush here, so that a write error is reported like any other error.
         if sys.stdout is not None:  # None if the caller closed it
             sys.stdout.flush()
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise
-    except KeyboardInterrupt:
-        _fail("interrupted", INTERRUPTED, debug)
     except (HardwareError, SimulationError, CompilerError, RunError, CommandError) as error:
         _fail(str(error), FAILED, debug)
     except OSError as error:
@@ -51,6 +50,16 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     except Exception as error:
         hint = "" if debug else " (--debug shows where)"
         _fail(f"internal error: {type(error).__name__}: {error}{hint}", FAILED, debug)
+
+
+@contextmanager
+def _said_if_interrupted(debug: bool) -> Iterator[None]:
+    """Print the traceback of an interruption with `debug`; otherwise, silence later warnings."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _print_traceback(debug)
+        raise
 
 
 def print_json(result: Mapping[str, object]) -> None:
@@ -95,12 +104,18 @@ def _system_error(error: OSError) -> str:
     return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
-def _fail(message: str, code: int, debug: bool) -> None:
+def _print_traceback(debug: bool) -> None:
     if debug:
         traceback.print_exc()
     else:
         # Unfinished objects may warn when they are destroyed (Amaranth's designs do).
         warnings.simplefilter("ignore")
+
+
+def _fail(message: str, code: int, debug: bool) -> None:
+    _print_traceback(debug)
     line = " ".join(message.split())
+    if len(line) > _LONGEST:
+        line = f"{line[:_LONGEST]}... ({len(line):,} characters)"
     print(f"error: {line}", file=sys.stderr)
     raise typer.Exit(code) from None

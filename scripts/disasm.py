@@ -11,6 +11,7 @@ import typer
 
 from hw.config_files import load_config
 from hw.hazards import HazardReport, check_hazards
+from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
 from hw.isa import Program, disassemble
 from hw.vta_rules import VtaWarning, vta_warnings
 from scripts.console import errors_in_one_line, print_json
@@ -69,7 +70,7 @@ def command(
         if not verify and (image is not None or program_address is not None):
             raise typer.BadParameter("--image and --program-address are for --verify")
         machine = load_config(config)
-        code = Program.from_bytes(machine, program.read_bytes())
+        code = Program.from_bytes(machine, read_input(program, PROGRAM_BYTES))
         text = disassemble(code)
         if as_json:
             result: dict[str, object] = {"config": machine.name, "instructions": text.splitlines()}
@@ -100,7 +101,7 @@ def _verify(program: Program, image: Path | None, address: int | None) -> _Verif
     if image is None:
         memory = None
     else:
-        content = np.frombuffer(image.read_bytes(), dtype=np.uint8)
+        content = np.frombuffer(read_input(image, IMAGE_BYTES), dtype=np.uint8)
         memory, address = place_program(content, program, address)
     where = None if address is None else range(address, address + len(program.data))
     report = check_hazards(program, image=memory, program_bytes=where)

@@ -14,6 +14,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from scripts.signals import interruptions_in_one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Verb:
@@ -39,7 +41,11 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the verb's entry by its command, then resolve as usual."""
         if args and args[0] in self.verbs:
-            self.add_command(_load(args[0], self.verbs[args[0]]))
+            # As a path, an empty text is the current folder.
+            if any(not arg or (arg.startswith("--") and arg.endswith("=")) for arg in args):
+                raise typer.BadParameter("an argument, or the value of an option, is empty")
+            with interruptions_in_one_line():
+                self.add_command(_load(args[0], self.verbs[args[0]]))
         return super().resolve_command(ctx, args)
 
 

@@ -15,15 +15,16 @@ from rich.table import Table
 
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config
-from hw.files import write_atomically
+from hw.folders import write_files
 from hw.header import c_header
-from hw.rtl.verilog import VerilogDesign, generate
+from hw.rtl.verilog import GENERATED, VerilogDesign, generate
 from hw.synthesis.families import Family
 from hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
 from hw.synthesis.resources import Resources
 from hw.synthesis.yosys import yosys_version
 from scripts.console import errors_in_one_line, print_json
 from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
+from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,
@@ -35,6 +36,10 @@ from scripts.timing import DEFAULT_SEEDS, find_timing, print_timing, timing_json
 FILE_LIST = "tandem.f"
 CONFIG_FILE = "config.json"
 HEADER_FILE = "tandem_registers.h"
+COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE)
+
+_LINE = 1 << 10
+"""The maximum number of bytes of a file's first line that are looked at."""
 
 MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")
 END_OF_MODULE = re.compile(r"^\s*endmodule\b")
@@ -87,6 +92,7 @@ def command(
         typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
     ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    force: ForceOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -110,6 +116,8 @@ def command(
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        companion_files = {f"{name} in --output": folder / name for name in COMPANIONS}
+        check_outputs(companion_files, (config_input(config),), force=force)
         design = generate(machine)
         extras = write_design(folder, machine, design)
         contents = {**design.files, **extras}
@@ -142,18 +150,34 @@ def command(
 def write_design(folder: Path, machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
     """Write a machine's Verilog, and beside it what tools and drivers need.
 
-    Returns the contents of those other files, by name.
+    All files of the design are new then, or none is; see `write_files`. Files of a design that the
+    folder had are removed. Returns the contents of the files that are no Verilog, by name.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    extras = {
+    extras = companions(machine, design)
+    files = {**design.files, **extras}
+    write_files(folder, files, FILE_LIST, generated_files(folder) - files.keys())
+    return extras
+
+
+def companions(machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
+    """The files beside a machine's Verilog, by name."""
+    return {
         CONFIG_FILE: dump_config(machine),
         HEADER_FILE: c_header(machine),
-        # The file list is written last: if it exists, so do the files that it names.
         FILE_LIST: "".join(f"{name}\n" for name in design.files),
     }
-    for name, text in {**design.files, **extras}.items():
-        write_atomically(folder / name, text)
-    return extras
+
+
+def generated_files(folder: Path) -> set[str]:
+    """The names of the Verilog files in a folder that an earlier run generated."""
+    return {path.name for path in folder.glob("*.v") if _is_generated(path)}
+
+
+def _is_generated(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return GENERATED.encode() in file.readline(_LINE)
 
 
 def module_lines(text: str) -> Iterator[tuple[str, int]]:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from hw.config_files import load_config
 from hw.files import check_destination, write_atomically
+from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
 from hw.isa import Program
 from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
@@ -33,6 +34,7 @@ from scripts.options import (
     parse_byte,
     parse_number,
 )
+from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_progress
 from scripts.traces import Traces, choose_traces
 from sim.compare import Comparison
@@ -125,6 +127,7 @@ def command(
     compare: CompareOption = None,
     memory: MemoryOption = DEFAULT_MEMORY,
     seed: SeedOption = 0,
+    force: ForceOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
@@ -136,9 +139,14 @@ def command(
         traces = choose_traces(trace, waveform)
         engine = choose_engine(context, engine, compare)
         check_destination(output)
+        check_outputs(
+            {"--output": output, "--trace": traces.timeline, "--waveform": traces.waveform},
+            (program, image, config_input(config)),
+            force=force,
+        )
         machine = load_config(config)
-        code = Program.from_bytes(machine, program.read_bytes())
-        before = np.frombuffer(image.read_bytes(), dtype=np.uint8)
+        code = Program.from_bytes(machine, read_input(program, PROGRAM_BYTES))
+        before = np.frombuffer(read_input(image, IMAGE_BYTES), dtype=np.uint8)
         physical, address = place_program(before, code, program_address)
         check_image_bounds(code, len(before))
         how = Launch(

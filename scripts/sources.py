@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,15 +19,16 @@ from compiler.driver.compile_onnx import (
     input_tensors,
     prepare_network,
 )
-from compiler.frontends.onnx import Imported, read_model
+from compiler.frontends.onnx import Imported, external_files, read_model
 from compiler.models import BUILT_IN, built_in
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target, TunedChoices
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
+from hw.input_files import MODEL_BYTES, read_input
 from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact, Provenance, Tensor
+from runtime.artifact import Artifact, Provenance, Tensor, is_artifact
 from runtime.inputs import PixelNormalisation, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
@@ -157,7 +159,7 @@ def import_model(model: str, options: ModelOptions, report: Callable[[str], None
         raise CommandError("--calibrate is for --quantize pow2 and multiplier, not for none")
     recorded: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
-        recorded["calibrate"] = str(options.calibrate)
+        recorded["calibrate"] = as_text(options.calibrate)
     if report is not None:
         report("importing")
     proto, provenance = _read(model, options.seed, recorded)
@@ -180,11 +182,19 @@ def model_file(model: str) -> Path:
     return path
 
 
+def model_inputs(model: str | None) -> Iterator[Path]:
+    """The files that a model or an artifact is read from; none for a built-in model."""
+    if model is not None and model not in BUILT_IN:
+        yield Path(model)
+        if not is_artifact(Path(model)):
+            yield from external_files(Path(model))
+
+
 def source_digest(model: str) -> str:
     """The name of a built-in model, or a digest of a model's file. Raises as `model_file`."""
     if model in BUILT_IN:
         return model
-    return hashlib.sha256(model_file(model).read_bytes()).hexdigest()
+    return hashlib.sha256(read_input(model_file(model), MODEL_BYTES)).hexdigest()
 
 
 def _read(
@@ -194,8 +204,13 @@ def _read(
         return built_in(model, seed), Provenance(model, options=recorded, seed=seed)
     path = model_file(model)
     proto = read_model(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return proto, Provenance(path.name, digest, options=recorded, seed=seed)
+    digest = hashlib.sha256(read_input(path, MODEL_BYTES)).hexdigest()
+    return proto, Provenance(as_text(path.name), digest, options=recorded, seed=seed)
+
+
+def as_text(path: Path | str) -> str:
+    """A path as Unicode, with escapes for bytes that are no UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _samples(

@@ -44,6 +44,11 @@ RecordsOption = Annotated[
 ]
 
 
+def records_input(records: str | None) -> Path | None:
+    """The file of `--records`; None for the records that come with Tandem."""
+    return None if records is None or records == BUILT_IN else Path(records)
+
+
 @dataclass(frozen=True, slots=True)
 class TunedLayers:
     """Which layers of a network have a recorded choice.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
 from compiler.graph.evaluate import Array, Computation, Runner
 from compiler.operators.cpu.generic import cpu_schedule
@@ -40,7 +42,9 @@ class NativeRunner(Runner):
 
     def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
         self.prepare([computation])
-        return self._compiled[computation.key](*arrays)
+        # Native code takes dense, row-major arrays; those of files may be in Fortran's order.
+        dense = [np.require(array, requirements=["C", "A"]) for array in arrays]
+        return self._compiled[computation.key](*dense)
 
     def _function(self, computation: Computation) -> NativeFunction:
         outputs, inputs = computation.tensors()

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar, assert_never
 from compiler.errors import GraphError
 from compiler.graph.extents import Extent, product, replaced, symbols_in
 from compiler.ir.dtypes import DType
+from runtime.native.objects import MOST_AXES
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,11 @@ class TensorType:
     def __post_init__(self) -> None:
         if any(isinstance(each, int) and each < 0 for each in self.shape):
             raise GraphError(f"{self} has a negative extent")
+        if len(self.shape) > MOST_AXES:
+            raise GraphError(
+                f"a tensor of {self.dtype} has {len(self.shape)} axes; at most {MOST_AXES} are "
+                f"supported"
+            )
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"

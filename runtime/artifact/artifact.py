@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
 from hw.config import HardwareConfig
 from runtime.artifact.check import check
-from runtime.artifact.manifest import Manifest
+from runtime.artifact.manifest import Manifest, StreamCall
 from runtime.artifact.stream import StreamCode
 from runtime.errors import ArtifactError
 from runtime.native import ObjectCode
@@ -50,7 +50,35 @@ class Artifact:
 
     def __post_init__(self) -> None:
         if self.streams and self.config is None:
-            raise ArtifactError(f"artifact {self.manifest.name}: streams, and no configuration")
+            self._fail("streams, and no configuration")
         if self.fallback is not None and self.fallback.streams:
-            raise ArtifactError(f"artifact {self.manifest.name}: its fallback has streams")
+            self._fail("its fallback has streams")
         check(self.manifest, self.kernels, self.streams, self.constants)
+        if self.fallback is not None:
+            self._check_fallback(self.fallback)
+
+    def _check_fallback(self, fallback: Artifact) -> None:
+        """Raise `ArtifactError` unless the fallback is of the same network."""
+        if fallback.fallback is not None:
+            self._fail("its fallback has a fallback")
+        own, others = self._types, fallback._types
+        for kind in ("inputs", "results"):
+            ports, given = (
+                [(port.name, types.get(port.tensor)) for port in getattr(part.manifest, kind)]
+                for part, types in ((self, own), (fallback, others))
+            )
+            if ports != given:
+                self._fail(f"its fallback is of another network: {kind} differ")
+        for step in self.manifest.steps:
+            if isinstance(step, StreamCall):
+                for name in (*step.inputs, *step.outputs):
+                    if own[name] != others.get(name):
+                        self._fail(f"its fallback is of another network: {name} differs")
+
+    @property
+    def _types(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Shapes and element types of the tensors, by name."""
+        return {tensor.name: (tensor.shape, tensor.dtype) for tensor in self.manifest.tensors}
+
+    def _fail(self, reason: str) -> NoReturn:
+        raise ArtifactError(f"artifact {self.manifest.name}: {reason}")

@@ -27,11 +27,7 @@ from runtime.artifact.manifest import (
 from runtime.artifact.stream import StreamCode
 from runtime.errors import ArtifactError
 from runtime.native import ALIGNMENT, ObjectCode
-
-_DTYPES = frozenset(
-    ["bool", "float32", "float64"]
-    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-)
+from runtime.native.objects import DTYPES, is_shape
 
 
 def check(
@@ -80,9 +76,9 @@ class _Check:
         self._steps()
 
     def _tensor(self, tensor: Tensor) -> None:
-        if tensor.dtype not in _DTYPES:
-            self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(_DTYPES))} are")
-        if any(extent < 0 for extent in tensor.shape):
+        if tensor.dtype not in DTYPES:
+            self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(DTYPES))} are")
+        if not is_shape(tensor.shape):
             self._fail(f"{tensor.name} has the shape {tensor.shape}")
         if tensor.images is not None and not _fits(tensor):
             self._fail(

@@ -18,6 +18,7 @@ from hw.config import HardwareConfig
 from hw.config_files import dump_config, parse_config
 from hw.errors import ConfigError
 from hw.files import write_atomically
+from hw.input_files import ARTIFACT_BYTES, open_input, read_input
 from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.manifest import Constant, Manifest
@@ -37,7 +38,8 @@ _HEX = 64
 
 _UNREADABLE = (
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, OSError),
-    *(KeyError, ValueError, TypeError, OverflowError, NativeCodeError, ConfigError),
+    *(KeyError, ValueError, TypeError, OverflowError, RecursionError),
+    *(NativeCodeError, ConfigError),
 )
 """Exceptions of `zipfile`, msgspec, NumPy and our own parsers for malformed files."""
 
@@ -66,7 +68,7 @@ def write_artifact(artifact: Artifact, path: Path) -> None:
 def is_artifact(path: Path) -> bool:
     """Whether the file begins like a zip archive, as no ONNX model does; it may be damaged."""
     try:
-        with path.open("rb") as file:
+        with open_input(path, ARTIFACT_BYTES) as file:
             return file.read(len(_ZIP)) == _ZIP
     except (OSError, ValueError):
         return False
@@ -81,7 +83,7 @@ def read_artifact(path: Path) -> Artifact:
         The errors of `from_bytes`, or the file cannot be read: names the file.
     """
     try:
-        data = path.read_bytes()
+        data = read_input(path, ARTIFACT_BYTES)
     except OSError as error:
         raise ArtifactError(f"{path}: {error.strerror or error}") from None
     try:

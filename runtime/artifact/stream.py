@@ -7,6 +7,7 @@ parts, whose sizes are in the header: instructions, memory image, the layer of e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from runtime.errors import ArtifactError
+from runtime.native.objects import is_shape
 
 _MAGIC = b"tandem-stream 1 "
 
@@ -102,8 +104,7 @@ class StreamCode:
             self._fail(f"instructions of layer {self.layer_of.max()} of {len(self.layers)}")
         for tensor in (*self.inputs, *self.outputs):
             size = self._size(tensor)
-            negative = min(tensor.shape, default=1) < 0
-            if negative or not 0 <= tensor.address <= self.image.size - size:
+            if not is_shape(tensor.shape) or not 0 <= tensor.address <= self.image.size - size:
                 self._fail(
                     f"{tensor.name} of {size} bytes at {tensor.address} is not within its memory "
                     f"of {self.image.size}"
@@ -116,8 +117,7 @@ class StreamCode:
 
     def _size(self, tensor: PlacedTensor) -> int:
         """The size of a tensor in bytes."""
-        count = int(np.prod(tensor.shape, dtype=np.int64))
-        return count * _dtype(self.name, tensor).itemsize
+        return prod(tensor.shape) * _dtype(self.name, tensor).itemsize
 
     def to_bytes(self) -> bytes:
         """The stream as bytes, for `from_bytes`."""
@@ -150,7 +150,7 @@ class StreamCode:
         size = int(digits)
         try:
             header = msgspec.json.decode(rest[:size], type=_Header)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise ArtifactError(f"instruction stream: its header is damaged: {error}") from None
         body = rest[size:]
         if min(header.sizes) < 0 or sum(header.sizes) != len(body) or header.sizes[2] % 4:

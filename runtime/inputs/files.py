@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hw.input_files import ARRAY_BYTES, open_input
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 from runtime.inputs.batches import samples_of
 from runtime.inputs.pictures import SUFFIXES, PixelNormalisation, read_picture
 
 Arrays = dict[str, NDArray[Any]]
+_UNREADABLE = (
+    *(ValueError, EOFError, KeyError, TypeError, OverflowError, MemoryError, RecursionError),
+    *(SyntaxError, tokenize.TokenError),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, struct.error, zlib.error),
+)
+"""Exceptions of NumPy, of Python's parser, which NumPy reads headers with, and of `zipfile`."""
 _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
 """The first bytes of an `.npy` and of an `.npz`."""
 
@@ -93,21 +103,31 @@ def _archive(path: Path) -> Arrays:
     return dict(found)
 
 
+def _check_unpacked(archive: Any) -> None:
+    """Refuse an `.npz` whose arrays are larger than a file may be: compressed, it can be small."""
+    size = sum(member.file_size for member in archive.zip.infolist())
+    if size > ARRAY_BYTES:
+        raise ValueError(f"its arrays have {size:,} bytes; at most {ARRAY_BYTES:,} are read")
+
+
 def _loaded(path: Path) -> NDArray[Any] | Arrays:
     """The array or arrays of a NumPy file; pickled objects, which could run code, are refused."""
     try:
         # Given a path that it cannot read, NumPy would leave the file open.
-        with path.open("rb") as file:
+        with open_input(path, ARRAY_BYTES) as file:
             if not file.read(len(_ARRAY)).startswith((_ARRAY, _ARCHIVE)):
                 # NumPy would take the file for a pickle, and its message would be about pickles.
                 raise ValueError("it is no file of NumPy's")
             file.seek(0)
             found = np.load(file, allow_pickle=False)
-            several = not isinstance(found, np.ndarray)
-            if several != (path.suffix.lower() == ".npz"):
-                raise ValueError(f"it holds {'several arrays' if several else 'a single array'}")
-            return {name: found[name] for name in found.files} if several else found
+            archive = None if isinstance(found, np.ndarray) else found
+            if (archive is not None) != (path.suffix.lower() == ".npz"):
+                raise ValueError(f"it holds {'several arrays' if archive else 'a single array'}")
+            if archive is None:
+                return np.asarray(found)
+            _check_unpacked(archive)
+            return {name: archive[name] for name in archive.files}
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path} cannot be read: {error}") from None

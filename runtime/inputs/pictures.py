@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hw.input_files import PICTURE_BYTES, open_input
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 _MARGIN = 256 / 224
 """Ratio of the resized picture's shorter side to the centre crop's side."""
+_MOST_PIXELS = 1 << 26
+"""Limit of a picture's pixels, as stored and resized: 8,192 x 8,192."""
 _MEAN = np.array([0.485, 0.456, 0.406])
 _DEVIATION = np.array([0.229, 0.224, 0.225])
 _MODES = {1: "L", 3: "RGB"}
@@ -46,7 +49,12 @@ def read_picture(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDAr
         raise InputError(f"{path}: input {tensor.name} is {tensor}: a picture is float32")
     _, channels, height, width = tensor.shape
     try:
-        with Image.open(path) as opened:
+        with open_input(path, PICTURE_BYTES) as file, Image.open(file) as opened:
+            if opened.width * opened.height > _MOST_PIXELS:
+                raise ValueError(
+                    f"the picture has {opened.width:,} x {opened.height:,} pixels; at most "
+                    f"{_MOST_PIXELS:,} are read"
+                )
             picture = opened.convert(_MODES[channels])
     except UnidentifiedImageError:
         raise InputError(f"{path} is no picture that can be read") from None
@@ -54,6 +62,11 @@ def read_picture(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDAr
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: {reason}") from None
     scale = max(height / picture.height, width / picture.width) * _MARGIN
+    if picture.width * scale * picture.height * scale > _MOST_PIXELS:
+        raise InputError(
+            f"{path}: {picture.width:,} x {picture.height:,} pixels are too narrow to be resized "
+            f"for {width} x {height}"
+        )
     size = (max(width, round(picture.width * scale)), max(height, round(picture.height * scale)))
     left, top = (size[0] - width) // 2, (size[1] - height) // 2
     resized = picture.resize(size, Image.Resampling.BILINEAR)

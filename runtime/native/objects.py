@@ -6,18 +6,43 @@ header holds the code's checksum, and the line the header's.
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from math import prod
+from typing import Any, Final
 
+import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from runtime.errors import NativeCodeError
 
 ALIGNMENT = 64
 """Alignment of the workspace, in bytes: a cache line, and the widest vector."""
 _MAGIC = b"tandem-object 1 "
+
+
+DTYPES: Final = frozenset(
+    ["bool", "float32", "float64"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+"""NumPy's names of the element types of tensors."""
+MOST_AXES: Final = 32
+"""The maximum rank of a tensor: NumPy 1 has no arrays of more axes."""
+MOST_ELEMENTS: Final = 1 << 47
+"""More elements than a processor has addresses."""
+
+
+def is_shape(shape: tuple[int, ...]) -> bool:
+    """Whether an array can have the shape."""
+    return (
+        len(shape) <= MOST_AXES
+        and all(extent >= 0 for extent in shape)
+        and prod(shape) < MOST_ELEMENTS
+        and max(shape, default=0) < MOST_ELEMENTS
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +97,7 @@ class ObjectCode:
 
     def to_bytes(self) -> bytes:
         """The object code as bytes, for `from_bytes`."""
-        header = {key: value for key, value in asdict(self).items() if key != "code"}
+        header = {key: value for key, value in dataclasses.asdict(self).items() if key != "code"}
         header["parameters"] = [
             [parameter.name, parameter.shape, parameter.dtype] for parameter in self.parameters
         ]
@@ -95,33 +120,49 @@ class ObjectCode:
         text, code = rest[:size], rest[size:]
         if sha256(text).hexdigest() != checksum:
             raise NativeCodeError("object code: its header is damaged or cut off")
-        header = _header(text)
-        if sha256(code).hexdigest() != header.pop("sha256", None):
-            name = header.get("name")
-            raise NativeCodeError(f"object code of {name}: its code is damaged or cut off")
-        return cls(**_values(header), code=code)
+        try:
+            header = msgspec.json.decode(text, type=_Header)
+        except (ValueError, RecursionError) as error:
+            raise NativeCodeError(f"object code: its header is not as expected: {error}") from None
+        if sha256(code).hexdigest() != header.sha256:
+            raise NativeCodeError(f"object code of {header.name}: its code is damaged or cut off")
+        values = {key: value for key, value in asdict(header).items() if key != "sha256"}
+        values["parameters"] = tuple(Parameter(*each) for each in header.parameters)
+        found = cls(**values, code=code)
+        _check(found)
+        return found
 
 
-def _header(text: bytes) -> dict[str, Any]:
-    try:
-        header = json.loads(text)
-    except ValueError as error:
-        raise NativeCodeError(f"object code: its header is no JSON: {error}") from None
-    if not isinstance(header, dict) or header.keys() != _KEYS:
-        raise NativeCodeError("object code: its header has other keys than expected")
-    return header
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The header: fields of `ObjectCode`, and the code's checksum."""
+
+    name: str
+    symbol: str
+    triple: str
+    features: tuple[str, ...]
+    parameters: tuple[tuple[str, tuple[int, ...], str], ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    shared_bytes: int
+    worker_bytes: int
+    parallel: bool
+    sha256: str
 
 
-def _values(header: dict[str, Any]) -> dict[str, Any]:
-    try:
-        parameters = tuple(
-            Parameter(name, tuple(shape), np.dtype(dtype).name)
-            for name, shape, dtype in header.pop("parameters")
+def _check(code: ObjectCode) -> None:
+    """Raise `NativeCodeError` unless parameters and sizes can be those of a function."""
+    names = {parameter.name for parameter in code.parameters}
+    named = {*code.inputs, *code.outputs}
+    if len(names) < len(code.parameters) or named != names:
+        raise NativeCodeError(f"object code of {code.name}: its parameters have other names")
+    for parameter in code.parameters:
+        if parameter.dtype not in DTYPES or not is_shape(parameter.shape):
+            raise NativeCodeError(
+                f"object code of {code.name}: {parameter.name} is "
+                f"{parameter.dtype}{list(parameter.shape)}"
+            )
+    if not all(0 <= size < MOST_ELEMENTS for size in (code.shared_bytes, code.worker_bytes)):
+        raise NativeCodeError(
+            f"object code of {code.name}: a workspace of {code.shared_bytes} and "
+            f"{code.worker_bytes} bytes"
         )
-        names = {key: tuple(header.pop(key)) for key in ("features", "inputs", "outputs")}
-        return {**header, **names, "parameters": parameters}
-    except (TypeError, ValueError) as error:
-        raise NativeCodeError(f"object code: its header is not as expected: {error}") from None
-
-
-_KEYS = {each.name for each in fields(ObjectCode)} - {"code"} | {"sha256"}

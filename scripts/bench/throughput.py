@@ -262,7 +262,7 @@ def main(argv: list[str] | None = None) -> int:
     configs = [load_config(name) for name in names]
     if not configs:
         pynq = load_config("pynq")
-        configs = [pynq, pynq.replace(name="pynq, acc_read_ports 1", acc_read_ports=1)]
+        configs = [pynq, pynq.replace(name="pynq-acc_read_ports-1", acc_read_ports=1)]
     # All configurations are measured, even if the first one misses a limit.
     return 0 if all([_met(config) for config in configs]) else 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -40,19 +41,20 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.run.clock import named_clock, parse_clock
 from scripts.run.comparison import boundaries, compare, defined_elements
 from scripts.run.inputs import RunInputs
 from scripts.run.machine import Machine, Network, Report, open_model
-from scripts.run.outputs import check_archive, write_archive
+from scripts.run.outputs import check_archive, check_names, write_archive
 from scripts.run.profile_files import TIMELESS, ProfileFiles
 from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.run.why import Why, check_layer, explain_run
 from scripts.run.why_table import print_why
-from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice
-from scripts.tuned import RecordsOption, best_known, best_known_on_cpu
+from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice, model_inputs
+from scripts.tuned import RecordsOption, best_known, best_known_on_cpu, records_input
 from sim.compare import Comparison
 
 
@@ -145,6 +147,7 @@ def command(
     records: RecordsOption = None,
     threads: ThreadsOption = None,
     seed: SeedOption = 0,
+    force: ForceOption = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
@@ -180,6 +183,14 @@ def command(
         engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
         files.check(on_cpu, engine)
+        check_outputs(
+            {"--output": output, "--report": report, "--trace": trace},
+            chain(
+                model_inputs(model),
+                (*(inputs or ()), calibrate, config_input(config), records_input(records)),
+            ),
+            force=force,
+        )
         timing = ["--clock"] * (clock is not None) + ["--why"] * (why is not None)
         if timing and engine == TIMELESS:
             raise CommandError(f"{timing[0]} needs cycles: the {engine} engine has no time")
@@ -200,6 +211,7 @@ def command(
             run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
             network = opened.network(device_of, activity)
             artifact = network.artifact
+            check_names(output, (port.name for port in artifact.manifest.results))
             needing = ["--compare"] * (second is not None) + ["--check"] * check + timing
             _check_offloaded(network, needing + files.options)
             if why is not None:

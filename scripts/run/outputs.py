@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,6 +16,8 @@ from scripts.errors import CommandError
 
 _Array: TypeAlias = NDArray[Any]
 _TOP = 5
+_NAME_BYTES = (1 << 16) - 1
+_SHOWN = 40
 
 
 def output_json(name: str, array: _Array) -> dict[str, object]:
@@ -51,6 +53,17 @@ def check_archive(path: Path | None) -> None:
     if path is not None and path.suffix != ".npz":
         raise CommandError(f"{path}: outputs are written to a file that ends in .npz")
     check_destination(path)
+
+
+def check_names(path: Path | None, names: Iterable[str]) -> None:
+    """Raise `CommandError` for outputs whose names an `.npz` cannot hold; call before the run."""
+    for name in names:
+        size = len(f"{name}.npy".encode())
+        if path is not None and (size > _NAME_BYTES or "\0" in name):
+            raise CommandError(
+                f"{path}: the output {name[:_SHOWN]!r}... has a name of {size:,} bytes: an archive "
+                f"has names of up to {_NAME_BYTES:,}, without NUL"
+            )
 
 
 def write_archive(path: Path, arrays: Mapping[str, _Array]) -> None:

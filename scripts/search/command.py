@@ -23,17 +23,19 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
 from scripts.progress import show_activity
 from scripts.search.budget import Budget
 from scripts.search.estimates import DEFAULT_MHZ
 from scripts.search.explorer_names import Explorer
+from scripts.search.export import check_export
 from scripts.search.measure import Network
 from scripts.search.objectives import Objective
 from scripts.search.options import Options
 from scripts.search.space import load_space, space_names
 from scripts.search.table import print_explanation, print_front
-from scripts.sources import ModelOptions, model_file
+from scripts.sources import ModelOptions, model_file, model_inputs
 from scripts.tables import plain_console
 from scripts.utilization.plot import Plot
 
@@ -219,6 +221,12 @@ def command(
             if len(objectives) < 2:
                 raise typer.BadParameter("--plot shows two objectives")
             Plot(plot).check()
+        machines = [config_input(name) for name in (config, around)]
+        read = [*machines, None if space in space_names() else Path(space), calibrate]
+        sources = [path for model in models for path in model_inputs(model)]
+        check_outputs({"--report": report, "--plot": plot}, [*sources, *read])
+        if export is not None:
+            check_export(export, [path for path in (*sources, *read) if path is not None])
         # No file of a calibration is part of a worker's task, so the seed is the same for all.
         chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed=0)
         options = Options(

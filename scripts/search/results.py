@@ -69,7 +69,7 @@ class Results:
             )
 
     def _key(self, config: HardwareConfig) -> str:
-        return content_key("result", self.task, dump_config(config.replace(name="")))
+        return content_key("result", self.task, dump_config(config.replace(name="_")))
 
 
 @contextmanager

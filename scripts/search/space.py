@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hw.config import HardwareConfig
-from hw.config_files import load_config, parse_config
+from hw.config_files import load_config, name_of, parse_config, parse_json
 from hw.errors import ConfigError
 from hw.features import Feature
+from hw.input_files import TEXT_BYTES, read_input
 from hw.synthesis.devices import DEVICES, Part
 from scripts.errors import SpaceError
 
@@ -139,22 +140,22 @@ def load_space(name_or_path: str) -> Space:
         return parse_space(resource.read_text(), name_or_path)
     path = Path(name_or_path)
     try:
-        text = path.read_text()
+        text = read_input(path, TEXT_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SpaceError(
             f"space {name_or_path!r} is neither one of {', '.join(space_names())} nor a file that "
             f"can be read: {reason}"
         ) from None
-    return parse_space(text, path.stem)
+    return parse_space(text, name_of(path))
 
 
-def parse_space(text: str, name: str) -> Space:
+def parse_space(text: str | bytes, name: str) -> Space:
     """The space that JSON `text` describes. Raises `SpaceError`."""
     try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise SpaceError(f"space {name}: not a JSON text: {error}") from None
+        values = parse_json(text, f"space {name}")
+    except ConfigError as error:
+        raise SpaceError(str(error)) from None
     if not isinstance(values, dict) or not isinstance(values.get("fields"), dict):
         raise SpaceError(f"space {name}: a JSON object with the key fields is needed")
     if unknown := values.keys() - {"base", "fields", "limits"}:
@@ -202,8 +203,10 @@ def _row(name: str, names: Sequence[str], row: object) -> tuple[Any, ...]:
 
 def _value(name: str, field: str, value: object) -> object:
     if field == "features":
-        known: dict[object, Feature] = {feature.value: feature for feature in Feature}
-        if not isinstance(value, list) or any(feature not in known for feature in value):
+        known: dict[str, Feature] = {str(feature.value): feature for feature in Feature}
+        if not isinstance(value, list) or not all(
+            isinstance(feature, str) and feature in known for feature in value
+        ):
             raise SpaceError(
                 f"space {name}: features has {value!r}: a list of {', '.join(map(str, known))}"
             )
@@ -217,10 +220,12 @@ def _limits(name: str, values: object) -> Limits:
     if not isinstance(values, dict) or values.keys() - {"device", "area"}:
         raise SpaceError(f"space {name}: limits is {values!r}: device and area are known")
     device, area = values.get("device"), values.get("area")
-    if device is not None and device not in DEVICES:
+    if device is not None and not (isinstance(device, str) and device in DEVICES):
         raise SpaceError(f"space {name}: no device {device!r}; known: {', '.join(DEVICES)}")
-    if area is not None and (isinstance(area, bool) or not isinstance(area, int | float)):
-        raise SpaceError(f"space {name}: area is {area!r}: NAND2 equivalents, a number")
+    if area is not None and (
+        isinstance(area, bool) or not isinstance(area, int | float) or not 0 < area < float("inf")
+    ):
+        raise SpaceError(f"space {name}: area is {area!r}: NAND2 equivalents, a number above 0")
     return Limits(None if device is None else DEVICES[device], area)
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from hw.cache import content_key
 from scripts.search.results import task_digest
 from scripts.search.session import Search
+from scripts.sources import as_text
 
 
 def study_name(search: Search) -> str:
@@ -23,5 +24,5 @@ def study_name(search: Search) -> str:
         f"{proposer.explorer.value} {proposer.seed} {search.estimator.mhz}",
         version("optuna"),
     )
-    models = " ".join(network.model for network in search.task.networks)
+    models = " ".join(as_text(network.model) for network in search.task.networks)
     return f"{models}, {space.name}, {proposer.explorer.value}, {digest}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -38,8 +39,16 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
-from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice, import_model
+from scripts.sources import (
+    Accelerator,
+    ModelOptions,
+    Processor,
+    TargetDevice,
+    import_model,
+    model_inputs,
+)
 from scripts.tables import plain_console, print_table, whole_number
 from scripts.tune.on_cpu import CpuMeasurer
 from scripts.tune.on_cycle import cycles_of
@@ -244,6 +253,9 @@ def command(
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
         if transfer and explorer is not ExplorerName.XGBOOST:
             raise typer.BadParameter("--transfer is for the xgboost explorer")
+        sources = chain(model_inputs(model), (config_input(config), calibrate))
+        check_outputs({"--records": records, "--report": report}, sources)
+        check_outputs({"--report": report}, (*(merge or ()), *(transfer or ())))
         learned = examples(_known(None, transfer or []))
         options = Options(
             explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE

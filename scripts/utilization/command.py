@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,9 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
+from scripts.outputs import check_outputs, config_input
 from scripts.progress import show_activity
+from scripts.sources import model_inputs
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
 from scripts.utilization.models import layers_of
@@ -125,6 +128,10 @@ def command(
         pictures = [each for each in (picture, roof) if each is not None]
         for image in pictures:
             image.check()
+        check_outputs(
+            {"--plot": plot, "--roofline": roofline},
+            chain(model_inputs(model), (config_input(config),)),
+        )
         machine, memory_model = load_config(config), parse_memory(memory)
         if axes is not None:
             _check_engine(context, engine)

@@ -85,7 +85,8 @@ class FunctionalEngine:
         columns = program.columns()
         if self._requantiser is not None:
             self._requantiser.mode[:] = 0
-        run = _Run(make_plan(self.config, columns), make_dram(memory, how.bases, how.bus_errors))
+        dram = make_dram(memory, how.bases, how.bus_errors, self.config.address_bits)
+        run = _Run(make_plan(self.config, columns), dram)
         started = perf_counter()
         status = self._drive(run, how)
         seconds = perf_counter() - started

@@ -9,15 +9,14 @@ reading Verilator's headers.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key, default_cache
+from hw.processes import ProcessGroup
 from hw.rtl.verilog import VerilogDesign
 from sim.errors import BuildError
 from sim.rtl.constants import cpp_header
@@ -88,14 +87,15 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
     design_key = content_key("design", *common, design.top, repr(sorted(design.files.items())))
 
     def compile_design(work: Path) -> Sequence[Path]:
-        with ThreadPoolExecutor(1) as executor:
+        with ProcessGroup() as processes, processes.threads(1) as executor:
+
+            def compile_runtime(work: Path) -> Sequence[Path]:
+                return [_Workshop.furnished(tools, work, waves, processes, sources).runtime()]
+
             runtime = executor.submit(cache.entry, runtime_key, compile_runtime)
-            builder = _Workshop.furnished(tools, work, waves, sources | design.files)
+            builder = _Workshop.furnished(tools, work, waves, processes, sources | design.files)
             objects = builder.objects(design)
             return [builder.link([*objects, str(runtime.result() / _RUNTIME)])]
-
-    def compile_runtime(work: Path) -> Sequence[Path]:
-        return [_Workshop.furnished(tools, work, waves, sources).runtime()]
 
     return cache.entry(design_key, compile_design) / LIBRARY
 
@@ -107,15 +107,21 @@ class _Workshop:
     tools: Toolchain
     work: Path
     waves: Waves
+    processes: ProcessGroup
 
     @classmethod
     def furnished(
-        cls, tools: Toolchain, work: Path, waves: Waves, sources: Mapping[str, str]
+        cls,
+        tools: Toolchain,
+        work: Path,
+        waves: Waves,
+        processes: ProcessGroup,
+        sources: Mapping[str, str],
     ) -> _Workshop:
         """A build in the directory `work`, which receives `sources`."""
         for name, text in sources.items():
             (work / name).write_text(text)
-        return cls(tools, work, waves)
+        return cls(tools, work, waves, processes)
 
     def objects(self, design: VerilogDesign) -> list[str]:
         """Verilate and compile the design; returns its object files."""
@@ -165,29 +171,24 @@ class _Workshop:
             self._run((*self.tools.compiler, *flags, *options, "-o", target, "-c", name))
             return target
 
-        with ThreadPoolExecutor(_cores()) as pool:
+        with self.processes.threads(_cores()) as pool:
             return list(pool.map(compile_one, jobs))
 
     def _run(self, command: Sequence[str]) -> None:
-        environment = os.environ | {"VERILATOR_ROOT": str(self.tools.verilator_root)}
+        environment = os.environ | {
+            "VERILATOR_ROOT": str(self.tools.verilator_root),
+            # A compiler that is killed leaves its temporary files.
+            "TMPDIR": str(self.work),
+        }
         try:
-            done = subprocess.run(
-                command,
-                cwd=self.work,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-            )
+            status, output = self.processes.run(command, self.work, environment)
         except OSError as error:
             raise BuildError(f"{command[0]} does not run: {error}") from None
-        if done.returncode != 0:
-            tail = "\n".join(done.stdout.splitlines()[-_ERROR_LINES:])
+        if status != 0:
+            tail = "\n".join(output.splitlines()[-_ERROR_LINES:])
             tool = Path(command[0]).name
             raise BuildError(
-                f"building the RTL simulator: {tool} failed with status {done.returncode} "
+                f"building the RTL simulator: {tool} failed with status {status} "
                 f"on {command[-1]}; it ended with:\n{tail}"
             )
 

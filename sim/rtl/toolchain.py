@@ -86,7 +86,10 @@ def _find_verilator() -> Path:
 
 
 def _find_compiler() -> tuple[str, ...]:
-    requested = shlex.split(os.environ.get("CXX", ""))
+    try:
+        requested = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise BuildError(f"the environment's CXX is no command: {error}") from None
     if requested:
         if shutil.which(requested[0]) is None:
             raise BuildError(f"no C++ compiler {requested[0]!r} (from the environment's CXX)")
@@ -103,7 +106,12 @@ def _find_compiler() -> tuple[str, ...]:
 def _version(command: tuple[str, ...]) -> str:
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_SECONDS,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise BuildError(f"{shlex.join(command)} does not run: {error}") from None

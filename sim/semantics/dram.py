@@ -13,7 +13,10 @@ from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 _FAR = 1 << 60
-"""Base registers are clipped to this address beyond every memory, so that sums fit int64."""
+"""Base registers of wider addresses are clipped to this one, beyond every memory, so that sums fit
+int64."""
+_BITS = 62
+"""Addresses of so many bits, and sums with them, fit int64; no memory has wider ones."""
 
 
 class Dram(NamedTuple):
@@ -25,21 +28,29 @@ class Dram(NamedTuple):
     """The base register of each memory id."""
     refused: npt.NDArray[np.int64]
     """Address ranges [start, end), a row each, that answer with an error."""
+    mask: int
+    """All bits of an address: the machine drops the bits of a row's address above them."""
 
 
 def make_dram(
     memory: npt.NDArray[np.uint8],
     bases: Sequence[int],
     refused: Sequence[tuple[int, int]],
+    address_bits: int,
 ) -> Dram:
     """Main memory on the array `memory` itself, not on a copy."""
+    mask = (1 << min(address_bits, _BITS)) - 1
     return Dram(
         bytes=memory,
         signed=memory.view(np.int8),
-        bases=np.array([min(base, _FAR) for base in bases], dtype=np.int64),
+        bases=np.array(
+            [base & mask if address_bits <= _BITS else min(base, _FAR) for base in bases],
+            dtype=np.int64,
+        ),
         refused=np.array(
             [(min(start, _FAR), min(end, _FAR)) for start, end in refused], dtype=np.int64
         ).reshape(-1, 2),
+        mask=mask,
     )
 
 
@@ -47,7 +58,7 @@ def make_dram(
 def row_address(dram: Dram, row: InstructionFields, size: int, y: int) -> int:
     """Address of the first byte of row `y` of a LOAD or STORE of elements of `size` bytes."""
     element = row[DRAM_BASE] + y * row[X_STRIDE]
-    return int(dram.bases[row[MEMORY_TYPE]] + element * size)
+    return int(dram.bases[row[MEMORY_TYPE]] + element * size) & dram.mask
 
 
 @compiled
@@ -55,7 +66,7 @@ def rows_accessible(dram: Dram, row: InstructionFields, size: int, detail: Detai
     """Whether every byte of a LOAD or STORE is accessible; else `detail` gets the first bad row."""
     length = row[X_SIZE] * size
     first = row_address(dram, row, size, 0)
-    end = row_address(dram, row, size, row[Y_SIZE] - 1) + length
+    end = first + (row[Y_SIZE] - 1) * row[X_STRIDE] * size + length
     if end <= len(dram.bytes) and not _is_refused(dram, first, end):
         return True
     for y in range(row[Y_SIZE]):

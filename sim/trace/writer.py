@@ -39,7 +39,7 @@ def write_timeline(
     }
     with replacing(path) as draft:
         try:
-            with draft.open("w", encoding="utf-8") as file:
+            with draft.open("w", encoding="utf-8", errors="backslashreplace") as file:
                 # Records come first: some readers stop at an unknown key.
                 file.write('{"traceEvents":[\n')
                 for number, text in enumerate(_texts(records)):

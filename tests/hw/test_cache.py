@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,7 +102,13 @@ def test_killed_build_leaves_nothing_that_matters(tmp_path: Path) -> None:
     assert not list(root.glob(".key-*"))
 
 
-@pytest.mark.parametrize("damage", ["change", "delete", "manifest", "nonsense", "list"])
+DAMAGES = (
+    *("change", "delete", "manifest", "nonsense", "list", "deep", "null", "file", "link", "pipe"),
+    *("folder", "scratch"),
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_entry_is_built_again(tmp_path: Path, damage: str) -> None:
     root, log = tmp_path / "cache", tmp_path / "log"
     use(root, log, 0)
@@ -117,9 +124,29 @@ def test_damaged_entry_is_built_again(tmp_path: Path, damage: str) -> None:
             manifest.write_text("{")
         case "list":
             manifest.write_text(json.dumps(["made"]))
+        case "deep":
+            manifest.write_text("[" * 100_000)
+        case "null":
+            manifest.write_text('{"made": null, "\\u0000": 1}')
+        case "file":
+            shutil.rmtree(root / "key")
+            (root / "key").write_text("")
+        case "link":
+            (root / "key").rename(root / "elsewhere")
+            (root / "key").symlink_to(root / "missing")
+        case "pipe":
+            made.unlink()
+            os.mkfifo(made)
+        case "folder":
+            made.unlink()
+            made.mkdir()
+        case "scratch":
+            (root / ".key-scratch").write_text("")
+            made.unlink()
     use(root, log, 0)
     use(root, log, 0)
     assert count(log) == 2
+    assert not list(root.glob(".key-*"))
 
 
 def test_failing_build_leaves_no_entry(tmp_path: Path) -> None:

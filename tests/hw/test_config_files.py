@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from hw.config import HardwareConfig
-from hw.config_files import dump_config, load_config, parse_config, preset_names
+from hw.config_files import dump_config, load_config, name_of, parse_config, preset_names
 from hw.errors import ConfigError
 from hw.topology import MemoryId
 from tests.support.strategies import configs
@@ -110,6 +110,18 @@ def test_dump_is_canonical(tmp_path: Path) -> None:
         ('{"bus_bits": 65}', r"^here\.json: bus_bits is 65: it must be one of \(64, 128,"),
         ('{"log_batch": 9}', r"^here\.json: log_batch is 9: it must lie in 0\.\.4$"),
         ('{"name": ""}', r"^here\.json: name is '': it must be a string, not empty$"),
+        ('{"name": null}', r"^here\.json: name is None: it must be a string, not empty$"),
+        ('{"name": "x\\nmodule y;"}', r"^here\.json: name is 'x\\nmodule y;': it must be ASCII"),
+        ('{"name": "../../x"}', r"^here\.json: name is '\.\./\.\./x': it must be ASCII letters"),
+        ('{"name": "a\\u0000"}', r"^here\.json: name is 'a\\x00': it must be ASCII letters"),
+        ('{"name": "\\ud800"}', r"^here\.json: name is '\\ud800': it must be ASCII letters"),
+        ('{"name": "grün"}', r"^here\.json: name is 'gr\\xfcn': it must be ASCII letters"),
+        ('{"name": "..", "log_batch": 0}', r"^here\.json: name is '\.\.': .* begin with a letter"),
+        ('{"name": "-o"}', r"^here\.json: name is '-o': .* begin with a letter, a digit or _$"),
+        (
+            '{"name": "' + "x" * 65 + '"}',
+            r"^here\.json: name has 65 characters \('x{64}'\.\.\.\): at",
+        ),
         ('{"name": 3}', r"^here\.json: name is 3: it must be a string, not empty$"),
         ('{"features": "x"}', r"^here\.json: features is 'x': it must be a list of names$"),
         ('{"features": ["warp"]}', r"^here\.json: features has 'warp'; known: "),
@@ -119,6 +131,30 @@ def test_dump_is_canonical(tmp_path: Path) -> None:
 def test_refuses_a_bad_file(text: str | bytes, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_config(text, "here.json")
+
+
+def test_names_of_files_become_names(tmp_path: Path) -> None:
+    names = {
+        "my machine.json": "my_machine",
+        ".hidden": "_hidden",
+        "größe.json": "gr__e",
+        "-o.json": "_o",
+        "x" * 100 + ".json": "x" * 64,
+        "a.b+c-1.json": "a.b+c-1",
+        "two\nlines.json": "two_lines",
+    }
+    for file, name in names.items():
+        (tmp_path / file).write_text("{}")
+        assert load_config(tmp_path / file).name == name
+    assert name_of(Path()) == "_"
+
+
+def test_files_that_are_too_large_or_special(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="that can be read: not a regular file"):
+        load_config("/dev/zero")
+    (tmp_path / "large.json").write_text(" " * (1 << 20) + "{}")
+    with pytest.raises(ConfigError, match="the file has 1,048,578 bytes; at most 1,048,576 are"):
+        load_config(tmp_path / "large.json")
 
 
 def test_refuses_what_is_not_there(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_the_code_that_runs_was_compiled_from_this_source() -> None:
         make_plan(config, program.columns()),
         make_chip(config),
         None,
-        make_dram(memory, (0,) * 7, ()),
+        make_dram(memory, (0,) * 7, (), config.address_bits),
         state,
         np.zeros(1, dtype=np.int64),
         make_detail(),

@@ -25,6 +25,17 @@ def test_other_texts_are_refused(text: str) -> None:
         parse_memory(text)
 
 
+@pytest.mark.parametrize("text", ["latency=1,latency=2", "in_flight=1, latency=2,in_flight =1"])
+def test_a_parameter_that_is_given_twice(text: str) -> None:
+    with pytest.raises(MemoryModelError, match=r"(latency|in_flight) is given twice"):
+        parse_memory(text)
+
+
+def test_a_number_that_is_too_long_to_convert() -> None:
+    with pytest.raises(MemoryModelError, match=r"memory latency is 1000001: .* 1\.\.1000000"):
+        parse_memory("latency=" + "9" * 5000)
+
+
 @pytest.mark.parametrize("name", ["latency", "interval", "in_flight"])
 @pytest.mark.parametrize("value", [0, 1_000_001])
 def test_ranges(name: str, value: int) -> None:

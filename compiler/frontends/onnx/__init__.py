@@ -5,6 +5,6 @@
 """
 
 from compiler.frontends.onnx.importer import Imported, import_model
-from compiler.frontends.onnx.reading import read_model
+from compiler.frontends.onnx.reading import external_files, read_model
 
-__all__ = ["Imported", "import_model", "read_model"]
+__all__ = ["Imported", "external_files", "import_model", "read_model"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import Final
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, defs, external_data_helper, inliner
+from onnx import ModelProto, TensorProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
+from hw.input_files import MODEL_BYTES, WEIGHT_BYTES, open_input, read_input
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
@@ -31,17 +34,60 @@ def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
         return _parsed(source, "the model")
     path = Path(source)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FrontendError(f"{path}: {error.strerror or error}") from error
+        content = read_input(path, MODEL_BYTES)
+    except (OSError, ValueError) as error:
+        raise FrontendError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     model = _parsed(content, str(path))
     try:
+        _check_external_data(model, path.parent)
         external_data_helper.load_external_data_for_model(model, str(path.parent))
     except (OSError, ValueError, TypeError, onnx.checker.ValidationError) as error:
         raise FrontendError(
             f"{path}: what lies in other files cannot be read: {in_one_line(error)}"
         ) from error
     return model
+
+
+def external_files(path: Path) -> tuple[Path, ...]:
+    """The other files that the model in a file keeps tensors in; none if it is no model."""
+    try:
+        model = _parsed(read_input(path, MODEL_BYTES), str(path))
+        names = {
+            entry.value
+            for tensor in _external_tensors(model)
+            for entry in tensor.external_data
+            if entry.key == "location"
+        }
+        return tuple(path.parent / name for name in sorted(names))
+    except (OSError, ValueError, FrontendError):
+        return ()
+
+
+def _external_tensors(message: Message) -> Iterator[TensorProto]:
+    """All tensors in a message that keep their values in other files."""
+    for field, value in message.ListFields():
+        if field.type != FieldDescriptor.TYPE_MESSAGE:
+            continue
+        for element in (value,) if isinstance(value, Message) else value:
+            if not isinstance(element, TensorProto):
+                yield from _external_tensors(element)
+            elif external_data_helper.uses_external_data(element):
+                yield element
+
+
+def _check_external_data(model: ModelProto, folder: Path) -> None:
+    """Raise `OSError` unless the files are regular ones of which `WEIGHT_BYTES` in all are read."""
+    total = 0
+    for tensor in _external_tensors(model):
+        told = {entry.key: entry.value for entry in tensor.external_data}
+        path = folder / told.get("location", "")
+        with open_input(path, WEIGHT_BYTES) as file:
+            size = os.fstat(file.fileno()).st_size
+        # `onnx` checks that this part lies in the file.
+        total += abs(int(told["length"])) if "length" in told else size
+        if total > WEIGHT_BYTES:
+            reason = f"the tensors in it have more than {WEIGHT_BYTES:,} bytes in all"
+            raise OSError(errno.EFBIG, reason, str(path))
 
 
 def _parsed(content: bytes, what: str) -> ModelProto:

@@ -31,6 +31,8 @@ def test_parts() -> None:
 def test_refusals() -> None:
     with pytest.raises(GraphError, match=r"int8\[2, -1\] has a negative extent"):
         TensorType((2, -1), INT8)
+    with pytest.raises(GraphError, match=r"a tensor of int8 has 33 axes; at most 32 are"):
+        TensorType((1,) * 33, INT8)
     with pytest.raises(GraphError, match=r"x float32\[N, 3\] has a symbolic extent"):
         BATCH.static_shape("x")
     assert TensorType((0, 3), INT8).static_shape("x") == (0, 3)

@@ -10,6 +10,7 @@ import pytest
 
 from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import CompileOptions
+from compiler.errors import QuantisationError
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -318,3 +319,24 @@ def test_a_value_in_a_second_scale_is_a_layer_of_its_own() -> None:
         "v_int8_wide": "v",
         "v_int8_1_wide": "v_int8_1",
     }
+
+
+@pytest.mark.parametrize("shape", ["0, 4, 6, 6", "1, 0, 6, 6"])
+def test_tensors_without_elements_are_refused(shape: str) -> None:
+    function = network(
+        f"func @f(x: float32[{shape}]):\n  r = max_pool(x, kernel=[2, 2])\n  return r\n"
+    )
+    with pytest.raises(QuantisationError, match=r"x is .*: a tensor without elements cannot be"):
+        quantise_network(function, [], RUN)
+
+
+@pytest.mark.parametrize("size", [1e-45, 1e-42, 1e-38, 1e-37])
+@pytest.mark.parametrize("mode", Mode)
+def test_values_about_the_least_float32(mode: Mode, size: float) -> None:
+    """Scales are no zeros, which something would be divided by; warnings are errors."""
+    function = residual()
+    samples = [[np.full_like(each, size) for each in given] for given in synthetic(function, 1)]
+    found = quantise_network(function, samples, RUN, QuantiseOptions(mode=mode), EXACT_ON)
+    assert found.scales
+    for _, scale in found.scales.values():
+        assert scale.step >= np.finfo(np.float32).smallest_normal

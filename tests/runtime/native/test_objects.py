@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +113,46 @@ def test_another_machine(code: ObjectCode) -> None:
 def test_code_that_is_none(code: ObjectCode) -> None:
     with pytest.raises(NativeCodeError, match="softplus cannot be linked"):
         load(replace(code, code=b"\x7fELF nothing"))
+
+
+def resealed(code: ObjectCode, **changes: Any) -> bytes:
+    """The bytes with other values in the header, and the header's checksum."""
+    line, _, rest = code.to_bytes().partition(b"\n")
+    size = int(line.split()[2])
+    text = json.dumps(json.loads(rest[:size]) | changes).encode()
+    first = f"tandem-object 1 {len(text)} {sha256(text).hexdigest()}\n"
+    return first.encode() + text + rest[size:]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": 3}, r"Expected `str`, got `int` - at `\$\.name`"),
+        ({"parallel": "yes"}, r"Expected `bool`"),
+        ({"shared_bytes": None}, r"Expected `int`"),
+        ({"shared_bytes": 0.5}, r"Expected `int`"),
+        ({"worker_bytes": -1}, r"a workspace of \d+ and -1 bytes"),
+        ({"shared_bytes": 1 << 62}, r"a workspace of 4611686018427387904 and"),
+        ({"features": "avx2"}, r"Expected `array`, got `str`"),
+        ({"inputs": [["A"]]}, r"Expected `str`, got `array`"),
+        ({"inputs": ["Z"]}, r"its parameters have other names"),
+        ({"parameters": [["A", [3]]]}, r"Expected `array` of length 3"),
+        ({"parameters": []}, r"its parameters have other names"),
+        ({"more": 1}, r"unknown field `more`"),
+    ],
+    ids=str,
+)
+def test_headers_of_other_types(code: ObjectCode, changes: dict[str, Any], message: str) -> None:
+    """With the right checksum: whoever made it had a header of another kind."""
+    with pytest.raises(NativeCodeError, match=message):
+        ObjectCode.from_bytes(resealed(code, **changes))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [([-1], "int8"), ([1] * 33, "int8"), ([1 << 62], "int8"), ([1], "object")]
+)
+def test_parameters_that_are_no_arrays(code: ObjectCode, shape: list[int], dtype: str) -> None:
+    first, *others = ([each.name, each.shape, each.dtype] for each in code.parameters)
+    parameters = [[first[0], shape, dtype], *others]
+    with pytest.raises(NativeCodeError, match=rf"object code of softplus: A is {dtype}\["):
+        ObjectCode.from_bytes(resealed(code, parameters=parameters))

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scripts.errors import CommandError
-from scripts.run.outputs import check_archive, output_json, top5, write_archive
+from scripts.run.outputs import check_archive, check_names, output_json, top5, write_archive
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,17 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         check_archive(tmp_path / "out.npy")
     with pytest.raises(FileNotFoundError):
         check_archive(tmp_path / "none" / "out.npz")
+
+
+def test_names_that_an_archive_cannot_hold(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    longest = "x" * (65_535 - len(".npy"))
+    check_names(path, [longest, "any: name/ü"])
+    check_names(None, [longest + "x"])
+    write_archive(path, {longest: np.zeros(1)})
+    with np.load(path) as found:
+        assert found.files == [longest]
+    with pytest.raises(CommandError, match=r"the output 'x+'\.\.\. has a name of 65,536 bytes"):
+        check_names(path, [longest + "x"])
+    with pytest.raises(CommandError, match=r"names of up to 65,535, without NUL"):
+        check_names(path, ["a\0b"])

@@ -246,7 +246,7 @@ def test_reads_and_writes_beyond_memory() -> None:
     assert (caught.value.instruction, caught.value.write) == (1, True)
 
 
-def test_base_registers_reach_beyond_memory_without_wrapping() -> None:
+def test_base_registers_reach_beyond_memory() -> None:
     read = program_of(lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1))
 
     with pytest.raises(BusError, match="LOAD of INP"):

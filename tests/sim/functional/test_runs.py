@@ -221,7 +221,7 @@ def test_programs_of_another_configuration_are_refused() -> None:
     with pytest.raises(EngineError, match=r"is for configuration tiny, this .* made for pynq"):
         launch(FunctionalEngine(HardwareConfig()), asm.build())
 
-    launch(FunctionalEngine(TINY.replace(name="the same by another name")), asm.build())
+    launch(FunctionalEngine(TINY.replace(name="the-same-by-another-name")), asm.build())
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,13 @@ def test_compiler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         find_toolchain()
 
 
+@pytest.mark.parametrize("text", ["'", '"g++', "g++ \\"])
+def test_compiler_that_is_no_command(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", text)
+    with pytest.raises(BuildError, match=r"^the environment's CXX is no command: No "):
+        find_toolchain()
+
+
 def test_compiler_that_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "broken"
     path.write_text("#!/bin/sh\nexit 3\n")

@@ -14,6 +14,7 @@ from hw.encoding import INSTRUCTION_BYTES
 from hw.errors import DeadlockError, ProgramError
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from sim.cycle.engine import CycleEngine
 from sim.engine import Bytes, Launch
 from sim.errors import BusError
 from sim.functional import FunctionalEngine
@@ -139,6 +140,19 @@ def test_data_may_lie_anywhere(config: HardwareConfig, by_base: bool) -> None:
         engine.launch(program, memory, how)
         assert stored(memory, config, start) == stored(near, config), hex(start)
     engine.close()
+
+
+@pytest.mark.parametrize("by_base", [True, False], ids=["base", "dram_base"])
+def test_addresses_begin_anew_beyond_the_last(engine: RtlEngine, by_base: bool) -> None:
+    """On every engine: the machine drops the bits of an address that its bus does not have."""
+    image = image_with(MicroOp(0))
+    _, near = launch(FunctionalEngine(TINY), every_memory(TINY), image)
+    beyond = 1 << TINY.address_bits
+    program = every_memory(TINY, 0 if by_base else beyond)
+    for machine in (FunctionalEngine(TINY), CycleEngine(TINY), engine):
+        bases = (beyond if by_base else 0,) * len(MemoryId)
+        _, after = launch(machine, program, image, bases=bases, max_cycles=10_000)
+        assert stored(after, TINY) == stored(near, TINY), machine.name
 
 
 def bad_load(asm: Assembler) -> None:

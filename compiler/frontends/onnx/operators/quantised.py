@@ -45,13 +45,20 @@ def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
 def _quantised(
     node: Node, data: Value, scale: Value, zero: Value | None, axis: int, to: DType
 ) -> Value:
+    _check_finite(node, scale)
     return node.call("quantise", data, scale, _zero(node, scale, zero, to), to=Quantise(axis, to))
 
 
 def _real(node: Node, data: Value, scale: Value, zero: Value | None, axis: int) -> Value:
+    _check_finite(node, scale)
     return node.call(
         "dequantise", data, scale, _zero(node, scale, zero, data.dtype), to=Dequantise(axis)
     )
+
+
+def _check_finite(node: Node, scale: Value) -> None:
+    if scale.known is not None and not np.isfinite(scale.known.astype(np.float64)).all():
+        node.refuse("a scale is NaN or infinite")
 
 
 def _zero(node: Node, scale: Value, zero: Value | None, dtype: DType) -> Value:

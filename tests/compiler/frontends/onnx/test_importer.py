@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.errors import FrontendError, UnsupportedError
+from compiler.errors import CompilerError, FrontendError, UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -327,3 +327,27 @@ def test_a_layer_has_a_row_of_weights_for_each_output() -> None:
     operators = [str(let.value.callee) for let in lets[:-1]]  # type: ignore[union-attr]
     assert operators == ["dense", "dense", "dense", "gemm", "gemm", "gemm"]
     agrees(given, noise(2, 4))
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", ["QuantizeLinear", "DequantizeLinear"])
+def test_scales_that_are_no_numbers(which: str, scale: float) -> None:
+    make = helper.make_node
+    scales = ["bad", "s"] if which == "QuantizeLinear" else ["s", "bad"]
+    nodes = [
+        make("QuantizeLinear", ["x", scales[0], "z"], ["q"]),
+        make("DequantizeLinear", ["q", scales[1], "z"], ["y"]),
+    ]
+    weights: dict[str, Array] = {
+        "s": np.array(0.5, np.float32),
+        "bad": np.array(scale, np.float32),
+        "z": np.array(0, np.int8),
+    }
+    with pytest.raises(FrontendError, match=f"node {which} of .: a scale is NaN or infinite"):
+        import_model(model(nodes, {"x": [1, 4]}, ["y"], weights))
+
+
+def test_tensors_of_too_many_axes() -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    with pytest.raises(CompilerError, match="a tensor of float32 has 100 axes; at most 32 are"):
+        import_model(model(nodes, {"x": [1] * 100}, ["y"]))
