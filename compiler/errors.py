@@ -64,7 +64,8 @@ class LoweringError(CompilerError):
 
 
 class CapacityError(LoweringError):
-    """Buffers that an on-chip memory cannot hold at the same time; says by how much."""
+    """Buffers that an on-chip memory cannot hold at the same time, or a stream that the machine's
+    addresses do not reach; says by how much."""
 
 
 class BuildError(CompilerError):

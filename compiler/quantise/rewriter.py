@@ -4,6 +4,9 @@ A value has one or more forms (`forms.ValueForms`), and further forms are made o
 some scale, or real numbers under the value's old name. An accumulator stays pending until its
 users are seen, so that clipping and a residual sum join its requantisation. A value without an
 integer form is computed in real numbers as before, so that operators need no rule to be right.
+
+Values are made from others on demand, to any depth: the methods that make them call each other by a
+trampoline (`trampoline.py`), so that Python's stack is no limit.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from compiler.quantise.forms import (
     ValueForms,
 )
 from compiler.quantise.options import QuantiseOptions
+from compiler.quantise.trampoline import Steps, run
 from compiler.targets.target import Target
 
 A = TypeVar("A", bound=Attributes)
@@ -169,10 +173,7 @@ class Rewriter:
 
     def int8_of_scale(self, atom: Var, scale: Scale) -> Int8Value:
         """A value as int8 of the given scale."""
-        forms = self._forms[atom.name]
-        if scale not in forms.int8_of_scale:
-            forms.int8_of_scale[scale] = self._make_int8(atom, forms, scale)
-        return forms.int8_of_scale[scale]
+        return run(self._int8_of_scale(atom, scale))
 
     def accumulator_of(self, value: Int8Value) -> PendingAccumulator:
         """An int8 tensor as an accumulator of one term."""
@@ -182,15 +183,24 @@ class Rewriter:
 
     def emit_real(self, atom: Atom) -> None:
         """Emits a value in real numbers under its name, unless already emitted."""
+        run(self._emit_real(atom))
+
+    # How values are made -------------------------------------------------------------------------
+
+    def _int8_of_scale(self, atom: Var, scale: Scale) -> Steps[Int8Value]:
+        forms = self._forms[atom.name]
+        if scale not in forms.int8_of_scale:
+            forms.int8_of_scale[scale] = yield self._make_int8(atom, forms, scale)
+        return forms.int8_of_scale[scale]
+
+    def _emit_real(self, atom: Atom) -> Steps[None]:
         if isinstance(atom, Constant) or self._forms[atom.name].emitted:
             return
         forms = self._forms[atom.name]
         forms.emitted = True
-        self._emit(atom.name, forms)
+        yield self._emit(atom.name, forms)
 
-    # How values are made -------------------------------------------------------------------------
-
-    def _make_int8(self, atom: Var, forms: ValueForms, scale: Scale) -> Int8Value:
+    def _make_int8(self, atom: Var, forms: ValueForms, scale: Scale) -> Steps[Int8Value]:
         name, form = atom.name, forms.form
         if isinstance(form, PendingAccumulator):
             try:
@@ -199,15 +209,18 @@ class Rewriter:
                 # The accumulator becomes real numbers first, then int8.
                 self._unscalable.add(name)
         elif isinstance(form, Concatenation):
-            parts = [self.int8_of_scale(Var(part), scale).var for part in form.names]
+            parts: list[Var] = []
+            for part in form.names:
+                value: Int8Value = yield self._int8_of_scale(Var(part), scale)
+                parts.append(value.var)
             joined = self.builder.call(name, "_int8", "concat", parts, form.attributes)
             return self.builder.int8_value(name, joined, scale)
         elif forms.int8 is not None:
             return self.builder.requantise(name, self.accumulator_of(forms.int8), scale)
-        self.emit_real(atom)
+        yield self._emit_real(atom)
         return self.builder.quantise(name, scale)
 
-    def _emit(self, name: str, forms: ValueForms) -> None:
+    def _emit(self, name: str, forms: ValueForms) -> Steps[None]:
         """Emits a value under its name, from its integer form if there is one."""
         self.builder.release(name)
         form = forms.form
@@ -220,20 +233,21 @@ class Rewriter:
         ):
             self._emit_accumulator(name, form)
         elif isinstance(form, StatedInt8):
-            value = self.int8_of_scale(form.of, form.scale)
+            value: Int8Value = yield self._int8_of_scale(form.of, form.scale)
             self.builder.emit_integer(name, value, self.type(Var(name)))
         elif name in self._unscalable or (
             forms.int8 is None and not (pending and name in self.chosen)
         ):
-            self._emit_unchanged(forms)
+            yield self._emit_unchanged(forms)
         else:
             forms.emitted = False
-            value_int8 = self.int8(Var(name))
-            assert value_int8 is not None, "it is int8, or has a scale"
+            if forms.int8 is None:
+                forms.int8 = yield self._int8_of_scale(Var(name), self.chosen[name])
+            assert forms.int8 is not None, "made just now"
             # Without an exact multiplier, `int8` may have emitted the real value already.
             if not forms.emitted:
                 forms.emitted = True
-                self.builder.dequantise(name, value_int8)
+                self.builder.dequantise(name, forms.int8)
 
     def _emit_accumulator(self, name: str, pending: PendingAccumulator) -> None:
         """Emits an accumulator as a real value, without rounding to int8."""
@@ -246,16 +260,16 @@ class Rewriter:
         else:
             self.builder.emit(name, "clip", [free], Clip(pending.low, pending.high))
 
-    def _emit_unchanged(self, forms: ValueForms) -> None:
+    def _emit_unchanged(self, forms: ValueForms) -> Steps[None]:
         """Emits the original computation in real numbers, after all values that it reads."""
         assert forms.let is not None, "parameters exist"
         value = forms.let.value
         for atom in atoms(value):
-            self.emit_real(atom)
+            yield self._emit_real(atom)
         for inner in bodies(value):
             for name in dict.fromkeys(names_in(inner)):
                 if name in self._forms:
-                    self.emit_real(Var(name))
+                    yield self._emit_real(Var(name))
         self.builder.lets.append(forms.let)
 
 

@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, TensorProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
+from compiler.frontends.onnx.ceil_pools import with_corrected_pools
 from hw.input_files import MODEL_BYTES, WEIGHT_BYTES, open_input, read_input
 
 
@@ -172,9 +173,22 @@ def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> Model
 
 
 def legal(model: ModelProto) -> None:
-    """Raise a `FrontendError` if ONNX's checker or strict shape inference rejects the model."""
+    """Raise a `FrontendError` if ONNX's checker or strict shape inference rejects the model.
+
+    Models whose pools with `ceil_mode` have the shapes of opset 22 are legal in older opsets too.
+    """
     _guarded(lambda: onnx.checker.check_model(model))
-    _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
+    try:
+        _guarded(lambda: _inferred(model))
+    except FrontendError:
+        corrected = with_corrected_pools(model)
+        if corrected is None:
+            raise
+        _guarded(lambda: _inferred(corrected))
+
+
+def _inferred(model: ModelProto) -> ModelProto:
+    return onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
 
 
 def in_one_line(error: Exception) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern
+from compiler.graph.passes.expression_size import ExpressionSize, expression_size
 from compiler.graph.passes.grouping import Edge, groups_of
 from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.types import TensorType, Type
@@ -35,9 +36,13 @@ class Fuse:
     ----------
     limit
         The maximum number of operators in a kernel.
+    longest
+        The maximum length of a kernel's expression, in nodes. Kernels inline operators into the
+        places that read them, and `x = x * x`, n times, would read `x` in 2**n places.
     """
 
     limit: int = 32
+    longest: int = 200
     name: str = "fuse"
 
     def apply(self, function: Function) -> Function:
@@ -54,8 +59,10 @@ class Fuse:
         specs = [_operator(let.value) for let in lets]
         patterns = [Pattern.OPAQUE if spec is None else spec.pattern for spec in specs]
         escapes = [body.result == Var(let.name) for let in lets]
-        users = _users(lets, patterns, types)
-        groups = groups_of(patterns, users, escapes, self.limit)
+        sizes = [_size(let.value, types) for let in lets]
+        users = _users(lets, patterns, sizes, types)
+        lengths = [size.length for size in sizes]
+        groups = groups_of(patterns, users, escapes, self.limit, lengths, self.longest)
         groups = self._with_borders(lets, groups, users, escapes)
         members: dict[int, list[Let]] = {}
         for let, group in zip(lets, groups, strict=True):
@@ -101,8 +108,17 @@ def _operator(value: Value) -> AnyOp | None:
     return None
 
 
+def _size(value: Value, types: Mapping[str, Type]) -> ExpressionSize:
+    if isinstance(value, Call) and isinstance(value.callee, OpSpec):
+        return expression_size(value, types)
+    return ExpressionSize()
+
+
 def _users(
-    lets: Sequence[Let], patterns: Sequence[Pattern], types: Mapping[str, Type]
+    lets: Sequence[Let],
+    patterns: Sequence[Pattern],
+    sizes: Sequence[ExpressionSize],
+    types: Mapping[str, Type],
 ) -> list[list[Edge]]:
     """The uses of each value; broadcasting an operand of the result's shape is element-wise."""
     positions = {let.name: number for number, let in enumerate(lets)}
@@ -113,7 +129,8 @@ def _users(
                 pattern = patterns[number]
                 if pattern is Pattern.BROADCAST and _same_shape(types[name], types[let.name]):
                     pattern = Pattern.ELEMENTWISE
-                found[positions[name]].append(Edge(number, pattern))
+                reads = max(1, sizes[number].reads.get(name, 1))
+                found[positions[name]].append(Edge(number, pattern, reads))
     return found
 
 

@@ -16,10 +16,12 @@ from compiler.graph.opspec import Pattern
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A use of a node by the later node `user`, which reads it with `pattern`."""
+    """A use of a node by the later node `user`, which reads it with `pattern`, in `reads` places
+    of its expression."""
 
     user: int
     pattern: Pattern
+    reads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ def groups_of(
     users: Sequence[Sequence[Edge]],
     escapes: Sequence[bool],
     limit: int,
+    lengths: Sequence[int] | None = None,
+    longest: int = 0,
 ) -> list[int]:
     """For each node the last node of its group; only the last node is used outside the group.
 
@@ -106,8 +110,13 @@ def groups_of(
         Parameters of `post_dominators`.
     limit
         The maximum number of nodes in a group.
+    lengths
+        The length of each node's expression; None for groups of any length.
+    longest
+        The maximum length of a group's expression. A node that is neither a reduction nor more
+        complex is copied to each place that reads it, so that lengths multiply.
     """
-    return _Groups(patterns, users, escapes, limit).found()
+    return _Groups(patterns, users, escapes, limit, lengths, longest).found()
 
 
 class _Groups:
@@ -117,14 +126,20 @@ class _Groups:
         users: Sequence[Sequence[Edge]],
         escapes: Sequence[bool],
         limit: int,
+        lengths: Sequence[int] | None,
+        longest: int,
     ) -> None:
         self._patterns = list(patterns)
         """The pattern of a group, at its last node."""
+        self._inlined = [pattern <= Pattern.INJECTIVE for pattern in patterns]
+        self._lengths = lengths
+        self._longest = longest
         self._users = users
         self._after = post_dominators(users, escapes)
         self._limit = limit
         self._parents = list(range(len(patterns)))
-        self._sizes = [1] * len(patterns)
+        self._members = [[node] for node in range(len(patterns))]
+        """The nodes of a group, at its last node."""
 
     def found(self) -> list[int]:
         """Fuse, and return the last node of each node's group."""
@@ -159,13 +174,30 @@ class _Groups:
         patterns = ((self._patterns[self._last(each)], each == sink) for each in between - {node})
         if not all(allowed(*each) for each in patterns):
             return
-        if sum(self._sizes[each] for each in groups) > self._limit:
+        members = [each for group in groups for each in self._members[group]]
+        if len(members) > self._limit or self._is_too_long(members, target):
             return
         for group in groups - {target}:
             if self._patterns[group] is Pattern.OUT_FUSABLE:
                 self._patterns[target] = Pattern.OUT_FUSABLE
             self._parents[group] = target
-            self._sizes[target] += self._sizes[group]
+        self._members[target] = members
+
+    def _is_too_long(self, members: Sequence[int], last: int) -> bool:
+        """Whether the expression of a group would be longer than allowed."""
+        if self._lengths is None:
+            return False
+        copies = {last: 1}
+        for node in sorted(members, reverse=True):
+            if node != last:
+                places = [
+                    edge.reads * copies[edge.user]
+                    for edge in self._users[node]
+                    if edge.user in copies
+                ]
+                copies[node] = sum(places) if self._inlined[node] else 1
+        length = sum(count * self._lengths[node] for node, count in copies.items())
+        return length > self._longest
 
     def _between(self, node: int, sink: int) -> set[int]:
         """All nodes on the paths from `node` to `sink`, both included."""

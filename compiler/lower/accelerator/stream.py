@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from compiler.errors import LoweringError
+from compiler.errors import CapacityError, LoweringError
 from compiler.ir.printer import text
 from compiler.lower.accelerator.commands import ZEROS, Command, Compute, Ints, Site
 from compiler.lower.accelerator.dram_layout import (
@@ -26,6 +26,7 @@ from compiler.lower.accelerator.programs import ElaboratedProgram, ProgramCache
 from compiler.lower.accelerator.residency import KernelStore
 from compiler.lower.accelerator.tokens import TokenedCommands, await_stores, place_tokens
 from compiler.target import AcceleratorTarget
+from hw.config import PAGE_BYTES
 from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Program
@@ -177,7 +178,7 @@ def compile_stream(
         If the instruction set cannot express an operator, or if a tensor's shape or type differs
         between operators.
     CapacityError
-        If buffers do not fit on chip.
+        If buffers do not fit on chip, or the stream does not fit in the machine's address space.
     """
     cache = ProgramCache(target) if cache is None else cache
     cache.check(target)
@@ -201,9 +202,11 @@ def compile_stream(
     slots = await_stores(
         place_tokens(joined.commands, joined.footprints, target.config, memory_bytes)
     )
+    program = encode_stream(joined.commands, joined.imm, joined.uop, slots, target.config)
+    _check_address_space(program, memory_bytes)
     stream = Stream(
         target=target,
-        program=encode_stream(joined.commands, joined.imm, joined.uop, slots, target.config),
+        program=program,
         tensors=tensors,
         constants={zeros: bytes(alignment), dram_uops: uops},
         memory_bytes=memory_bytes,
@@ -213,6 +216,18 @@ def compile_stream(
     )
     _check_tokens(stream)
     return stream
+
+
+def _check_address_space(program: Program, memory_bytes: int) -> None:
+    """Check that the machine reaches the image and, on the pages above it, the program."""
+    config, program_bytes = program.config, len(program.data)
+    needed = rounded_up(memory_bytes, PAGE_BYTES) + program_bytes
+    if needed > 1 << config.address_bits:
+        raise CapacityError(
+            f"configuration {config.name} has addresses of {config.address_bits} bits, which reach "
+            f"{1 << config.address_bits:,} bytes; the stream needs {needed:,}: "
+            f"{memory_bytes:,} for tensors and micro-ops, and {program_bytes:,} for the program"
+        )
 
 
 def _check_tokens(stream: Stream) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converter, direct
+from compiler.frontends.onnx.converter import Convert, Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
@@ -92,6 +92,38 @@ _LIMITS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
+_MANY: Final = 32
+"""The maximum number of operands that one operator of the graph gets: a kernel's expression, and
+the depth of its nesting, grow with them."""
+
+
+def _elementwise(operator: str) -> Convert:
+    """The direct conversion; of many operands, operators that take any number become several, which
+    combine the operands in the same order."""
+    convert = direct(operator)
+    if operator == "mean":
+
+        def convert_mean(node: Node) -> Value | tuple[Value, ...]:
+            operands = node.inputs
+            if len(operands) <= _MANY:
+                return convert(node)
+            sums = _combined(node, "total", operands)
+            return node.call("divide", sums, node.number(len(operands), sums))
+
+        return convert_mean
+    if operator in ("maximum", "minimum", "total"):
+        return lambda node: _combined(node, operator, node.inputs)
+    return convert
+
+
+def _combined(node: Node, operator: str, operands: Sequence[Value]) -> Value:
+    """The operands combined by an associative operator."""
+    found = node.call(operator, *operands[:_MANY])
+    for start in range(_MANY, len(operands), _MANY - 1):
+        found = node.call(operator, found, *operands[start : start + _MANY - 1])
+    return found
+
+
 def _cast(node: Node) -> Value:
     return node.cast(node.input(0), node.element_type(node.integer("to")))
 
@@ -126,7 +158,7 @@ def _dropout(node: Node) -> Value:
 
 CONVERTERS: tuple[Converter, ...] = (
     *(
-        Converter(name, versions, direct(operator), _LIMITS.get(name, ""))
+        Converter(name, versions, _elementwise(operator), _LIMITS.get(name, ""))
         for name, (operator, versions) in ELEMENTWISE.items()
     ),
     Converter("Cast", (9, 13, 19, 21, 23, 24, 25, 28), _cast),

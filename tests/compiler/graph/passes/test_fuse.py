@@ -183,6 +183,21 @@ def test_kernels_have_names_that_nothing_has() -> None:
     assert len(Fuse(limit=2).apply(program).body.lets) == 3
 
 
+def test_expressions_stay_short() -> None:
+    """Inlined, n products of a value by itself read it in 2**n places."""
+    chain = "".join(f"  v{n + 1} = multiply(v{n}, v{n})\n" for n in range(40))
+    program = graph(f"func @f(v0: float32[4]):\n{chain}  return v40")
+    sizes = [len(each.body.lets) for each in functions(Fuse().apply(program))[:-1]]
+    assert 2 <= max(sizes) <= 7
+    assert len(functions(Fuse(longest=1 << 41).apply(program))[0].body.lets) > 20
+
+
+def test_a_result_of_a_convolution_is_not_computed_again() -> None:
+    """Its readers read memory: only what is inlined is counted more than once."""
+    body = "  c = conv2d(x, w)\n  a = add(c, c)\n  d = add(a, a)\n  e = add(d, d)\n  return e"
+    assert kernels(body) == [["conv2d", "add", "add", "add"]]
+
+
 def test_reasons_and_origins_are_carried_into_calls() -> None:
     function = graph(
         f"{HEAD}  c = conv2d(x, w)\n  a = add(c, b)\n  r = relu(a)\n  s = softmax(r)\n  return s\n"

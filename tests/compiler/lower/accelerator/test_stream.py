@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from compiler.errors import LoweringError
+from compiler.errors import CapacityError, LoweringError
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.lower.accelerator.dram_layout import Operator
@@ -54,6 +54,21 @@ def test_a_tensor_lies_where_it_is_placed() -> None:
     assert {name: each.address for name, each in stream.tensors.items()} == {"S": 0, "D": PAGE}
     stream = compile_stream([clip()], TARGET, {"S": 5 * PAGE})
     assert stream.tensors["D"].address == 6 * PAGE
+
+
+def test_a_stream_fits_in_the_address_space() -> None:
+    """With the program, on a page of its own."""
+    operators = [clip(rows=17)]
+    far = {"S": (1 << 16) - 2 * PAGE}
+    enough = AcceleratorTarget.of(TINY.replace(address_bits=17))
+    assert compile_stream(operators, enough, far).memory_bytes < 1 << 17
+    small = AcceleratorTarget.of(TINY.replace(address_bits=16))
+    message = (
+        r"^configuration tiny has addresses of 16 bits, which reach 65,536 bytes; the stream "
+        r"needs 73,824: 73,728 for tensors and micro-ops, and 96 for the program$"
+    )
+    with pytest.raises(CapacityError, match=message):
+        compile_stream(operators, small, far)
 
 
 def test_an_image_has_tensors_and_constants() -> None:
