@@ -10,10 +10,11 @@ from onnx import ModelProto, NodeProto, defs
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant, legal_name
+from compiler.frontends.onnx.functions import expanded
 from compiler.frontends.onnx.inputs import input_types
-from compiler.frontends.onnx.node import Node, describe, domain_of
+from compiler.frontends.onnx.node import Node, describe, domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from compiler.frontends.onnx.reading import expanded, legal, opsets, without_weights
+from compiler.frontends.onnx.reading import legal, opsets, without_weights
 from compiler.frontends.onnx.values import Array, Value, array_of
 from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
 from compiler.graph.syntax import unique_name
@@ -133,7 +134,7 @@ class _Import:
         assert version is not None, "`_supported` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
         node = Node(proto, version, operands, used, self._builder)
-        found = CONVERTERS[proto.op_type].convert(node)
+        found = CONVERTERS[qualified_name(proto)].convert(node)
         results = found if isinstance(found, tuple) else (found,)
         named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
         missing = set(proto.output[len(results) :]) & used
@@ -152,13 +153,14 @@ class _Import:
 
 def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
     """The version of the definition of a node's operator; None if the operator is unsupported."""
-    if domain_of(node) or node.op_type not in CONVERTERS:
+    name, domain = qualified_name(node), domain_of(node)
+    if name not in CONVERTERS or domain not in versions:
         return None
     try:
-        version: int = defs.get_schema(node.op_type, versions[""], "").since_version
+        version: int = defs.get_schema(node.op_type, versions[domain], domain).since_version
     except defs.SchemaError:
         return None
-    return version if version in CONVERTERS[node.op_type].versions else None
+    return version if version in CONVERTERS[name].versions else None
 
 
 def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
@@ -166,10 +168,9 @@ def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
     found: dict[str, list[str]] = {}
     for node in nodes:
         if _version(node, versions) is None:
-            domain = domain_of(node)
-            name = f"{domain}.{node.op_type}" if domain else node.op_type
+            opset = versions.get(domain_of(node), "none")
             called = node.name or next(filter(None, node.output), "without a name")
-            found.setdefault(f"{name} of opset {versions.get(domain, 'none')}", []).append(called)
+            found.setdefault(f"{qualified_name(node)} of opset {opset}", []).append(called)
     if found:
         listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
         raise UnsupportedError(f"operators that are not supported: {listed}")

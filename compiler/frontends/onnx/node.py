@@ -27,6 +27,12 @@ def domain_of(node: NodeProto) -> str:
     return "" if node.domain == "ai.onnx" else node.domain
 
 
+def qualified_name(node: NodeProto) -> str:
+    """The name of the node's operator, with its domain unless the domain is ONNX's own."""
+    domain = domain_of(node)
+    return f"{domain}.{node.op_type}" if domain else node.op_type
+
+
 def describe(node: NodeProto) -> str:
     """A node's description in error messages: `node conv1 (Conv)`, or its first result."""
     made = next(filter(None, node.output), "nothing")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Final
@@ -55,8 +55,11 @@ def _parsed(content: bytes, what: str) -> ModelProto:
     return model
 
 
-OLDEST: Final = 9
-"""The oldest supported opset."""
+OLDEST: Final = 7
+"""The oldest opset that is supported like the newest.
+
+Of a model of an older opset, operators are taken whose definition was still in force in this one.
+"""
 
 _SMALL: Final = 1 << 12
 """The maximum number of elements of an initialiser that may determine shapes."""
@@ -68,16 +71,15 @@ def opsets(model: ModelProto) -> dict[str, int]:
     Raises
     ------
     FrontendError
-        The version of the default domain is missing, too old, or newer than the `onnx` package.
+        The version of a domain is newer than the `onnx` package, or no version.
     """
     found = {
         "" if opset.domain == "ai.onnx" else opset.domain: opset.version
         for opset in model.opset_import
     }
     newest = defs.onnx_opset_version()
-    if not OLDEST <= found.get("", 0) <= newest:
-        said = f"opset {found['']}" if "" in found else "no opset"
-        raise FrontendError(f"the model is of {said}: {OLDEST} to {newest} are supported")
+    if not 1 <= found.get("", 1) <= newest:
+        raise FrontendError(f"the model is of opset {found['']}: 1 to {newest} are supported")
     return found
 
 
@@ -104,31 +106,13 @@ def without_weights(model: ModelProto) -> ModelProto:
             )
     if not model.functions:
         return small
-    return _guarded(lambda: inliner.inline_local_functions(small))
-
-
-def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> ModelProto:
-    """The model with these versions of operators replaced by their function bodies."""
-    newest = opsets(model)[""]
-    short = [
-        ("", name)
-        for name in sorted({node.op_type for node in model.graph.node} & operators.keys())
-        if defs.has(name, newest, "")
-        and defs.get_schema(name, newest, "").since_version in operators[name]
-    ]
-    if not short:
-        return model
-    return _guarded(
-        lambda: inliner.inline_selected_functions(
-            model, short, exclude=False, inline_schema_functions=True
-        )
-    )
+    return guarded(lambda: inliner.inline_local_functions(small))
 
 
 def legal(model: ModelProto) -> None:
     """Raise a `FrontendError` if ONNX's checker or strict shape inference rejects the model."""
-    _guarded(lambda: onnx.checker.check_model(model))
-    _guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
+    guarded(lambda: onnx.checker.check_model(model))
+    guarded(lambda: onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True))
 
 
 def in_one_line(error: Exception) -> str:
@@ -158,7 +142,8 @@ def _texts(message: Message) -> Iterator[object]:
                 yield from _texts(element)
 
 
-def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+def guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+    """The result of a call of the `onnx` package, whose errors become a `FrontendError`."""
     try:
         return check() or ModelProto()
     except (

@@ -41,14 +41,18 @@ CONVERTERS: Converters = by_name(
 EXPANDED: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     {
         "Attention": (23, 24, 25),
+        "BlackmanWindow": (17,),
         "CausalConvWithState": (27,),
         "CenterCropPad": (18,),
+        "HammingWindow": (17,),
+        "HannWindow": (17,),
+        "LinearAttention": (27,),
+        "MeanVarianceNormalization": (9, 13),
+        "NegativeLogLikelihoodLoss": (12, 13, 22),
         "RotaryEmbedding": (23,),
+        "SoftmaxCrossEntropyLoss": (12, 13),
         "SwiGLU": (28,),
+        "ai.onnx.preview.FlexAttention": (1,),
     }
 )
-"""Operators, with versions, that are replaced by the function bodies in their ONNX schemas.
-
-The expansion was verified for these operators only: for others the `onnx` package may omit defaults
-of attributes, which changes results.
-"""
+"""Operators, with versions, that are replaced by the functions that ONNX defines them as."""

@@ -90,7 +90,7 @@ def _eye_like(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Constant", (9, 11, 12, 13, 19, 21, 23, 24, 25), _constant, "numbers, dense"),
+    Converter("Constant", (1, 9, 11, 12, 13, 19, 21, 23, 24, 25), _constant, "numbers, dense"),
     Converter(
         "ConstantOfShape", (9, 20, 21, 23, 24, 25), _constant_of_shape, "a shape known at import"
     ),

@@ -15,6 +15,8 @@ def _batch_norm(node: Node) -> Value:
     node.only_first()
     if node.integer("training_mode", 0):
         node.unsupported("training")
+    if not node.integer("spatial", 1):
+        node.unsupported("spatial 0")
     return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
 
 
@@ -71,7 +73,7 @@ def _local_response(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("BatchNormalization", (9, 14, 15), _batch_norm, "no training"),
+    Converter("BatchNormalization", (7, 9, 14, 15), _batch_norm, "no training"),
     Converter("InstanceNormalization", (6, 22), direct("instance_norm")),
     Converter("LayerNormalization", (17,), _layer_norm, "no mean, no deviation as a result"),
     Converter("RMSNormalization", (23,), direct("rms_norm")),

@@ -47,6 +47,6 @@ def _matmul(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Gemm", (9, 11, 13), _gemm),
-    Converter("MatMul", (9, 13), _matmul),
+    Converter("Gemm", (7, 9, 11, 13), _gemm),
+    Converter("MatMul", (1, 9, 13), _matmul),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor
 from types import MappingProxyType
 from typing import Final
@@ -19,7 +19,9 @@ _LARGEST: Final = 1 << 20
 
 
 def _upsample(node: Node) -> Value:
-    data, scales = node.input(0), _scales(node, 1)
+    data = node.input(0)
+    # Up to opset 8 scales are an attribute.
+    scales = _positive(node, node.reals("scales")) if node.has("scales") else _scales(node, 1)
     sizes = [_scaled(node, data, axis, scale) for axis, scale in enumerate(scales)]
     return _resized(node, data, range(data.rank), scales, sizes, "asymmetric", "floor")
 
@@ -52,7 +54,11 @@ def _scales(node: Node, position: int) -> list[float]:
     found = node.known(position)
     if found is None or found.dtype == object:
         node.refuse("scales are missing")
-    scales = [float(each) for each in found.reshape(-1)]
+    return _positive(node, found.reshape(-1))
+
+
+def _positive(node: Node, found: Iterable[float]) -> list[float]:
+    scales = [float(each) for each in found]
     if len(scales) == 0 or not all(0 < each < _LARGEST for each in scales):
         node.refuse(f"scales {scales}")
     return scales
@@ -150,5 +156,5 @@ _LIMITS = "modes nearest and linear, no antialias, sizes or scales known at impo
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("Resize", (10, 11, 13, 18, 19), _resize, _LIMITS),
-    Converter("Upsample", (9,), _upsample, "scales known at import"),
+    Converter("Upsample", (7, 9), _upsample, "scales known at import"),
 )

@@ -100,7 +100,7 @@ def _space_to_depth(node: Node) -> Value:
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("Reshape", (5, 13, 14, 19, 21, 23, 24, 25), _reshape, _SHAPE),
-    Converter("Flatten", (9, 11, 13, 21, 23, 24, 25), _flatten),
+    Converter("Flatten", (1, 9, 11, 13, 21, 23, 24, 25), _flatten),
     Converter("Squeeze", (1, 11, 13, 21, 23, 24, 25), _squeeze, "axes known at import"),
     Converter("Unsqueeze", (1, 11, 13, 21, 23, 24, 25), _unsqueeze, "axes known at import"),
     Converter("Transpose", (1, 13, 21, 23, 24, 25), direct("transpose")),

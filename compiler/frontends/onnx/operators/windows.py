@@ -113,7 +113,7 @@ def _padding(
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("Conv", (1, 11, 22), _conv, "one or two spatial axes"),
-    Converter("MaxPool", (8, 10, 11, 12, 22), _pool, "no indices as a result"),
+    Converter("MaxPool", (1, 8, 10, 11, 12, 22), _pool, "no indices as a result"),
     Converter("AveragePool", (7, 10, 11, 19, 22), _pool),
     Converter("GlobalAveragePool", (1, 22), direct("global_average_pool")),
     Converter("GlobalMaxPool", (1, 22), direct("global_max_pool")),

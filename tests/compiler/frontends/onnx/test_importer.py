@@ -254,11 +254,11 @@ def test_softmax_of_a_scalar_is_refused(operator: str, axis: int, opset: int) ->
         import_model(helper.make_model(graph, opset_imports=opsets, ir_version=8))
 
 
-@pytest.mark.parametrize(("opset", "said"), [(8, "opset 8"), (99, "opset 99")])
+@pytest.mark.parametrize(("opset", "said"), [(0, "opset 0"), (99, "opset 99")])
 def test_other_opsets_are_refused(opset: int, said: str) -> None:
     given = residual()
     given.opset_import[0].version = opset
-    with pytest.raises(FrontendError, match=f"the model is of {said}: 9 to"):
+    with pytest.raises(FrontendError, match=f"the model is of {said}: 1 to"):
         import_model(given)
 
 
