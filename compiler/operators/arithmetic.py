@@ -7,8 +7,9 @@ from functools import reduce
 
 from compiler import te
 from compiler.errors import IRError
-from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
+from compiler.ir.dtypes import BOOL, FLOAT64, UINT8, DType, Kind
 from compiler.ir.expr import Expr
+from compiler.operators import stored_floats
 from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, elementwise
 
 
@@ -155,8 +156,17 @@ def identity(x: Expr) -> Expr:
 
 @elementwise(*ANY)
 def cast(x: Expr, *, to: DType) -> Expr:
-    """x converted to type `to`: see `compiler.ir.expr.Cast`."""
-    return te.cast(x, to)
+    """x converted to type `to`: see `stored_floats.cast` and `compiler.ir.expr.Cast`."""
+    return stored_floats.cast(x, to)
+
+
+@elementwise(*ANY)
+def bit_cast(x: Expr, *, to: DType) -> Expr:
+    """The value of type `to` with the bits of x; a bool is a byte of 0 or 1."""
+    if BOOL in (x.dtype, to):
+        byte = te.reinterpret(te.cast(x, UINT8) if x.dtype == BOOL else x, UINT8)
+        return te.cast(byte, BOOL) if to == BOOL else te.reinterpret(byte, to)
+    return te.reinterpret(x, to)
 
 
 class Direction(Enum):

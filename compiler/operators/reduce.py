@@ -10,7 +10,7 @@ from compiler import te
 from compiler.ir.dtypes import BOOL, FLOAT64, INDEX, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import truncated_quotient
-from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, at
+from compiler.operators.broadcast import COMPARED, FLOATS, NUMBERS, at
 from compiler.operators.checks import axes_of, axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import ReduceAxis, Reduction
@@ -94,7 +94,7 @@ def reduce_max(
 ) -> Tensor:
     """The maximum, NaN if an element is NaN; of bools, whether any is true."""
     combine: Combine = te.any_along if data.dtype == BOOL else te.max
-    return _reduce("reduce_max", combine, _same, data, axes, keepdims, name, ANY)
+    return _reduce("reduce_max", combine, _same, data, axes, keepdims, name, COMPARED)
 
 
 def reduce_min(
@@ -102,7 +102,7 @@ def reduce_min(
 ) -> Tensor:
     """The minimum, NaN if an element is NaN; of bools, whether all are true."""
     combine: Combine = te.all_along if data.dtype == BOOL else te.min
-    return _reduce("reduce_min", combine, _same, data, axes, keepdims, name, ANY)
+    return _reduce("reduce_min", combine, _same, data, axes, keepdims, name, COMPARED)
 
 
 def reduce_l1(

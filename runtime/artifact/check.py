@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-import numpy as np
 from numpy.typing import NDArray
 
 from runtime.artifact.manifest import (
@@ -25,13 +24,9 @@ from runtime.artifact.manifest import (
     Tensor,
 )
 from runtime.artifact.stream import StreamCode
+from runtime.element_types import DTYPES, dtype_of
 from runtime.errors import ArtifactError
 from runtime.native import ALIGNMENT, ObjectCode
-
-_DTYPES = frozenset(
-    ["bool", "float32", "float64"]
-    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-)
 
 
 def check(
@@ -80,8 +75,8 @@ class _Check:
         self._steps()
 
     def _tensor(self, tensor: Tensor) -> None:
-        if tensor.dtype not in _DTYPES:
-            self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(_DTYPES))} are")
+        if tensor.dtype not in DTYPES:
+            self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(DTYPES))} are")
         if any(extent < 0 for extent in tensor.shape):
             self._fail(f"{tensor.name} has the shape {tensor.shape}")
         if tensor.images is not None and not _fits(tensor):
@@ -100,7 +95,7 @@ class _Check:
                 array = self._constants.get(tensor.name)
                 if array is None:
                     self._fail(f"constant {tensor.name} has no value")
-                if (array.shape, array.dtype) != (tensor.shape, np.dtype(tensor.dtype)):
+                if (array.shape, array.dtype) != (tensor.shape, dtype_of(tensor.dtype)):
                     self._fail(
                         f"constant {tensor.name} is {array.dtype}{list(array.shape)}, not {tensor}"
                     )

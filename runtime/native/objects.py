@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.element_types import dtype_of
 from runtime.errors import NativeCodeError
 
 ALIGNMENT = 64
@@ -31,7 +32,7 @@ class Parameter:
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of the array."""
-        return np.dtype(self.dtype)
+        return dtype_of(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _header(text: bytes) -> dict[str, Any]:
 def _values(header: dict[str, Any]) -> dict[str, Any]:
     try:
         parameters = tuple(
-            Parameter(name, tuple(shape), np.dtype(dtype).name)
+            Parameter(name, tuple(shape), dtype_of(dtype).name)
             for name, shape, dtype in header.pop("parameters")
         )
         names = {key: tuple(header.pop(key)) for key in ("features", "inputs", "outputs")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from onnx import (
     AttributeProto,
@@ -42,12 +42,17 @@ def expanded(model: ModelProto, functions: Functions) -> ModelProto:
     """
     expansion = _Expansion(functions, opsets(model), _unused_prefix(model.graph))
     while expansion.finds(model.graph):
-        typed = guarded(lambda: shape_inference.infer_shapes(model, data_prop=True))
-        result = ModelProto()
-        result.CopyFrom(model)
-        expansion.replace(result.graph, typed.graph, {})
-        model = result
+        model = _expanded_once(model, expansion)
     return model
+
+
+def _expanded_once(model: ModelProto, expansion: _Expansion) -> ModelProto:
+    """The model with the nodes replaced that it has now, not those in the bodies."""
+    typed = guarded(lambda: shape_inference.infer_shapes(model, data_prop=True))
+    result = ModelProto()
+    result.CopyFrom(model)
+    expansion.replace(result.graph, typed.graph, {})
+    return result
 
 
 @dataclass
@@ -92,10 +97,14 @@ class _Expansion:
         return schema if schema.since_version in known else None
 
 
-def _body(schema: defs.OpSchema, node: NodeProto, types: _Types, newest: int) -> FunctionProto:
+def _body(definition: defs.OpSchema, node: NodeProto, types: _Types, newest: int) -> FunctionProto:
     """The function that the newest definition up to opset `newest` gives for a node."""
+    # The type hints of the `onnx` package leave out the methods for functions.
+    schema: Any = definition
     plain = [each for each in schema.function_opset_versions if each <= newest]
-    dependent = [each for each in schema.context_dependent_function_opset_versions if each <= newest]
+    dependent = [
+        each for each in schema.context_dependent_function_opset_versions if each <= newest
+    ]
     if not plain and not dependent:
         raise UnsupportedError(f"{describe(node)}: not supported: ONNX's function is newer")
     if plain:

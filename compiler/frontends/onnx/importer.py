@@ -15,6 +15,7 @@ from compiler.frontends.onnx.inputs import input_types
 from compiler.frontends.onnx.node import Node, describe, domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from compiler.frontends.onnx.reading import legal, opsets, without_weights
+from compiler.frontends.onnx.stored_floats import narrowed, widened
 from compiler.frontends.onnx.values import Array, Value, array_of
 from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
 from compiler.graph.syntax import unique_name
@@ -133,9 +134,14 @@ class _Import:
         version = _version(proto, self._versions)
         assert version is not None, "`_supported` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
-        node = Node(proto, version, operands, used, self._builder)
-        found = CONVERTERS[qualified_name(proto)].convert(node)
-        results = found if isinstance(found, tuple) else (found,)
+        converter = CONVERTERS[qualified_name(proto)]
+        if converter.takes_stored_floats:
+            node = Node(proto, version, operands, used, self._builder)
+            results = converter.results(node)
+        else:
+            single = [None if each is None else widened(self._builder, each) for each in operands]
+            node = Node(proto, version, single, used, self._builder)
+            results = narrowed(node, operands, converter.results(node))
         named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
         missing = set(proto.output[len(results) :]) & used
         assert not missing, f"{describe(proto)} has no {missing}"

@@ -67,6 +67,8 @@ class Node:
         schema = defs.get_schema(proto.op_type, version, domain_of(proto))
         self._declared: Mapping[str, Any] = schema.attributes
         self._names = tuple(each.name for each in schema.inputs)
+        self._operand_types = tuple(each.type_str for each in schema.inputs)
+        self._result_types = tuple(each.type_str for each in schema.outputs)
 
     # Operands -------------------------------------------------------------------------------------
 
@@ -133,6 +135,14 @@ class Node:
         for number, name in enumerate(self.outputs[1:], 2):
             if name in self._used:
                 self.unsupported(f"its result {name}, number {number}")
+
+    def operand_type(self, position: int) -> str:
+        """The name of an operand's type in the operator's definition, such as `T`."""
+        return self._operand_types[min(position, len(self._operand_types) - 1)]
+
+    def result_type(self, position: int) -> str:
+        """The name of a result's type in the operator's definition."""
+        return self._result_types[min(position, len(self._result_types) - 1)]
 
     # Attributes -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Final
 from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.elementwise import Clip
+from compiler.graph.operators.elementwise import Cast, Clip
 
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
@@ -96,6 +96,11 @@ def _cast(node: Node) -> Value:
     return node.cast(node.input(0), node.element_type(node.integer("to")))
 
 
+def _bit_cast(node: Node) -> Value:
+    data, to = node.input(0), node.element_type(node.integer("to"))
+    return node.call("bit_cast", data, to=Cast(to))
+
+
 def _cast_like(node: Node) -> Value:
     return node.cast(node.input(0), node.input(1).dtype)
 
@@ -129,9 +134,12 @@ CONVERTERS: tuple[Converter, ...] = (
         Converter(name, versions, direct(operator), _LIMITS.get(name, ""))
         for name, (operator, versions) in ELEMENTWISE.items()
     ),
-    Converter("Cast", (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast),
-    Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like),
+    Converter("Cast", (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, takes_stored_floats=True),
+    Converter("BitCast", (26,), _bit_cast, takes_stored_floats=True),
+    Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like, takes_stored_floats=True),
     Converter("Clip", (6, 11, 12, 13), _clip),
     Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training, no mask as a result"),
-    Converter("Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), _same, "tensors"),
+    Converter(
+        "Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), _same, "tensors", takes_stored_floats=True
+    ),
 )

@@ -99,18 +99,26 @@ def _trilu(node: Node) -> Value:
 _RANGE = "indices out of range pick the nearest element"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Concat", (4, 11, 13), direct("concat")),
-    Converter("Split", (2, 11, 13, 18), _split, "sizes known at import"),
-    Converter("Slice", (1, 10, 11, 13), _slice, "starts, ends, axes and steps known at import"),
+    Converter("Concat", (4, 11, 13), direct("concat"), takes_stored_floats=True),
+    Converter("Split", (2, 11, 13, 18), _split, "sizes known at import", takes_stored_floats=True),
+    Converter(
+        "Slice",
+        (1, 10, 11, 13),
+        _slice,
+        "starts, ends, axes and steps known at import",
+        takes_stored_floats=True,
+    ),
     Converter(
         "Pad",
         (2, 11, 13, 18, 19, 21, 23, 24, 25),
         _pad,
         "pads, value and axes known at import",
     ),
-    Converter("Gather", (1, 11, 13), direct("gather"), _RANGE),
-    Converter("GatherElements", (11, 13), direct("gather_elements"), _RANGE),
-    Converter("GatherND", (11, 12, 13), direct("gather_nd"), _RANGE),
+    Converter("Gather", (1, 11, 13), direct("gather"), _RANGE, takes_stored_floats=True),
+    Converter(
+        "GatherElements", (11, 13), direct("gather_elements"), _RANGE, takes_stored_floats=True
+    ),
+    Converter("GatherND", (11, 12, 13), direct("gather_nd"), _RANGE, takes_stored_floats=True),
     Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import, indices of integers"),
     Converter("Trilu", (14,), _trilu, "the diagonal known at import"),
 )
