@@ -144,6 +144,10 @@ class Node:
         """The name of a result's type in the operator's definition."""
         return self._result_types[min(position, len(self._result_types) - 1)]
 
+    def uses(self, result: int) -> bool:
+        """Whether a result is named, and used by another node or by the model."""
+        return result < len(self.outputs) and self.outputs[result] in self._used
+
     # Attributes -----------------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:

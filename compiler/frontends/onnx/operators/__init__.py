@@ -9,13 +9,16 @@ from typing import Final
 from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
+    convolutions,
     elementwise,
+    indexed,
     normalise,
     parts,
     products,
     quantised,
     reductions,
     resize,
+    sampling,
     shapes,
     windows,
 )
@@ -25,13 +28,16 @@ __all__ = ["CONVERTERS", "EXPANDED"]
 CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
+        *convolutions.CONVERTERS,
         *elementwise.CONVERTERS,
+        *indexed.CONVERTERS,
         *normalise.CONVERTERS,
         *parts.CONVERTERS,
         *products.CONVERTERS,
         *quantised.CONVERTERS,
         *reductions.CONVERTERS,
         *resize.CONVERTERS,
+        *sampling.CONVERTERS,
         *shapes.CONVERTERS,
         *windows.CONVERTERS,
     )

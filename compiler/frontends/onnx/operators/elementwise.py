@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+import numpy as np
+
 from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Cast, Clip
+from compiler.graph.operators.shapes import Expand
+from compiler.ir.dtypes import BOOL
 
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
@@ -122,11 +126,17 @@ def _same(node: Node) -> Value:
     return node.input(0)
 
 
-def _dropout(node: Node) -> Value:
-    node.only_first()
-    if node.optional(2) is not None and node.scalar(2):
-        node.unsupported("training")
-    return node.input(0)
+def _dropout(node: Node) -> tuple[Value, ...]:
+    """The data, and a mask without a false element if it is used."""
+    data = node.input(0)
+    if node.optional(2) is not None and node.scalar(2) and node.scalar(1) != 0:
+        node.unsupported("training: its results are random")
+    if not node.uses(1):
+        return (data,)
+    dtype = BOOL if node.version >= 10 else data.dtype
+    kept = node.constant(np.ones((), dtype.numpy))
+    shape = data.type.static_shape("data")
+    return data, node.call("expand", kept, to=Expand(shape))
 
 
 CONVERTERS: tuple[Converter, ...] = (
@@ -138,7 +148,7 @@ CONVERTERS: tuple[Converter, ...] = (
     Converter("BitCast", (26,), _bit_cast, takes_stored_floats=True),
     Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like, takes_stored_floats=True),
     Converter("Clip", (6, 11, 12, 13), _clip),
-    Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training, no mask as a result"),
+    Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training unless the ratio is 0"),
     Converter(
         "Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), _same, "tensors", takes_stored_floats=True
     ),
