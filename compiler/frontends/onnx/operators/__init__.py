@@ -10,9 +10,12 @@ from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
     convolutions,
+    detection,
+    einsum,
     elementwise,
     indexed,
     normalise,
+    optimisers,
     parts,
     products,
     quantised,
@@ -20,6 +23,7 @@ from compiler.frontends.onnx.operators import (
     resize,
     sampling,
     shapes,
+    signals,
     windows,
 )
 
@@ -29,9 +33,12 @@ CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
         *convolutions.CONVERTERS,
+        *detection.CONVERTERS,
+        *einsum.CONVERTERS,
         *elementwise.CONVERTERS,
         *indexed.CONVERTERS,
         *normalise.CONVERTERS,
+        *optimisers.CONVERTERS,
         *parts.CONVERTERS,
         *products.CONVERTERS,
         *quantised.CONVERTERS,
@@ -39,6 +46,7 @@ CONVERTERS: Converters = by_name(
         *resize.CONVERTERS,
         *sampling.CONVERTERS,
         *shapes.CONVERTERS,
+        *signals.CONVERTERS,
         *windows.CONVERTERS,
     )
 )

@@ -8,6 +8,7 @@ from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import OneHot, Pad, Slice, Split
+from compiler.ir.dtypes import INT64
 from compiler.operators.pad import PadMode
 
 
@@ -77,7 +78,7 @@ def _one_hot(node: Node) -> Value:
     indices, values = node.input(0), node.input(2)
     depth = node.needed(node.scalar(1), "the depth is missing")
     if indices.dtype.is_float:
-        node.unsupported(f"indices {indices.type}")
+        indices = node.cast(indices, INT64)
     return node.call("one_hot", indices, values, to=OneHot(int(depth), node.integer("axis")))
 
 
@@ -119,6 +120,6 @@ CONVERTERS: tuple[Converter, ...] = (
         "GatherElements", (11, 13), direct("gather_elements"), _RANGE, takes_stored_floats=True
     ),
     Converter("GatherND", (11, 12, 13), direct("gather_nd"), _RANGE, takes_stored_floats=True),
-    Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import, indices of integers"),
+    Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import"),
     Converter("Trilu", (14,), _trilu, "the diagonal known at import"),
 )
