@@ -90,8 +90,7 @@ versions."""
 
 _LIMITS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "BitShift": "unsigned integers",
-        "Mod": "of floats float32 with `fmod` 1",
+        "Mod": "of floats float32",
     }
 )
 

@@ -12,6 +12,7 @@ from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.operators.parts import Gather, Pad, Slice
 from compiler.graph.operators.products import Product
 from compiler.graph.operators.shapes import Transpose
+from compiler.ir.dtypes import FLOAT64
 
 _LARGEST: Final = 1 << 24
 """The maximum number of elements of a transform's matrix."""
@@ -51,10 +52,11 @@ def _transformed(
     rows = node.call("transpose", data, to=Transpose((*others, data.rank - 1, axis)))
     outer = [data.shape[each] for each in others]
     flat = node.reshape(rows, (*outer, parts * used))
-    factors = node.constant(matrix.reshape(parts * used, -1).astype(data.dtype.numpy))
+    # Sums of a whole signal, most of which cancel, are too coarse in float32.
+    flat, factors = node.cast(flat, FLOAT64), node.constant(matrix.reshape(parts * used, -1))
     if not outer:
         flat = node.reshape(flat, (1, parts * used))
-    product = node.call("matmul", flat, factors, to=Product())
+    product = node.cast(node.call("matmul", flat, factors, to=Product()), data.dtype)
     result = node.reshape(product, (*outer, *matrix.shape[2:]))
     order = list(range(len(others)))
     order.insert(axis, len(others))
