@@ -210,7 +210,7 @@ _SHAPED = "what determines the shape of the result has to be known at import"
 _OUTSIDE = "indices out of range change nothing"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Scatter", (9, 11), _scatter_elements, _OUTSIDE),
+    Converter("Scatter", (9,), _scatter_elements, _OUTSIDE),
     Converter("ScatterElements", (11, 13, 16, 18), _scatter_elements, _OUTSIDE),
     Converter("ScatterND", (11, 13, 16, 18), _scatter_nd, _OUTSIDE),
     Converter("TopK", (1, 10, 11, 24), _top_k, "k known at import"),
