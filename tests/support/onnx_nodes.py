@@ -14,7 +14,7 @@ from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
-from compiler.errors import FrontendError, UnsupportedError
+from compiler.errors import FrontendError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -88,17 +88,10 @@ def _array(given: Any) -> Any:
 
 
 def _imported(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
-    """The imported model: with no constant inputs, else with all but the first, else with all."""
+    """The imported model, in which inputs are constants whose values have to be known."""
     assert case.model is not None
     arrays = {name: each for name, each in feeds.items() if isinstance(each, np.ndarray)}
-    rest = {name: each for name, each in arrays.items() if name != next(iter(feeds))}
-    for values in ({}, rest):
-        try:
-            return import_model(case.model, values=values)
-        except UnsupportedError as error:
-            if "known" not in str(error):
-                raise
-    return import_model(case.model, values=arrays)
+    return import_model(case.model, offered=arrays)
 
 
 def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:

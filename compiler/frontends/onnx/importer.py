@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from onnx import ModelProto, NodeProto, defs
 
-from compiler.errors import FrontendError, UnsupportedError
+from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant, legal_name
 from compiler.frontends.onnx.functions import expanded
-from compiler.frontends.onnx.inputs import input_types
+from compiler.frontends.onnx.inputs import input_types, inputs_behind
 from compiler.frontends.onnx.node import Node, describe, domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from compiler.frontends.onnx.reading import legal, opsets, without_weights
@@ -36,12 +36,15 @@ class Imported:
     names
         Maps ONNX names of tensors, which are any text, to names of the graph's values, which are
         letters, digits and `_`.
+    bound
+        Inputs of the model that became constants, by name.
     """
 
     function: Function
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     names: Mapping[str, str]
+    bound: Mapping[str, Array] = field(default_factory=dict)
 
 
 def import_model(
@@ -49,6 +52,7 @@ def import_model(
     *,
     shapes: Mapping[str, Sequence[int]] = MappingProxyType({}),
     values: Mapping[str, Array] = MappingProxyType({}),
+    offered: Mapping[str, Array] = MappingProxyType({}),
 ) -> Imported:
     """A legal graph that is equivalent to the model.
 
@@ -58,15 +62,31 @@ def import_model(
         Shapes of inputs, by name, whose numbers replace symbolic extents.
     values
         Arrays for inputs that become constants, by name.
+    offered
+        Arrays for inputs that become constants if their values have to be known, by name.
 
     Raises
     ------
     UnsupportedError
         Operators, attributes or operands are not supported; the message names all unsupported
-        operators with their nodes.
+        operators with their nodes, and inputs whose values have to be known.
     FrontendError
         The model is not legal, or shapes or values do not fit the model.
     """
+    bound = dict(values)
+    while True:
+        try:
+            return _imported(model, shapes, bound)
+        except UnknownValueError as error:
+            new = offered.keys() & set(error.inputs) - bound.keys()
+            if not new:
+                raise
+            bound |= {name: offered[name] for name in new}
+
+
+def _imported(
+    model: ModelProto, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]
+) -> Imported:
     versions = opsets(model)
     small = expanded(without_weights(model), EXPANDED)
     _supported(small.graph.node, versions)
@@ -83,7 +103,12 @@ def import_model(
         if array.dtype != types[name].dtype.numpy:
             raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
     known |= values
-    return _Import(versions, types, known).run(small)
+    try:
+        imported = _Import(versions, types, known).run(small)
+    except UnknownValueError as error:
+        sources = inputs_behind(small.graph, types, error.operand)
+        raise UnknownValueError(f"{error}: {', '.join(sources)}", error.operand, sources) from error
+    return replace(imported, bound=MappingProxyType(dict(values)))
 
 
 class _Import:

@@ -9,7 +9,13 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from onnx import AttributeProto, NodeProto, defs
 
-from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
+from compiler.errors import (
+    FrontendError,
+    GraphError,
+    IRError,
+    UnknownValueError,
+    UnsupportedError,
+)
 from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
@@ -59,6 +65,7 @@ class Node:
         self.version = version
         self.operator: str = proto.op_type
         self.outputs: tuple[str, ...] = tuple(proto.output)
+        self._operands: tuple[str, ...] = tuple(proto.input)
         self._where = describe(proto)
         self._inputs = tuple(inputs)
         self._used = used
@@ -91,9 +98,10 @@ class Node:
         if value is None:
             return None
         if value.known is None:
-            self.unsupported(
-                f"{self._name(position)} has to be known when the model is imported, and depends "
-                "on inputs"
+            raise UnknownValueError(
+                f"{self._where}: not supported: {self._name(position)} has to be known when the "
+                "model is imported, and depends on inputs",
+                self._operands[position],
             )
         return value.known
 
