@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from onnx import GraphProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
@@ -12,6 +12,12 @@ from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
+
+
+def input_names(model: ModelProto) -> tuple[str, ...]:
+    """The names of a model's inputs, without those that have an initialiser."""
+    known = {each.name for each in model.graph.initializer}
+    return tuple(each.name for each in model.graph.input if each.name not in known)
 
 
 def input_types(
