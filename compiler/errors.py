@@ -94,6 +94,23 @@ class UnsupportedError(FrontendError):
     """A model that may be right, and of which something is not supported here."""
 
 
+class UnknownValueError(UnsupportedError):
+    """An operand whose value has to be known at import, and depends on a model's inputs.
+
+    Attributes
+    ----------
+    operand
+        The operand's name in the model.
+    inputs
+        The names of the inputs that it depends on.
+    """
+
+    def __init__(self, message: str, operand: str, inputs: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.operand = operand
+        self.inputs = inputs
+
+
 class RecordError(CompilerError):
     """A record of tuning that cannot be read or written; names the file, the line and the entry."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.element_types import dtype_of
 from runtime.native import ALIGNMENT
 
 
@@ -25,7 +26,7 @@ def aligned_empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
     MemoryError
         If the memory cannot be allocated.
     """
-    kind = np.dtype(dtype)
+    kind = dtype_of(dtype)
     size = prod(shape) * kind.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.__array_interface__["data"][0] % ALIGNMENT

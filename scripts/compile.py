@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,8 +15,9 @@ from hw.config_files import load_config
 from hw.files import check_destination
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
-from runtime.inputs import PixelNormalisation
+from runtime.inputs import PixelNormalisation, read_arrays
 from scripts.console import errors_in_one_line, print_json
+from scripts.errors import CommandError
 from scripts.explain import print_reasons
 from scripts.model_options import (
     CalibrateOption,
@@ -42,6 +44,7 @@ from scripts.sources import (
     Accelerator,
     ModelOptions,
     Processor,
+    Source,
     TargetDevice,
     compile_model,
     import_model,
@@ -71,6 +74,16 @@ def command(
             "-o", "--output", metavar="ARTIFACT", readable=False, help="The file to write."
         ),
     ],
+    inputs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            readable=False,
+            help="Inputs whose values have to be known, such as shapes, which become constants: "
+            ".npz (by name), or .npy in the model's order; can be repeated.",
+        ),
+    ] = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
@@ -107,7 +120,9 @@ def command(
                     machine = replace(machine, tuned=known)
             elif records is not None:
                 machine = Processor(tuned=best_known_on_cpu(records, Processor()))
-            prepared = import_model(model, options, report).prepared(report)
+            source = import_model(model, options, report, inputs or [])
+            _check_constants(source, inputs or [])
+            prepared = source.prepared(report)
             if isinstance(machine, Accelerator):
                 machine = not_slower(prepared, machine, report)
             artifact = compile_model(prepared, machine, report)
@@ -127,6 +142,16 @@ def command(
             if explain:
                 steps = (step for step in artifact.manifest.steps if isinstance(step, KernelCall))
                 print_reasons([(step.operators, step.reason or None) for step in steps])
+
+
+def _check_constants(source: Source, inputs: Sequence[Path]) -> None:
+    """Raise `CommandError` for an array of an input that did not become a constant."""
+    for name in read_arrays(inputs, source.names):
+        if name not in source.imported.bound:
+            raise CommandError(
+                f"--input: {name} is an input of `tandem run`: only those whose values have to be "
+                "known are constants"
+            )
 
 
 def _operators(artifact: Artifact) -> list[dict[str, str | None]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from msgspec import structs
 from onnx import ModelProto
 
 from compiler.codegen import CpuTarget
@@ -19,7 +20,7 @@ from compiler.driver.compile_onnx import (
     input_tensors,
     prepare_network,
 )
-from compiler.frontends.onnx import Imported, external_files, read_model
+from compiler.frontends.onnx import Imported, external_files, input_names, read_model
 from compiler.models import BUILT_IN, built_in
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.cpu.target import cpu
@@ -28,8 +29,8 @@ from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from hw.input_files import MODEL_BYTES, read_input
 from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact, Provenance, Tensor, is_artifact
-from runtime.inputs import PixelNormalisation, read_samples
+from runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact
+from runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
 from scripts.model_options import Quantise
@@ -133,6 +134,16 @@ class Source:
     imported: Imported
     provenance: Provenance
     options: CompileOptions
+    names: tuple[str, ...] = ()
+    """The names of all inputs of the model, with those that became constants, in its order."""
+
+    @property
+    def every_input(self) -> tuple[Tensor, ...]:
+        """The input tensors, with those that became constants, in the model's order."""
+        found = {each.name: each for each in self.inputs}
+        for name, array in self.imported.bound.items():
+            found[name] = Tensor(name, array.shape, array.dtype.name, Input())
+        return tuple(found[name] for name in self.names)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -144,8 +155,16 @@ class Source:
         return prepare_network(self.imported, self.provenance, self.options, report)
 
 
-def import_model(model: str, options: ModelOptions, report: Callable[[str], None] | None) -> Source:
+def import_model(
+    model: str,
+    options: ModelOptions,
+    report: Callable[[str], None] | None,
+    inputs: Sequence[Path] = (),
+) -> Source:
     """Import a built-in model or an ONNX file.
+
+    Inputs whose values have to be known become constants, from the files `inputs`, which hold the
+    model's inputs in its order or by name.
 
     Raises
     ------
@@ -153,6 +172,8 @@ def import_model(model: str, options: ModelOptions, report: Callable[[str], None
         As `import_network`, and if there is no such file.
     CommandError
         As `model_file`, and if --calibrate is given without quantisation.
+    InputError
+        As `read_arrays`.
     """
     quantise = options.quantise_or_default
     if quantise is Quantise.NONE and options.calibrate is not None:
@@ -164,7 +185,13 @@ def import_model(model: str, options: ModelOptions, report: Callable[[str], None
         report("importing")
     proto, provenance = _read(model, options.seed, recorded)
     compile_options = CompileOptions(quantise.mode, _samples(options), options.seed)
-    return Source(import_network(proto), provenance, compile_options)
+    names = input_names(proto)
+    offered = read_arrays(inputs, names)
+    imported = import_network(proto, offered)
+    if imported.bound:
+        values = {**provenance.options, "constant_inputs": ", ".join(sorted(imported.bound))}
+        provenance = structs.replace(provenance, options=values)
+    return Source(imported, provenance, compile_options, names)
 
 
 def model_file(model: str) -> Path:

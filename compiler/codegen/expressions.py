@@ -26,7 +26,19 @@ from compiler.codegen.llvm import (
 from compiler.codegen.math_functions import call_function, power
 from compiler.codegen.offset import known_number, known_truth, offset_sum
 from compiler.ir.dtypes import INDEX, UINT64, DType
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
 from compiler.ir.interval import depends_on_data, interval
 from compiler.ir.visit import subexpressions
 
@@ -56,6 +68,8 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
                 )
             value = evaluate(frame, operand)
             return value_ops.cast(frame.builder, value, operand.dtype, dtype)
+        case Reinterpret(operand=operand, dtype=dtype):
+            return value_ops.reinterpret(frame.builder, evaluate(frame, operand), dtype)
         case Select():
             return _select(frame, expr)
         case _:

@@ -48,6 +48,8 @@ def binary(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
             return _float(builder, op, a, b)
         case Kind.INT | Kind.UINT | Kind.BOOL:
             return _integer(builder, op, dtype, a, b)
+        case Kind.FLOAT16 | Kind.BFLOAT16:
+            raise AssertionError(f"{op.value} of {dtype} is refused by the verifier")
         case _:
             assert_never(dtype.kind)
 
@@ -165,6 +167,8 @@ def absolute(builder: Any, dtype: DType, a: Any) -> Any:
             return call_intrinsic(builder, f"llvm.abs.{suffix(a.type)}", a.type, [a, keep])
         case Kind.UINT | Kind.BOOL:
             return a
+        case Kind.FLOAT16 | Kind.BFLOAT16:
+            raise AssertionError(f"the magnitude of {dtype} is refused by the verifier")
         case _:
             assert_never(dtype.kind)
 
@@ -195,6 +199,12 @@ def cast(builder: Any, value: Any, old: DType, new: DType) -> Any:
                 return value
             widen = builder.sext if old.kind is Kind.INT else builder.zext
             return widen(value, kind)
+
+
+def reinterpret(builder: Any, value: Any, new: DType) -> Any:
+    """The value of another type of equal width that has the same bits."""
+    kind = in_lanes(register_type(new), value)
+    return value if kind == value.type else builder.bitcast(value, kind)
 
 
 def clamp_to_integer(builder: Any, value: Any, low: float, high: float, new: DType) -> Any:

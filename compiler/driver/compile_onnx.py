@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import structs
@@ -157,15 +158,19 @@ def compile_network(
     return prepare_network(model, provenance, options, report).build(targets, report)
 
 
-def import_network(model: ModelProto) -> Imported:
+def import_network(
+    model: ModelProto, offered: Mapping[str, NDArray[Any]] = MappingProxyType({})
+) -> Imported:
     """The model as a graph. A batch that the model leaves open is 1.
+
+    `offered` has arrays for inputs that become constants if their values have to be known.
 
     Raises
     ------
     CompilerError
         Something in the model is not supported.
     """
-    imported = import_model(model)
+    imported = import_model(model, offered=offered)
     return replace(imported, function=_with_batch_one(imported))
 
 

@@ -31,7 +31,7 @@ class Constant:
     Raises
     ------
     GraphError
-        The element type is not supported, such as float16.
+        The element type is not supported, such as complex64.
     """
 
     array: NDArray[Any]

@@ -114,8 +114,10 @@ def _atom(atom: Atom) -> str:
         return atom.name
     type_ = atom.type
     # All NaN bit patterns have the same text.
-    if atom.array.size > MAX_INLINE_ELEMENTS or (
-        type_.dtype.is_float and bool(np.isnan(atom.array).any())
+    if (
+        atom.array.size > MAX_INLINE_ELEMENTS
+        or type_.dtype.is_stored_float
+        or (type_.dtype.is_float and bool(np.isnan(atom.array).any()))
     ):
         return f"{type_} @ {REFERENCE}{atom.digest}"
     return f"{type_}({', '.join(_number(each, type_.dtype) for each in atom.array.flat)})"

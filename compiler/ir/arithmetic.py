@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from compiler.errors import IRError
-from compiler.ir.dtypes import DType, Kind
+from compiler.ir.dtypes import UINT16, DType, Kind
 from compiler.ir.expr import BinaryOp, Const, UnaryOp, constant
 
 _ANY_TYPE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
@@ -139,6 +139,8 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
                     return lambda a: np.uint64(a).astype(kind)
                 case Kind.BOOL | Kind.FLOAT:
                     return lambda a: kind(a)
+                case Kind.FLOAT16 | Kind.BFLOAT16:
+                    raise IRError(f"no cast is defined from {source} to {target}")
                 case _:
                     assert_never(source.kind)
         case Kind.INT | Kind.UINT:
@@ -146,8 +148,19 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
                 return _truncating(target)
             wrap = _wrapping(target)
             return lambda a: wrap(int(a))
+        case Kind.FLOAT16 | Kind.BFLOAT16:
+            raise IRError(f"no cast is defined from {source} to {target}")
         case _:
             assert_never(target.kind)
+
+
+def reinterpret_function(source: DType, target: DType) -> Callable[[Any], Any]:
+    """A function that returns the value of type `target` with the bits of one of type `source`."""
+    # Floats that are only stored are held as their bits.
+    old, new = (UINT16.numpy if each.is_stored_float else each.numpy for each in (source, target))
+    if target.is_float:
+        return lambda a: old.type(a).view(new)
+    return lambda a: old.type(a).view(new).item()
 
 
 def _integer_binary(op: BinaryOp, dtype: DType) -> Callable[[Any, Any], Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from compiler.errors import IRError
@@ -18,6 +19,10 @@ class Kind(Enum):
     INT = "int"
     UINT = "uint"
     FLOAT = "float"
+    FLOAT16 = "float16"
+    """This and the next: formats of 16 bits in which floats are stored. There is no arithmetic and
+    no cast; `expr.Reinterpret` makes integers of them."""
+    BFLOAT16 = "bfloat16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +33,23 @@ class DType:
     bits: int
 
     def __post_init__(self) -> None:
-        allowed: Any = {Kind.BOOL: (1,), Kind.FLOAT: (32, 64)}.get(self.kind, range(1, 65))
+        allowed: Any = _WIDTHS.get(self.kind, range(1, 65))
         if self.bits not in allowed:
             raise IRError(f"there is no {self.kind.value} of {self.bits} bits")
 
     def __str__(self) -> str:
-        return self.kind.value if self.kind is Kind.BOOL else f"{self.kind.value}{self.bits}"
+        named = self.kind is Kind.BOOL or self.is_stored_float
+        return self.kind.value if named else f"{self.kind.value}{self.bits}"
 
     @property
     def is_float(self) -> bool:
         """Whether the type is a float."""
         return self.kind is Kind.FLOAT
+
+    @property
+    def is_stored_float(self) -> bool:
+        """Whether the type is a format in which floats are only stored."""
+        return self.kind in (Kind.FLOAT16, Kind.BFLOAT16)
 
     @property
     def is_integer(self) -> bool:
@@ -64,13 +75,16 @@ class DType:
         """The NumPy type; IRError for integers of other widths than 8, 16, 32 and 64 bits."""
         if self.kind is not Kind.BOOL and self.bits not in (8, 16, 32, 64):
             raise IRError(f"{self} has no array type: its width must be 8, 16, 32 or 64 bits")
-        return np.dtype(str(self))
+        return np.dtype(ml_dtypes.bfloat16 if self.kind is Kind.BFLOAT16 else str(self))
 
+
+_WIDTHS = {Kind.BOOL: (1,), Kind.FLOAT: (32, 64), Kind.FLOAT16: (16,), Kind.BFLOAT16: (16,)}
 
 BOOL = DType(Kind.BOOL, 1)
 INT8, INT16, INT32, INT64 = (DType(Kind.INT, bits) for bits in (8, 16, 32, 64))
 UINT8, UINT16, UINT32, UINT64 = (DType(Kind.UINT, bits) for bits in (8, 16, 32, 64))
 FLOAT32, FLOAT64 = (DType(Kind.FLOAT, bits) for bits in (32, 64))
+FLOAT16, BFLOAT16 = DType(Kind.FLOAT16, 16), DType(Kind.BFLOAT16, 16)
 INDEX = INT64
 """The type of loop variables and of indices."""
 
@@ -82,8 +96,9 @@ def smallest_int(low: int, high: int) -> DType:
 
 def dtype_of(text: str) -> DType:
     """The type named `text`, such as `int8`, `float32`, `bool`."""
-    if text == "bool":
-        return BOOL
+    named = {str(each): each for each in (BOOL, FLOAT16, BFLOAT16)}
+    if text in named:
+        return named[text]
     for kind in (Kind.UINT, Kind.INT, Kind.FLOAT):
         if text.startswith(kind.value) and text[len(kind.value) :].isdecimal():
             return DType(kind, int(text[len(kind.value) :]))

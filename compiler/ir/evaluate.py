@@ -9,9 +9,16 @@ from typing import Any, TypeAlias, assert_never
 from numpy.typing import NDArray
 
 from compiler.errors import IRError
-from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
+from compiler.ir.arithmetic import (
+    binary_function,
+    cast_function,
+    reinterpret_function,
+    unary_function,
+    value_of,
+)
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
+from compiler.ir.dtypes import UINT16
+from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
 
 Value: TypeAlias = Callable[[], Any]
 """Computes an expression's value in the current iteration of all loops."""
@@ -39,6 +46,8 @@ class Memory:
     def fill(self, array: NDArray[Any]) -> None:
         """Copy the elements of an array of the same shape and type."""
         flat = array.ravel()
+        if self.buffer.dtype.is_stored_float:
+            flat = flat.view(UINT16.numpy)
         # NumPy's scalars keep the type that floats round to.
         self.cells = list(flat) if self.buffer.dtype.is_float else flat.tolist()
 
@@ -93,6 +102,8 @@ class Frame:
                 return _applied(unary_function(op, operand.dtype), self.value(operand))
             case Cast(operand=operand, dtype=dtype):
                 return _applied(cast_function(operand.dtype, dtype), self.value(operand))
+            case Reinterpret(operand=operand, dtype=dtype):
+                return _applied(reinterpret_function(operand.dtype, dtype), self.value(operand))
             case Binary(op=op, left=left, right=right):
                 function = binary_function(op, left.dtype)
                 a, b = self.value(left), self.value(right)

@@ -254,6 +254,14 @@ class Cast(ExprOperators):
 
 
 @dataclass(frozen=True, slots=True)
+class Reinterpret(ExprOperators):
+    """The value of another type of the same width that has the same bits."""
+
+    operand: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class Select(ExprOperators):
     """`then` if the condition holds, else `otherwise`; only one of the two is evaluated."""
 
@@ -267,7 +275,7 @@ class Select(ExprOperators):
         return self.then.dtype
 
 
-Expr: TypeAlias = Union[Const, Var, Load, Unary, Binary, Cast, Select]  # noqa: UP007
+Expr: TypeAlias = Union[Const, Var, Load, Unary, Binary, Cast, Reinterpret, Select]  # noqa: UP007
 Operand: TypeAlias = Union["ExprOperators", int, float, bool]
 """An operand of Python's operators: a number takes the type of the other operand."""
 
@@ -295,6 +303,8 @@ def represented(value: int | float | bool, dtype: DType) -> int | float | bool:
             if not dtype.low <= value <= dtype.high or int(value) != value:
                 raise IRError(f"{value!r} is no {dtype}: {dtype.low}..{dtype.high}")
             return int(value)
+        case Kind.FLOAT16 | Kind.BFLOAT16:
+            raise IRError(f"there are no constants of {dtype}, in which floats are only stored")
 
 
 def _rounded(value: int | float | bool, dtype: DType) -> float:
@@ -350,7 +360,7 @@ def binary_dtype(op: BinaryOp, left: DType, right: DType) -> DType:
     """
     _same(left, right)
     dtype = left
-    allowed = (
+    allowed = not dtype.is_stored_float and (
         dtype.is_float
         if op in _FLOATS_ONLY
         else dtype.is_integer
@@ -371,13 +381,25 @@ def unary(op: UnaryOp, value: ExprOperators) -> Expr:
     return Unary(op, expr)
 
 
+def check_cast(source: DType, target: DType) -> None:
+    """Raise an `IRError` unless values of one type can be cast to the other."""
+    if source.is_stored_float or target.is_stored_float:
+        raise IRError(f"no cast is defined from {source} to {target}")
+
+
+def check_reinterpret(source: DType, target: DType) -> None:
+    """Raise an `IRError` unless the types have equally many bits, and at least 8."""
+    if source.bits != target.bits or source.bits < 8:
+        raise IRError(f"the bits of {source} are none of {target}")
+
+
 def unary_dtype(op: UnaryOp, dtype: DType) -> DType:
     """The result type of `op` for an operand of this type; IRError if `op` is undefined for it."""
     match op:
         case UnaryOp.NOT:
-            allowed = not dtype.is_float
+            allowed = dtype.is_integer or dtype == BOOL
         case UnaryOp.NEG | UnaryOp.ABS:
-            allowed = dtype != BOOL
+            allowed = dtype.is_integer or dtype.is_float
         case _:
             allowed = dtype.is_float
     if not allowed:

@@ -12,7 +12,18 @@ from types import MappingProxyType
 from typing import assert_never
 
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Binary, Cast, Const, Expr, ExprFacts, Load, Select, Unary, Var
+from compiler.ir.expr import (
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    ExprFacts,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    Var,
+)
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -59,7 +70,7 @@ def _of_expr(expr: Expr) -> ExprFacts:
             return ExprFacts(1, frozenset((name,)), _CONSTANT.loads)
         case Binary(left=left, right=right):
             return _over((expr_facts(left), expr_facts(right)))
-        case Unary(operand=operand) | Cast(operand=operand):
+        case Unary(operand=operand) | Cast(operand=operand) | Reinterpret(operand=operand):
             return _over((expr_facts(operand),))
         case Load(buffer=buffer, indices=indices):
             inside = _over(map(expr_facts, indices))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.errors import IRError
+from compiler.ir.dtypes import UINT16
 from compiler.ir.evaluate import Cell, Frame, Memory, element
 from compiler.ir.stmt import (
     Alloc,
@@ -95,7 +96,8 @@ def _result(memory: Memory, complete: bool) -> NDArray[Any]:
         raise IRError(f"{len(missing)} elements of an output are never written, first {name}")
     for position in missing:
         memory.cells[position] = 0
-    return np.array(memory.cells, buffer.dtype.numpy).reshape(buffer.shape)
+    held = UINT16 if buffer.dtype.is_stored_float else buffer.dtype
+    return np.array(memory.cells, held.numpy).view(buffer.dtype.numpy).reshape(buffer.shape)
 
 
 def _action(stmt: Stmt, frame: Frame) -> _Action:

@@ -12,7 +12,18 @@ from typing import TypeAlias, assert_never
 
 from compiler.errors import IRError
 from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    Var,
+)
 from compiler.ir.interval_ops import ANY, BIT, EMPTY, Interval, binary_interval, unary_interval
 from compiler.ir.visit import operands
 
@@ -44,8 +55,8 @@ def interval(expr: Expr, ranges: Ranges = NO_RANGES) -> Interval:
 
 
 def depends_on_data(expr: Expr) -> bool:
-    """Whether an expression contains loads or casts."""
-    if isinstance(expr, Load | Cast):
+    """Whether an expression contains loads, casts or reinterpreted bits."""
+    if isinstance(expr, Load | Cast | Reinterpret):
         return True
     return any(depends_on_data(each) for each in operands(expr))
 
@@ -66,11 +77,11 @@ def _bounds(expr: Expr, ranges: Ranges) -> Interval:
             if op is BinaryOp.SHL:
                 return _wrapped(expr, _shifted_left(a, b, left.dtype))
             return _wrapped(expr, binary_interval(op, a, b))
-        case _ if expr.dtype.is_float:
+        case _ if expr.dtype.is_float or expr.dtype.is_stored_float:
             raise IRError(f"there are no intervals of {expr.dtype}")
         case Var(dtype=dtype):
             return ANY if dtype == INDEX else _whole(dtype)
-        case Const() | Load():
+        case Const() | Load() | Reinterpret():
             return _whole(expr.dtype)
         case Cast(operand=operand, dtype=dtype):
             return _cast(operand, dtype, ranges)

@@ -13,7 +13,20 @@ from typing import assert_never
 
 from compiler.errors import IRError
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
+from compiler.ir.syntax import BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +139,7 @@ def linear(expr: Expr) -> Linear:
 
 def _linear(expr: Expr) -> Linear:
     match expr:
-        case Var() | Load() | Cast() | Select():
+        case Var() | Load() | Cast() | Reinterpret() | Select():
             return Linear.atom(expr)
         case Const(value=value):
             return Linear((), int(value))
@@ -183,6 +196,8 @@ def _text(expr: Expr) -> str:
             return f"({_text(left)}{op.value}{_text(right)})"
         case Cast(operand=operand, dtype=dtype):
             return f"{dtype}({_text(operand)})"
+        case Reinterpret(operand=operand, dtype=dtype):
+            return f"{BITS}{dtype}({_text(operand)})"
         case Select(condition=condition, then=then, otherwise=otherwise):
             return f"select({_texts((condition, then, otherwise))})"
         case _:

@@ -13,7 +13,19 @@ import numpy as np
 from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
 from compiler.ir.divisions import DivisionSimplifier
 from compiler.ir.dtypes import BOOL, INDEX, DType
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
 from compiler.ir.facts import expr_facts
 from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import ANY
@@ -48,7 +60,8 @@ class Normaliser:
             return expr
         if self._known(expr) is not None:
             return expr
-        value = self.linear(expr) if expr.dtype == INDEX and not isinstance(expr, Load) else None
+        summed = expr.dtype == INDEX and not isinstance(expr, Load | Reinterpret)
+        value = self.linear(expr) if summed else None
         found = self._normal_form(expr) if value is None else value.expr()
         if found == expr:
             found = expr
@@ -81,6 +94,8 @@ class Normaliser:
                 return self._unary(op, self.expr(operand))
             case Cast(operand=operand, dtype=dtype):
                 return _cast(self.expr(operand), dtype)
+            case Reinterpret(operand=operand, dtype=dtype):
+                return Reinterpret(self.expr(operand), dtype)
             case Select(condition=condition, then=then, otherwise=otherwise):
                 test = self.expr(condition)
                 if isinstance(test, Const):
@@ -104,7 +119,7 @@ class Normaliser:
                 return binary_sum(op, self.linear(left), self.linear(right), self.sums)
             case Unary(op=op, operand=operand):
                 return unary_sum(op, self.linear(operand), self.sums)
-            case Load():
+            case Load() | Reinterpret():
                 return Linear.atom(self.expr(expr))
             case Cast(operand=operand) if operand.dtype == INDEX:
                 return self.linear(operand)

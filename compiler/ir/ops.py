@@ -18,8 +18,11 @@ from compiler.ir.expr import (
     ExprOperators,
     Load,
     Operand,
+    Reinterpret,
     Select,
     binary,
+    check_cast,
+    check_reinterpret,
     common_dtype,
     constant,
     operand,
@@ -39,7 +42,25 @@ def index(value: int) -> Const:
 def cast(value: ExprOperators, dtype: DType) -> Expr:
     """Return `value` cast to a type (see `Cast`); `value` itself if it has that type."""
     expr = as_type(Expr, value)
-    return expr if expr.dtype == dtype else Cast(expr, dtype)
+    if expr.dtype == dtype:
+        return expr
+    check_cast(expr.dtype, dtype)
+    return Cast(expr, dtype)
+
+
+def reinterpret(value: ExprOperators, dtype: DType) -> Expr:
+    """Return the value of a type that has the bits of `value`; `value` itself if it has that type.
+
+    Raises
+    ------
+    IRError
+        If the types differ in width.
+    """
+    expr = as_type(Expr, value)
+    if expr.dtype == dtype:
+        return expr
+    check_reinterpret(expr.dtype, dtype)
+    return Reinterpret(expr, dtype)
 
 
 minimum = partial(binary, BinaryOp.MIN)

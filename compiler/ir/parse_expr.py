@@ -7,7 +7,7 @@ the type that its own text determines, and is built when the context has determi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from compiler.errors import IRError, ParseError
@@ -27,8 +27,10 @@ from compiler.ir.expr import (
     unary,
 )
 from compiler.ir.lexer import Cursor, Token, TokenKind
+from compiler.ir.ops import reinterpret
 from compiler.ir.syntax import (
     BINARY_FUNCTIONS,
+    BITS,
     NUMBER_WORDS,
     PRECEDENCE,
     PREFIX_OPERATORS,
@@ -245,6 +247,10 @@ def _call(cursor: Cursor, buffers: Buffers) -> _Term:
     if token.text in UNARY_FUNCTIONS:
         count(1)
         return _unary(cursor, token, UNARY_FUNCTIONS[token.text], *parts)
+    if token.text.startswith(BITS):
+        dtype = type_named(replace(token, text=token.text.removeprefix(BITS)))
+        count(1)
+        return _reinterpreted(cursor, token, dtype, parts[0])
     dtype = type_named(token, f"one of {_FUNCTIONS}, or a type")
     count(1)
     return _cast(cursor, token, dtype, parts[0])
@@ -264,6 +270,13 @@ def _cast(cursor: Cursor, token: Token, dtype: DType, operand: _Term) -> _Term:
         return _Term(token, dtype, 1, lambda _: _build(operand, dtype))
     source = operand.dtype or INDEX
     return _node(cursor, token, dtype, (operand,), lambda _: Cast(_build(operand, source), dtype))
+
+
+def _reinterpreted(cursor: Cursor, token: Token, dtype: DType, operand: _Term) -> _Term:
+    source = operand.dtype or INDEX
+    return _node(
+        cursor, token, dtype, (operand,), lambda _: reinterpret(_build(operand, source), dtype)
+    )
 
 
 def _list(cursor: Cursor, buffers: Buffers, opening: str, closing: str) -> tuple[_Term, ...]:

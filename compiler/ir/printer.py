@@ -16,7 +16,18 @@ import numpy as np
 
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import BOOL, FLOAT32, INDEX, DType
-from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -31,7 +42,7 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.syntax import PRECEDENCE, PREFIX_OPERATORS, PREFIX_PRECEDENCE
+from compiler.ir.syntax import BITS, PRECEDENCE, PREFIX_OPERATORS, PREFIX_PRECEDENCE
 from compiler.ir.visit import sequence
 
 _INDENT = "  "
@@ -153,6 +164,9 @@ def _expr(expr: Expr, expected: DType | None, level: int = 0) -> str:
             return f"{dtype}({operand.dtype}({_number(operand)}))"
         case Cast(operand=operand, dtype=dtype):
             return f"{dtype}({_expr(operand, _own_dtype(operand))})"
+        case Reinterpret(operand=operand, dtype=dtype):
+            # Without a type of its own, a constant is written with its type.
+            return f"{BITS}{dtype}({_expr(operand, _own_dtype(operand))})"
         case Binary():
             return _binary(expr, expected, level)
         case Select(condition=condition, then=then, otherwise=otherwise):
@@ -179,7 +193,7 @@ def _own_dtype(expr: Expr) -> DType | None:
     match expr:
         case Const(dtype=dtype):
             return dtype if dtype == BOOL else None
-        case Var() | Load() | Cast():
+        case Var() | Load() | Cast() | Reinterpret():
             return expr.dtype
         case Unary(operand=operand):
             return _own_dtype(operand)

@@ -40,6 +40,9 @@ BINARY_FUNCTIONS: Final = {op.value: op for op in BinaryOp if op not in PRECEDEN
 UNARY_FUNCTIONS: Final = {op.value: op for op in UnaryOp if op.value not in PREFIX_OPERATORS}
 """Operations on one value that are written as calls."""
 
+BITS: Final = "bits_"
+"""`bits_float32(x)` has the type float32 and the bits of `x`."""
+
 MAX_DEPTH: Final = 160
 """The greatest depth of statements and expressions together. Walks recurse, and Python's stack is
 limited: the parser and the verifier refuse deeper programs, so that no pass fails on them."""

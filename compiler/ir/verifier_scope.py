@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn, assert_never
 
 from compiler.errors import IRError
@@ -15,10 +15,13 @@ from compiler.ir.expr import (
     Expr,
     ExprFacts,
     Load,
+    Reinterpret,
     Select,
     Unary,
     Var,
     binary_dtype,
+    check_cast,
+    check_reinterpret,
     represented,
     unary_dtype,
 )
@@ -151,7 +154,10 @@ class VerifierScope:
                 self.access(buffer, indices, depth)
                 return buffer.dtype
             case Cast(operand=operand, dtype=dtype):
-                self._typed(operand, depth + 1)
+                self._converted(check_cast, operand, dtype, depth)
+                return dtype
+            case Reinterpret(operand=operand, dtype=dtype):
+                self._converted(check_reinterpret, operand, dtype, depth)
                 return dtype
             case Unary(op=op, operand=operand):
                 inner = self._typed(operand, depth + 1)
@@ -173,8 +179,19 @@ class VerifierScope:
             case _:
                 assert_never(expr)
 
+    def _converted(
+        self, check: Callable[[DType, DType], None], operand: Expr, dtype: DType, depth: int
+    ) -> None:
+        """Verify the operand of a conversion, which `check` allows or not."""
+        try:
+            check(self._typed(operand, depth + 1), dtype)
+        except IRError as error:
+            self.fail(str(error))
+
     def _const(self, const: Const) -> DType:
         value, dtype = const.value, const.dtype
+        if dtype.is_stored_float:
+            self.fail(f"there are no constants of {dtype}")
         allowed = _HELD_AS[dtype.kind]
         if type(value) is not allowed:
             self.fail(f"a constant of {dtype} holds {type(value).__name__} {value!r}")

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias, TypeVar, assert_never
 
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Unary, Var
+from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
 from compiler.ir.facts import expr_facts, facts
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Region, Seq, Stmt, Store
 
@@ -24,7 +24,7 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
             return ()
         case Load(indices=indices):
             return indices
-        case Unary(operand=operand) | Cast(operand=operand):
+        case Unary(operand=operand) | Cast(operand=operand) | Reinterpret(operand=operand):
             return (operand,)
         case Binary(left=left, right=right):
             return (left, right)
@@ -48,6 +48,9 @@ def map_operands(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Cast(operand=operand, dtype=dtype):
             inner = change(operand)
             return expr if inner is operand else Cast(inner, dtype)
+        case Reinterpret(operand=operand, dtype=dtype):
+            inner = change(operand)
+            return expr if inner is operand else Reinterpret(inner, dtype)
         case Binary(op=operation, left=left, right=right):
             a, b = change(left), change(right)
             return expr if a is left and b is right else Binary(operation, a, b)

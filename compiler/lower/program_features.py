@@ -13,7 +13,7 @@ from math import prod
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Cast, Expr, Load, Select, Unary
+from compiler.ir.expr import Binary, Cast, Expr, Load, Reinterpret, Select, Unary
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.stmt import For, Function, If, Invoke, LoopKind, Stmt, Store, parameters
 from compiler.ir.strides import stride
@@ -170,7 +170,7 @@ def _operations(value: Expr) -> Counter[str]:
     """The number of operations on data, by operator."""
     found = Counter[str]()
     for node in subexpressions(value):
-        if isinstance(node, Binary | Unary | Cast | Select) and node.dtype != INDEX:
+        if isinstance(node, Binary | Unary | Cast | Reinterpret | Select) and node.dtype != INDEX:
             name = node.op.name if isinstance(node, Binary | Unary) else type(node).__name__
             found[name.lower()] += 1
     return found

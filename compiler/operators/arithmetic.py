@@ -7,9 +7,10 @@ from functools import reduce
 
 from compiler import te
 from compiler.errors import IRError
-from compiler.ir.dtypes import BOOL, FLOAT64, DType, Kind
+from compiler.ir.dtypes import BOOL, FLOAT64, UINT8, DType, Kind
 from compiler.ir.expr import Expr
-from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, elementwise
+from compiler.operators import stored_floats
+from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, elementwise
 
 
 @elementwise(*NUMBERS)
@@ -30,15 +31,13 @@ def truncated_quotient(a: Expr, b: Expr) -> Expr:
 def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
     """The remainder of a / b, with the sign of b, or with the sign of a if `fmod` is 1.
 
-    Floats need `fmod`, as in ONNX, and have to be float32: the result is exact if |a / b| is under
-    2**28. Modulo 0 is 0 for integers and NaN for floats.
+    Floats have to be float32: the remainder with the sign of a is exact if |a / b| is under 2**28.
+    Modulo 0 is 0 for integers and NaN for floats.
     """
     if fmod not in (0, 1):
         raise IRError(f"fmod is 0 or 1, not {fmod!r}")
     if not a.dtype.is_float:
         return a - truncated_quotient(a, b) * b if fmod else a % b
-    if not fmod:
-        raise IRError("of floats only fmod=1 is defined")
     if a.dtype.bits != 32:
         raise IRError("of floats only float32 is defined: its quotients are exact in float64")
     x, y = te.cast(a, FLOAT64), te.cast(b, FLOAT64)
@@ -47,7 +46,14 @@ def modulo(a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
     left = te.cast(x - whole * y, a.dtype)
     endless = te.all_of(te.equal(te.abs(b), float("inf")), te.abs(a) < float("inf"))
     # A remainder of 0 also has the sign of a.
-    return te.select(endless, a, te.select(te.equal(left, 0.0), a * 0.0, left))
+    truncated = te.select(endless, a, te.select(te.equal(left, 0.0), a * 0.0, left))
+    if fmod:
+        return truncated
+    # As in Python: a remainder whose sign is not that of b is moved by b; 0 has the sign of b.
+    moved = te.all_of(te.not_equal(truncated, 0.0), te.not_equal(truncated < 0.0, b < 0.0))
+    zero = te.all_of(te.equal(truncated, 0.0), te.not_equal(b, 0.0))
+    signed = te.select(b < 0.0, te.const(-0.0, a.dtype), te.const(0.0, a.dtype))
+    return te.select(zero, signed, te.select(moved, truncated + b, truncated))
 
 
 @elementwise(*NUMBERS)
@@ -155,8 +161,17 @@ def identity(x: Expr) -> Expr:
 
 @elementwise(*ANY)
 def cast(x: Expr, *, to: DType) -> Expr:
-    """x converted to type `to`: see `compiler.ir.expr.Cast`."""
-    return te.cast(x, to)
+    """x converted to type `to`: see `stored_floats.cast` and `compiler.ir.expr.Cast`."""
+    return stored_floats.cast(x, to)
+
+
+@elementwise(*ANY)
+def bit_cast(x: Expr, *, to: DType) -> Expr:
+    """The value of type `to` with the bits of x; a bool is a byte of 0 or 1."""
+    if BOOL in (x.dtype, to):
+        byte = te.reinterpret(te.cast(x, UINT8) if x.dtype == BOOL else x, UINT8)
+        return te.cast(byte, BOOL) if to == BOOL else te.reinterpret(byte, to)
+    return te.reinterpret(x, to)
 
 
 class Direction(Enum):
@@ -166,9 +181,12 @@ class Direction(Enum):
     RIGHT = "RIGHT"
 
 
-@elementwise(Kind.UINT)
+@elementwise(*INTEGERS)
 def bit_shift(a: Expr, b: Expr, *, direction: Direction) -> Expr:
-    """a shifted by b bits; 0 where b is the width of the type or more."""
+    """a shifted by b bits, as many as the type has if b is negative or more than that.
+
+    A shift to the right fills with the sign of a signed integer.
+    """
     return a << b if direction is Direction.LEFT else a >> b
 
 

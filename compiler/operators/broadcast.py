@@ -19,7 +19,8 @@ FLOATS = (Kind.FLOAT,)
 INTEGERS = (Kind.INT, Kind.UINT)
 SIGNED = (Kind.INT, Kind.FLOAT)
 NUMBERS = (Kind.INT, Kind.UINT, Kind.FLOAT)
-ANY = (Kind.INT, Kind.UINT, Kind.FLOAT, Kind.BOOL)
+COMPARED = (*NUMBERS, Kind.BOOL)
+ANY = tuple(Kind)
 
 
 def broadcast_extents(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from compiler import te
 from compiler.ir.dtypes import Kind
 from compiler.operators import activations, arithmetic
-from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, SIGNED, Elementwise
+from compiler.operators.broadcast import COMPARED, FLOATS, INTEGERS, NUMBERS, SIGNED, Elementwise
 
 ELEMENTWISE = MappingProxyType(
     {
@@ -22,6 +22,7 @@ ELEMENTWISE = MappingProxyType(
             arithmetic.asinh,
             Elementwise("atan", te.atan, FLOATS),
             arithmetic.atanh,
+            arithmetic.bit_cast,
             arithmetic.bit_shift,
             Elementwise("bitwise_and", operator.and_, INTEGERS),
             Elementwise("bitwise_not", operator.invert, INTEGERS),
@@ -35,7 +36,7 @@ ELEMENTWISE = MappingProxyType(
             Elementwise("cosh", te.cosh, FLOATS),
             arithmetic.divide,
             activations.elu,
-            Elementwise("equal", te.equal, ANY),
+            Elementwise("equal", te.equal, COMPARED),
             Elementwise("erf", te.erf, FLOATS),
             Elementwise("exp", te.exp, FLOATS),
             Elementwise("floor", te.floor, FLOATS),

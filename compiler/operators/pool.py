@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from compiler import te
+from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, NUMBERS
 from compiler.operators.checks import check_kind, refuse, show
-from compiler.operators.reduce import reduce_max, reduce_mean
+from compiler.operators.reduce import mapped, reduce_max, reduce_mean
 from compiler.operators.window import SPATIAL, Window, padded, sees_data, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
@@ -92,6 +93,118 @@ def average_pool(
         return sums[indices] / divisor
 
     return compute(sums.shape, element, name, ("n", "c", *SPATIAL[len(slides)]))
+
+
+def lp_pool(
+    data: Tensor,
+    kernel: Sequence[int],
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    p: int = 2,
+    name: str = "lp_pool",
+) -> Tensor:
+    """The p-norm of each window, in which padding is 0; other parameters are those of `max_pool`.
+
+    Stages: `{name}_power`, `{name}_pad` if there is padding, `{name}_sum`, `name`.
+
+    Raises
+    ------
+    TensorError
+        The errors of `max_pool`; `p` is not positive.
+    """
+    check_kind("lp_pool", name, data, *FLOATS)
+    if p < 1:
+        refuse("lp_pool", name, f"p is {p}, not 1 or more")
+    slides = _windows("lp_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
+
+    def power(x: Expr) -> Expr:
+        match p:
+            case 1:
+                return te.abs(x)
+            case 2:
+                return x * x
+            case _:
+                return te.power(te.abs(x), te.const(float(p), data.dtype))
+
+    powers = mapped(data, power, f"{name}_power")
+    sums = _pooled(powers, slides, te.sum, 0, f"{name}_sum")
+
+    def root(x: Expr) -> Expr:
+        if p == 1:
+            return x
+        return te.sqrt(x) if p == 2 else te.power(x, te.const(1 / p, data.dtype))
+
+    return mapped(sums, root, name)
+
+
+def max_pool_index(
+    data: Tensor,
+    kernel: Sequence[int],
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    columns_first: bool = False,
+    name: str = "max_pool_index",
+) -> Tensor:
+    """The position in `data`, as int64, of the first greatest element of each window.
+
+    Stages: those of `max_pool` under `{name}_max`, `name`.
+
+    Parameters
+    ----------
+    columns_first
+        Whether positions count along the first spatial axis first; images follow one another
+        either way.
+
+    Raises
+    ------
+    TensorError
+        The errors of `max_pool`, whose other parameters are the same.
+    """
+    slides = _windows("max_pool_index", name, data, kernel, strides, padding, dilation, ceil_mode)
+    greatest = max_pool(
+        data,
+        kernel,
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        ceil_mode=ceil_mode,
+        name=f"{name}_max",
+    )
+    names = SPATIAL[len(slides)]
+    over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, slides, strict=True)]
+
+    def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
+        own = [
+            each.place(i, k) - each.before for i, k, each in zip(places, over, slides, strict=True)
+        ]
+        value = data[(n, c, *own)]
+        most = greatest[(n, c, *places)]
+        found = te.any_of(te.equal(value, most), te.not_equal(value, value))
+        inside = [test for i, each in zip(own, slides, strict=True) for test in _within(i, each)]
+        flat = n * data.shape[1] + c
+        order = list(zip(own, data.shape[2:], strict=True))
+        inner: Expr = te.const(0, INDEX)
+        for i, extent in reversed(order) if columns_first else order:
+            inner = inner * extent + i
+        flat = flat * prod(data.shape[2:]) + inner
+        none = te.const(INDEX.high, INDEX)
+        position = te.select(found, flat, none)
+        return te.min(te.select(te.all_of(*inside), position, none) if inside else position, over)
+
+    shape = (*data.shape[:2], *(each.count for each in slides))
+    return compute(shape, element, name, ("n", "c", *names))
+
+
+def _within(i: Expr, window: Window) -> list[Expr]:
+    """The conditions under which a position, counted from the first element, is an element."""
+    low = [i >= 0] if window.before else []
+    return [*low, i < window.extent] if window.after + window.overhang else low
 
 
 def global_average_pool(data: Tensor, *, name: str = "global_average_pool") -> Tensor:

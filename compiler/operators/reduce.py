@@ -10,10 +10,10 @@ from compiler import te
 from compiler.ir.dtypes import BOOL, FLOAT64, INDEX, DType, Kind
 from compiler.ir.expr import Expr
 from compiler.operators.arithmetic import truncated_quotient
-from compiler.operators.broadcast import ANY, FLOATS, NUMBERS, at
+from compiler.operators.broadcast import COMPARED, FLOATS, NUMBERS, at
 from compiler.operators.checks import axes_of, axis_of, check_kind, refuse, show
 from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import ReduceAxis, Reduction
+from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 Combine = Callable[[Expr, Sequence[ReduceAxis]], Reduction]
 
@@ -27,14 +27,20 @@ def reduced(
     *,
     keepdims: bool,
     name: str,
+    empty: Expr | None = None,
 ) -> Tensor:
     """The reduction by `combine` of `term`, a function of `data`'s indices, along sorted `axes`.
 
-    Axis d is named `i{d}`, or `k{d}` if it is reduced. Without axes the result is `term`.
+    Axis d is named `i{d}`, or `k{d}` if it is reduced. Without axes the result is `term`. `empty`
+    is the result along an axis without elements, by default an error.
     """
-    empty = [each for each in axes if data.shape[each] == 0]
-    if empty:
-        refuse(operator, name, f"axis {empty[0]} of {show(data)} is empty: nothing to reduce")
+    missing = [each for each in axes if data.shape[each] == 0]
+    if missing and empty is None:
+        refuse(operator, name, f"axis {missing[0]} of {show(data)} is empty: nothing to reduce")
+    if missing:
+        kept = [each for each in range(len(data.shape)) if keepdims or each not in axes]
+        shape = [1 if each in axes else data.shape[each] for each in kept]
+        return compute(shape, lambda *_: empty, name, [f"i{each}" for each in kept])  # type: ignore[arg-type]
     over = {each: reduce_axis(data.shape[each], f"k{each}") for each in axes}
     kept = [each for each in range(len(data.shape)) if keepdims or each not in over]
     shape = [1 if each in over else data.shape[each] for each in kept]
@@ -62,6 +68,7 @@ def _reduce(
     keepdims: bool,
     name: str,
     kinds: Sequence[Kind] = NUMBERS,
+    empty: Callable[[DType], Expr] | None = None,
 ) -> Tensor:
     check_kind(operator, name, data, *kinds)
     return reduced(
@@ -72,21 +79,45 @@ def _reduce(
         lambda i: before(data[i]),
         keepdims=keepdims,
         name=name,
+        empty=None if empty is None else empty(data.dtype),
     )
+
+
+def _zero(dtype: DType) -> Expr:
+    return te.const(0, dtype)
+
+
+def _least(dtype: DType) -> Expr:
+    """No number of a type is less."""
+    return Combiner.ANY.identity(dtype) if dtype == BOOL else Combiner.MAX.identity(dtype)
+
+
+def _greatest(dtype: DType) -> Expr:
+    """No number of a type is greater."""
+    return Combiner.ALL.identity(dtype) if dtype == BOOL else Combiner.MIN.identity(dtype)
 
 
 def reduce_sum(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "sum"
 ) -> Tensor:
     """The sum, of the element type of `data`."""
-    return _reduce("reduce_sum", te.sum, _same, data, axes, keepdims, name)
+    return _reduce("reduce_sum", te.sum, _same, data, axes, keepdims, name, empty=_zero)
 
 
 def reduce_prod(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "prod"
 ) -> Tensor:
     """The product."""
-    return _reduce("reduce_prod", te.prod, _same, data, axes, keepdims, name)
+    return _reduce(
+        "reduce_prod",
+        te.prod,
+        _same,
+        data,
+        axes,
+        keepdims,
+        name,
+        empty=lambda dtype: te.const(1, dtype),
+    )
 
 
 def reduce_max(
@@ -94,7 +125,7 @@ def reduce_max(
 ) -> Tensor:
     """The maximum, NaN if an element is NaN; of bools, whether any is true."""
     combine: Combine = te.any_along if data.dtype == BOOL else te.max
-    return _reduce("reduce_max", combine, _same, data, axes, keepdims, name, ANY)
+    return _reduce("reduce_max", combine, _same, data, axes, keepdims, name, COMPARED, _least)
 
 
 def reduce_min(
@@ -102,14 +133,14 @@ def reduce_min(
 ) -> Tensor:
     """The minimum, NaN if an element is NaN; of bools, whether all are true."""
     combine: Combine = te.all_along if data.dtype == BOOL else te.min
-    return _reduce("reduce_min", combine, _same, data, axes, keepdims, name, ANY)
+    return _reduce("reduce_min", combine, _same, data, axes, keepdims, name, COMPARED, _greatest)
 
 
 def reduce_l1(
     data: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = True, name: str = "l1"
 ) -> Tensor:
     """The sum of absolute values."""
-    return _reduce("reduce_l1", te.sum, te.abs, data, axes, keepdims, name)
+    return _reduce("reduce_l1", te.sum, te.abs, data, axes, keepdims, name, empty=_zero)
 
 
 def reduce_sum_square(
@@ -120,7 +151,16 @@ def reduce_sum_square(
     name: str = "sum_square",
 ) -> Tensor:
     """The sum of squares."""
-    return _reduce("reduce_sum_square", te.sum, lambda x: x * x, data, axes, keepdims, name)
+    return _reduce(
+        "reduce_sum_square",
+        te.sum,
+        lambda x: x * x,
+        data,
+        axes,
+        keepdims,
+        name,
+        empty=_zero,
+    )
 
 
 def reduce_mean(
@@ -157,6 +197,7 @@ def reduce_l2(
         axes,
         keepdims,
         f"{name}_sum",
+        empty=lambda _: te.const(0, wide),
     )
     return mapped(sums, lambda x: te.cast(te.sqrt(x), data.dtype), name)
 
@@ -182,6 +223,11 @@ def reduce_log_sum_exp(
     """
     check_kind("reduce_log_sum_exp", name, data, *FLOATS)
     over = axes_of("reduce_log_sum_exp", name, data, axes)
+    if any(data.shape[each] == 0 for each in over):
+        # The logarithm of 0.
+        return _reduce(
+            "reduce_log_sum_exp", te.sum, _same, data, axes, keepdims, name, FLOATS, _least
+        )
     join = partial(reduced, "reduce_log_sum_exp", data, over)
     greatest = join(te.max, lambda i: data[i], keepdims=True, name=f"{name}_max")
     sums = join(

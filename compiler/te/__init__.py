@@ -10,6 +10,7 @@ from compiler.ir.ops import (
     minimum,
     not_equal,
     power,
+    reinterpret,
     select,
 )
 from compiler.te.functions import (
@@ -71,6 +72,7 @@ __all__ = [
     "power",
     "prod",
     "reduce_axis",
+    "reinterpret",
     "round",
     "select",
     "sin",

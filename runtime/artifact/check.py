@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-import numpy as np
 from numpy.typing import NDArray
 
 from runtime.artifact.manifest import (
@@ -25,9 +24,10 @@ from runtime.artifact.manifest import (
     Tensor,
 )
 from runtime.artifact.stream import StreamCode
+from runtime.element_types import DTYPES, dtype_of
 from runtime.errors import ArtifactError
 from runtime.native import ALIGNMENT, ObjectCode
-from runtime.native.objects import DTYPES, is_shape
+from runtime.native.objects import is_shape
 
 
 def check(
@@ -96,7 +96,7 @@ class _Check:
                 array = self._constants.get(tensor.name)
                 if array is None:
                     self._fail(f"constant {tensor.name} has no value")
-                if (array.shape, array.dtype) != (tensor.shape, np.dtype(tensor.dtype)):
+                if (array.shape, array.dtype) != (tensor.shape, dtype_of(tensor.dtype)):
                     self._fail(
                         f"constant {tensor.name} is {array.dtype}{list(array.shape)}, not {tensor}"
                     )

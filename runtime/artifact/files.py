@@ -23,6 +23,7 @@ from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.manifest import Constant, Manifest
 from runtime.artifact.stream import StreamCode
+from runtime.element_types import dtype_of
 from runtime.errors import ArtifactError, NativeCodeError
 from runtime.native import ObjectCode
 
@@ -193,5 +194,5 @@ def _unpacked(manifest: Manifest, memory: NDArray[np.uint8]) -> Mapping[str, NDA
     for tensor in manifest.tensors:
         if isinstance(tensor.place, Constant):
             content = memory[offsets[tensor.name] :][: tensor.bytes]
-            constants[tensor.name] = content.view(tensor.dtype).reshape(tensor.shape)
+            constants[tensor.name] = content.view(dtype_of(tensor.dtype)).reshape(tensor.shape)
     return constants

@@ -21,6 +21,8 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from runtime.element_types import dtype_of
+
 BATCH_AXIS = 4
 """The axis of a block's images in a tensor in blocks: NCHWnc, or byte planes of it."""
 
@@ -82,7 +84,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     @property
     def bytes(self) -> int:
         """The size of the tensor in bytes."""
-        return prod(self.shape) * np.dtype(self.dtype).itemsize
+        return prod(self.shape) * dtype_of(self.dtype).itemsize
 
     @property
     def defined(self) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.artifact import Manifest, Tensor
+from runtime.element_types import dtype_of, is_float
 from runtime.errors import InputError
 
 _ROUNDING = "quantise"
@@ -34,7 +35,7 @@ def check_inputs(
         if tensor.name not in inputs:
             raise InputError(f"input {tensor.name} of {network} is missing; it takes {wanted}")
         array = inputs[tensor.name]
-        if array.shape != tensor.shape or array.dtype != np.dtype(tensor.dtype):
+        if array.shape != tensor.shape or array.dtype != dtype_of(tensor.dtype):
             raise InputError(
                 f"input {tensor.name} of {network} is {tensor}, "
                 f"not {array.dtype}{list(array.shape)}"
@@ -43,12 +44,12 @@ def check_inputs(
 
 def rounded_inputs(manifest: Manifest) -> tuple[str, ...]:
     """Names of the inputs that are rounded to integers, directly or after other float operators."""
-    types = {each.name: np.dtype(each.dtype) for each in manifest.tensors}
+    types = {each.name: dtype_of(each.dtype) for each in manifest.tensors}
     # For each tensor of real numbers, the inputs that it depends on.
     origins = {
         port.tensor: frozenset((port.name,))
         for port in manifest.inputs
-        if types[port.tensor].kind == "f"
+        if is_float(types[port.tensor])
     }
     nothing = frozenset[str]()
     rounded = nothing
@@ -57,7 +58,7 @@ def rounded_inputs(manifest: Manifest) -> tuple[str, ...]:
         if _ROUNDING in step.operators:
             rounded |= sources
         for name in step.outputs:
-            if types[name].kind == "f":
+            if is_float(types[name]):
                 origins[name] = sources
     return tuple(each.name for each in manifest.inputs if each.name in rounded)
 

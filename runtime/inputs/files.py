@@ -63,6 +63,31 @@ def read_inputs(
     return found
 
 
+def read_arrays(paths: Sequence[Path], names: Sequence[str]) -> Arrays:
+    """The arrays of NumPy files by input names, as `read_inputs` assigns them; pictures, whose
+    arrays depend on the inputs' types, are left out.
+
+    Raises
+    ------
+    InputError
+        A NumPy file that cannot be read.
+    """
+    found: Arrays = {}
+    left = list(names)
+    for path in paths:
+        if path.suffix.lower() == ".npz":
+            read = _archive(path)
+            found |= read
+            left = [name for name in left if name not in read]
+        elif left:
+            name = left.pop(0)
+            if path.suffix.lower() == ".npy":
+                array = _loaded(path)
+                assert isinstance(array, np.ndarray), "what a .npy holds"
+                found[name] = array
+    return found
+
+
 def read_samples(
     path: Path, tensors: Sequence[Tensor], pixels: PixelNormalisation = PixelNormalisation.IMAGENET
 ) -> Iterator[Arrays]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runtime.artifact import Tensor
+from runtime.element_types import dtype_of, is_float
 
 _BYTE_BITS = 8
 
@@ -24,8 +25,8 @@ def random_inputs(tensors: Sequence[Tensor], seed: int) -> dict[str, NDArray[Any
 
 
 def _drawn(generator: np.random.Generator, tensor: Tensor) -> NDArray[Any]:
-    dtype = np.dtype(tensor.dtype)
-    if dtype.kind == "f":
+    dtype = dtype_of(tensor.dtype)
+    if is_float(dtype):
         return generator.standard_normal(tensor.shape).astype(dtype)
     if dtype.kind in "iu" and dtype.itemsize * 8 == _BYTE_BITS:
         limits = np.iinfo(dtype)

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
+from runtime.element_types import DTYPES, dtype_of
 from runtime.errors import NativeCodeError
 
 ALIGNMENT = 64
@@ -24,11 +25,6 @@ ALIGNMENT = 64
 _MAGIC = b"tandem-object 1 "
 
 
-DTYPES: Final = frozenset(
-    ["bool", "float32", "float64"]
-    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-)
-"""NumPy's names of the element types of tensors."""
 MOST_AXES: Final = 32
 """The maximum rank of a tensor: NumPy 1 has no arrays of more axes."""
 MOST_ELEMENTS: Final = 1 << 47
@@ -56,7 +52,7 @@ class Parameter:
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of the array."""
-        return np.dtype(self.dtype)
+        return dtype_of(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)

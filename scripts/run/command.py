@@ -76,7 +76,7 @@ def command(
             readable=False,
             help="An input: .npy, .npz (by name), .png or .jpg; can be repeated, in the model's "
             "order (default: seeded noise). Several batches along the first axis are run one after "
-            "the other.",
+            "the other. An input whose value has to be known, such as a shape, becomes a constant.",
         ),
     ] = None,
     output: Annotated[
@@ -207,8 +207,10 @@ def command(
                 device_of = replace(device_of, tuned=known)
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("run", quiet=as_json) as activity:
-            opened = open_model(model, options, activity)
-            run_inputs = RunInputs.read(opened.name, opened.inputs, inputs or [], pixels, seed)
+            opened = open_model(model, options, activity, inputs or [])
+            run_inputs = RunInputs.read(
+                opened.name, opened.inputs, inputs or [], pixels, seed, opened.constants
+            )
             network = opened.network(device_of, activity)
             artifact = network.artifact
             check_names(output, (port.name for port in artifact.manifest.results))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,8 +43,11 @@ class RunInputs:
         paths: Sequence[Path],
         pixels: PixelNormalisation,
         seed: int,
+        constants: Collection[str] = (),
     ) -> RunInputs:
         """Inputs from files, or seeded noise where there are no files.
+
+        Those in `constants` are constants of the network, and left out.
 
         Raises
         ------
@@ -52,6 +55,8 @@ class RunInputs:
             The errors of `read_inputs`; names, shapes or types that differ from those of `tensors`.
         """
         arrays = read_inputs(paths, tensors, pixels) if paths else random_inputs(tensors, seed)
+        arrays = {name: array for name, array in arrays.items() if name not in constants}
+        tensors = [each for each in tensors if each.name not in constants]
         batches = batches_of(arrays, tensors)
         for batch in batches:
             check_inputs(network, tensors, batch)

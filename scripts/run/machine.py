@@ -112,9 +112,18 @@ class Opened:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The input tensors, by the model's names and in the model's order."""
+        """The input tensors, by the model's names and in the model's order; with inputs that became
+        constants."""
         source = self.source
-        return inputs_of(source) if isinstance(source, Artifact) else source.inputs
+        return inputs_of(source) if isinstance(source, Artifact) else source.every_input
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """The names of inputs that became constants."""
+        source = self.source
+        return (
+            frozenset[str]() if isinstance(source, Artifact) else frozenset(source.imported.bound)
+        )
 
     def network(self, device: TargetDevice | None, report: Report | None) -> Network:
         """The network, compiled if it is a model, by default for this processor alone; an artifact
@@ -132,11 +141,13 @@ class Opened:
         return Network(artifact, prepared, device)
 
 
-def open_model(model: str, options: ModelOptions, report: Report | None) -> Opened:
-    """Read an artifact, for which `options` are ignored, or import a model."""
+def open_model(
+    model: str, options: ModelOptions, report: Report | None, inputs: Sequence[Path] = ()
+) -> Opened:
+    """Read an artifact, for which `options` are ignored, or import a model with files of inputs."""
     if is_artifact(Path(model)):
         return Opened(read_artifact(Path(model)))
-    return Opened(import_model(model, options, report))
+    return Opened(import_model(model, options, report, inputs))
 
 
 @dataclass(frozen=True, slots=True)

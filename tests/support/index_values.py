@@ -24,6 +24,7 @@ from compiler.ir import (
     DType,
     Expr,
     Load,
+    Reinterpret,
     Select,
     Unary,
     UnaryOp,
@@ -88,6 +89,8 @@ def value(expr: Expr, values: Values) -> int:
                 return _wrap(a << amount if op is BinaryOp.SHL else a >> amount, dtype)
             result = _INTEGERS[op](a, b)
             return _wrap(result, dtype) if dtype.is_integer and not op.compares else int(result)
+        case Reinterpret():
+            raise AssertionError("no index or condition is made of another type's bits")
         case _:
             assert_never(expr)
 

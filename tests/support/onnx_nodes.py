@@ -14,13 +14,18 @@ from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
-from compiler.errors import FrontendError, UnsupportedError
+from compiler.errors import FrontendError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.types import TensorType
 
 Array = NDArray[Any]
+
+UNITS = 2
+"""Units in the last place by which a float of 16 bits may differ: ONNX's expected results come from
+many roundings to 16 bits, in an order that the standard does not fix."""
+_EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,10 @@ def _array(given: Any) -> Any:
 
 
 def _imported(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
-    """The imported model: with no constant inputs, else with all but the first, else with all."""
+    """The imported model, in which inputs are constants whose values have to be known."""
     assert case.model is not None
     arrays = {name: each for name, each in feeds.items() if isinstance(each, np.ndarray)}
-    rest = {name: each for name, each in arrays.items() if name != next(iter(feeds))}
-    for values in ({}, rest):
-        try:
-            return import_model(case.model, values=values)
-        except UnsupportedError as error:
-            if "known" not in str(error):
-                raise
-    return import_model(case.model, values=arrays)
+    return import_model(case.model, offered=arrays)
 
 
 def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:
@@ -109,6 +107,14 @@ def _difference(case: TestCase, found: Sequence[Any], expected: Sequence[Array])
     for ours, theirs in zip(found, expected, strict=True):
         if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
             return f"{ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"
-        if not np.allclose(ours, theirs, case.rtol, case.atol, equal_nan=True):
+        atol = case.atol
+        assert case.model is not None
+        if set(each.op_type for each in case.model.graph.node) == {"DFT"}:
+            # The expected zeros are what remains of sums in float32 that cancel.
+            atol = max(atol, 2.0**-23 * float(np.abs(theirs).max()))
+        rtol = max(case.rtol, UNITS * _EPSILON.get(ours.dtype.name, 0))
+        if ours.dtype.name in _EPSILON:
+            ours, theirs = (each.astype(np.float64) for each in (ours, theirs))
+        if not np.allclose(ours, theirs, rtol, atol, equal_nan=True):
             return f"{ours} for {theirs}"
     return ""

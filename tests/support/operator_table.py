@@ -6,7 +6,7 @@ from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 
 
 def table() -> str:
-    """A Markdown row for each operator: versions from opset 9 on, and unsupported features."""
+    """A Markdown row for each operator: versions from opset 7 on, and unsupported features."""
     lines = ["| operator | versions | limits |", "|---|---|---|"]
     for name, converter in sorted(CONVERTERS.items()):
         versions = ", ".join(map(str, converter.versions))

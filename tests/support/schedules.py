@@ -28,7 +28,7 @@ def _random(buffer: Buffer, rng: np.random.Generator) -> npt.NDArray[Any]:
     match dtype.kind:
         case Kind.BOOL:
             return rng.integers(0, 2, buffer.shape).astype(np.bool_)
-        case Kind.FLOAT:
+        case Kind.FLOAT | Kind.FLOAT16 | Kind.BFLOAT16:
             return rng.integers(-8, 9, buffer.shape).astype(dtype.numpy)
         case Kind.INT | Kind.UINT:
             return rng.integers(dtype.low, dtype.high, buffer.shape, dtype.numpy, endpoint=True)

@@ -5,6 +5,7 @@
 """
 
 from compiler.frontends.onnx.importer import Imported, import_model
+from compiler.frontends.onnx.inputs import input_names
 from compiler.frontends.onnx.reading import external_files, read_model
 
-__all__ = ["Imported", "external_files", "import_model", "read_model"]
+__all__ = ["Imported", "external_files", "import_model", "input_names", "read_model"]

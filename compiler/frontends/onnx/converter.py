@@ -26,12 +26,21 @@ class Converter:
         Newer versions are refused.
     limits
         Restrictions of the support, for the documentation.
+    takes_stored_floats
+        Whether `convert` takes float16 and bfloat16; else operands of these types are converted to
+        float32 before, and results are converted back.
     """
 
     operator: str
     versions: tuple[int, ...]
     convert: Convert
     limits: str = ""
+    takes_stored_floats: bool = False
+
+    def results(self, node: Node) -> tuple[Value, ...]:
+        """The results of a node."""
+        found = self.convert(node)
+        return found if isinstance(found, tuple) else (found,)
 
 
 Converters: TypeAlias = Mapping[str, Converter]

@@ -23,7 +23,7 @@ from compiler.graph.operators.elementwise import Cast, Modulo
 from compiler.graph.operators.parts import Gather, Slice
 from compiler.graph.operators.reductions import Reduction
 from compiler.graph.types import TensorType
-from compiler.ir.dtypes import INT64
+from compiler.ir.dtypes import BFLOAT16, FLOAT16, INT64
 from compiler.operators import slicing
 
 _Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
@@ -174,7 +174,15 @@ def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -
                 return None
 
 
+_STORED_FLOATS = (FLOAT16.numpy, BFLOAT16.numpy)
+
+
 def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
+    if data.dtype in _STORED_FLOATS:
+        data = data.astype(np.float32)
+    if to in _STORED_FLOATS and (data.dtype != np.float32 or bool(np.isnan(data).any())):
+        # NumPy's rounding of other types and its NaNs are not those of the graph's operator.
+        return None
     if data.dtype.kind == "f" and to.kind in "iu":
         # NumPy's result for numbers out of range is undefined.
         info = np.iinfo(to)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from onnx import ModelProto, NodeProto, defs
 
-from compiler.errors import FrontendError, UnsupportedError
+from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
 from compiler.frontends.onnx.builder import Builder, constant, legal_name
-from compiler.frontends.onnx.inputs import input_types
-from compiler.frontends.onnx.node import Node, describe, domain_of
+from compiler.frontends.onnx.functions import expanded
+from compiler.frontends.onnx.inputs import input_types, inputs_behind
+from compiler.frontends.onnx.node import Node, describe, domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from compiler.frontends.onnx.reading import expanded, legal, opsets, without_weights
+from compiler.frontends.onnx.reading import legal, opsets, without_weights
+from compiler.frontends.onnx.stored_floats import narrowed, widened
 from compiler.frontends.onnx.values import Array, Value, array_of
 from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
 from compiler.graph.syntax import unique_name
@@ -34,12 +36,15 @@ class Imported:
     names
         Maps ONNX names of tensors, which are any text, to names of the graph's values, which are
         letters, digits and `_`.
+    bound
+        Inputs of the model that became constants, by name.
     """
 
     function: Function
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     names: Mapping[str, str]
+    bound: Mapping[str, Array] = field(default_factory=dict)
 
 
 def import_model(
@@ -47,6 +52,7 @@ def import_model(
     *,
     shapes: Mapping[str, Sequence[int]] = MappingProxyType({}),
     values: Mapping[str, Array] = MappingProxyType({}),
+    offered: Mapping[str, Array] = MappingProxyType({}),
 ) -> Imported:
     """A legal graph that is equivalent to the model.
 
@@ -56,15 +62,31 @@ def import_model(
         Shapes of inputs, by name, whose numbers replace symbolic extents.
     values
         Arrays for inputs that become constants, by name.
+    offered
+        Arrays for inputs that become constants if their values have to be known, by name.
 
     Raises
     ------
     UnsupportedError
         Operators, attributes or operands are not supported; the message names all unsupported
-        operators with their nodes.
+        operators with their nodes, and inputs whose values have to be known.
     FrontendError
         The model is not legal, or shapes or values do not fit the model.
     """
+    bound = dict(values)
+    while True:
+        try:
+            return _imported(model, shapes, bound)
+        except UnknownValueError as error:
+            new = offered.keys() & set(error.inputs) - bound.keys()
+            if not new:
+                raise
+            bound |= {name: offered[name] for name in new}
+
+
+def _imported(
+    model: ModelProto, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]
+) -> Imported:
     versions = opsets(model)
     small = expanded(without_weights(model), EXPANDED)
     _supported(small.graph.node, versions)
@@ -81,7 +103,12 @@ def import_model(
         if array.dtype != types[name].dtype.numpy:
             raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
     known |= values
-    return _Import(versions, types, known).run(small)
+    try:
+        imported = _Import(versions, types, known).run(small)
+    except UnknownValueError as error:
+        sources = inputs_behind(small.graph, types, error.operand)
+        raise UnknownValueError(f"{error}: {', '.join(sources)}", error.operand, sources) from error
+    return replace(imported, bound=MappingProxyType(dict(values)))
 
 
 class _Import:
@@ -132,9 +159,14 @@ class _Import:
         version = _version(proto, self._versions)
         assert version is not None, "`_supported` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
-        node = Node(proto, version, operands, used, self._builder)
-        found = CONVERTERS[proto.op_type].convert(node)
-        results = found if isinstance(found, tuple) else (found,)
+        converter = CONVERTERS[qualified_name(proto)]
+        if converter.takes_stored_floats:
+            node = Node(proto, version, operands, used, self._builder)
+            results = converter.results(node)
+        else:
+            single = [None if each is None else widened(self._builder, each) for each in operands]
+            node = Node(proto, version, single, used, self._builder)
+            results = narrowed(node, operands, converter.results(node))
         named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
         missing = set(proto.output[len(results) :]) & used
         assert not missing, f"{describe(proto)} has no {missing}"
@@ -152,13 +184,14 @@ class _Import:
 
 def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
     """The version of the definition of a node's operator; None if the operator is unsupported."""
-    if domain_of(node) or node.op_type not in CONVERTERS:
+    name, domain = qualified_name(node), domain_of(node)
+    if name not in CONVERTERS or domain not in versions:
         return None
     try:
-        version: int = defs.get_schema(node.op_type, versions[""], "").since_version
+        version: int = defs.get_schema(node.op_type, versions[domain], domain).since_version
     except defs.SchemaError:
         return None
-    return version if version in CONVERTERS[node.op_type].versions else None
+    return version if version in CONVERTERS[name].versions else None
 
 
 def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
@@ -166,10 +199,9 @@ def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
     found: dict[str, list[str]] = {}
     for node in nodes:
         if _version(node, versions) is None:
-            domain = domain_of(node)
-            name = f"{domain}.{node.op_type}" if domain else node.op_type
+            opset = versions.get(domain_of(node), "none")
             called = node.name or next(filter(None, node.output), "without a name")
-            found.setdefault(f"{name} of opset {versions.get(domain, 'none')}", []).append(called)
+            found.setdefault(f"{qualified_name(node)} of opset {opset}", []).append(called)
     if found:
         listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
         raise UnsupportedError(f"operators that are not supported: {listed}")

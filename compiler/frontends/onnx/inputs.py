@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from onnx import ValueInfoProto
+from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
@@ -12,6 +12,12 @@ from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
+
+
+def input_names(model: ModelProto) -> tuple[str, ...]:
+    """The names of a model's inputs, without those that have an initialiser."""
+    known = {each.name for each in model.graph.initializer}
+    return tuple(each.name for each in model.graph.input if each.name not in known)
 
 
 def input_types(
@@ -40,6 +46,21 @@ def input_types(
         name: TensorType(symbols.replaced(type_.shape), type_.dtype)
         for name, type_ in declared.items()
     }
+
+
+def inputs_behind(graph: GraphProto, inputs: Collection[str], name: str) -> tuple[str, ...]:
+    """Those of the inputs that determine a value. A shape does not depend on values."""
+    makers = {made: node for node in graph.node for made in node.output}
+    seen: set[str] = set()
+    left = [name]
+    while left:
+        value = left.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in makers and makers[value].op_type not in ("Shape", "Size"):
+            left += makers[value].input
+    return tuple(each for each in inputs if each in seen)
 
 
 class _Symbols:

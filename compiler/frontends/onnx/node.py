@@ -9,7 +9,13 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from onnx import AttributeProto, NodeProto, defs
 
-from compiler.errors import FrontendError, GraphError, IRError, UnsupportedError
+from compiler.errors import (
+    FrontendError,
+    GraphError,
+    IRError,
+    UnknownValueError,
+    UnsupportedError,
+)
 from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
@@ -25,6 +31,12 @@ T = TypeVar("T")
 def domain_of(node: NodeProto) -> str:
     """The domain of the node's operator; "" for ONNX's own."""
     return "" if node.domain == "ai.onnx" else node.domain
+
+
+def qualified_name(node: NodeProto) -> str:
+    """The name of the node's operator, with its domain unless the domain is ONNX's own."""
+    domain = domain_of(node)
+    return f"{domain}.{node.op_type}" if domain else node.op_type
 
 
 def describe(node: NodeProto) -> str:
@@ -53,6 +65,7 @@ class Node:
         self.version = version
         self.operator: str = proto.op_type
         self.outputs: tuple[str, ...] = tuple(proto.output)
+        self._operands: tuple[str, ...] = tuple(proto.input)
         self._where = describe(proto)
         self._inputs = tuple(inputs)
         self._used = used
@@ -61,6 +74,8 @@ class Node:
         schema = defs.get_schema(proto.op_type, version, domain_of(proto))
         self._declared: Mapping[str, Any] = schema.attributes
         self._names = tuple(each.name for each in schema.inputs)
+        self._operand_types = tuple(each.type_str for each in schema.inputs)
+        self._result_types = tuple(each.type_str for each in schema.outputs)
 
     # Operands -------------------------------------------------------------------------------------
 
@@ -83,9 +98,10 @@ class Node:
         if value is None:
             return None
         if value.known is None:
-            self.unsupported(
-                f"{self._name(position)} has to be known when the model is imported, and depends "
-                "on inputs"
+            raise UnknownValueError(
+                f"{self._where}: not supported: {self._name(position)} has to be known when the "
+                "model is imported, and depends on inputs",
+                self._operands[position],
             )
         return value.known
 
@@ -127,6 +143,18 @@ class Node:
         for number, name in enumerate(self.outputs[1:], 2):
             if name in self._used:
                 self.unsupported(f"its result {name}, number {number}")
+
+    def operand_type(self, position: int) -> str:
+        """The name of an operand's type in the operator's definition, such as `T`."""
+        return self._operand_types[min(position, len(self._operand_types) - 1)]
+
+    def result_type(self, position: int) -> str:
+        """The name of a result's type in the operator's definition."""
+        return self._result_types[min(position, len(self._result_types) - 1)]
+
+    def uses(self, result: int) -> bool:
+        """Whether a result is named, and used by another node or by the model."""
+        return result < len(self.outputs) and self.outputs[result] in self._used
 
     # Attributes -----------------------------------------------------------------------------------
 

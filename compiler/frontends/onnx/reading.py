@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Final
@@ -102,8 +102,11 @@ def _parsed(content: bytes, what: str) -> ModelProto:
     return model
 
 
-OLDEST: Final = 9
-"""The oldest supported opset."""
+OLDEST: Final = 7
+"""The oldest opset that is supported like the newest.
+
+Of a model of an older opset, operators are taken whose definition was still in force in this one.
+"""
 
 _SMALL: Final = 1 << 12
 """The maximum number of elements of an initialiser that may determine shapes."""
@@ -115,16 +118,15 @@ def opsets(model: ModelProto) -> dict[str, int]:
     Raises
     ------
     FrontendError
-        The version of the default domain is missing, too old, or newer than the `onnx` package.
+        The version of a domain is newer than the `onnx` package, or no version.
     """
     found = {
         "" if opset.domain == "ai.onnx" else opset.domain: opset.version
         for opset in model.opset_import
     }
     newest = defs.onnx_opset_version()
-    if not OLDEST <= found.get("", 0) <= newest:
-        said = f"opset {found['']}" if "" in found else "no opset"
-        raise FrontendError(f"the model is of {said}: {OLDEST} to {newest} are supported")
+    if not 1 <= found.get("", 1) <= newest:
+        raise FrontendError(f"the model is of opset {found['']}: 1 to {newest} are supported")
     return found
 
 
@@ -151,25 +153,7 @@ def without_weights(model: ModelProto) -> ModelProto:
             )
     if not model.functions:
         return small
-    return _guarded(lambda: inliner.inline_local_functions(small))
-
-
-def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> ModelProto:
-    """The model with these versions of operators replaced by their function bodies."""
-    newest = opsets(model)[""]
-    short = [
-        ("", name)
-        for name in sorted({node.op_type for node in model.graph.node} & operators.keys())
-        if defs.has(name, newest, "")
-        and defs.get_schema(name, newest, "").since_version in operators[name]
-    ]
-    if not short:
-        return model
-    return _guarded(
-        lambda: inliner.inline_selected_functions(
-            model, short, exclude=False, inline_schema_functions=True
-        )
-    )
+    return guarded(lambda: inliner.inline_local_functions(small))
 
 
 def legal(model: ModelProto) -> None:
@@ -177,14 +161,14 @@ def legal(model: ModelProto) -> None:
 
     Models whose pools with `ceil_mode` have the shapes of opset 22 are legal in older opsets too.
     """
-    _guarded(lambda: onnx.checker.check_model(model))
+    guarded(lambda: onnx.checker.check_model(model))
     try:
-        _guarded(lambda: _inferred(model))
+        guarded(lambda: _inferred(model))
     except FrontendError:
         corrected = with_corrected_pools(model)
         if corrected is None:
             raise
-        _guarded(lambda: _inferred(corrected))
+        guarded(lambda: _inferred(corrected))
 
 
 def _inferred(model: ModelProto) -> ModelProto:
@@ -218,7 +202,8 @@ def _texts(message: Message) -> Iterator[object]:
                 yield from _texts(element)
 
 
-def _guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+def guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+    """The result of a call of the `onnx` package, whose errors become a `FrontendError`."""
     try:
         return check() or ModelProto()
     except (

@@ -25,9 +25,11 @@ Array: TypeAlias = NDArray[Any]
 
 DTYPES: Final[Mapping[int, DType]] = MappingProxyType(
     {
+        int(TensorProto.BFLOAT16): dtypes.BFLOAT16,
         int(TensorProto.BOOL): dtypes.BOOL,
         int(TensorProto.DOUBLE): dtypes.FLOAT64,
         int(TensorProto.FLOAT): dtypes.FLOAT32,
+        int(TensorProto.FLOAT16): dtypes.FLOAT16,
         int(TensorProto.INT8): dtypes.INT8,
         int(TensorProto.INT16): dtypes.INT16,
         int(TensorProto.INT32): dtypes.INT32,

@@ -3,6 +3,7 @@
 from compiler.graph.operators import (
     blocks,
     elementwise,
+    indexed,
     parts,
     products,
     quantised,
@@ -21,4 +22,5 @@ OPERATORS: Registry = registry(
     *reductions.SPECS,
     *quantised.SPECS,
     *blocks.SPECS,
+    *indexed.SPECS,
 )

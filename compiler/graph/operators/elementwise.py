@@ -34,13 +34,13 @@ class Clip(Attributes):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Attributes):
-    """Attributes of `cast`: `to` is the element type of the result."""
+    """Attributes of `cast` and `bit_cast`: `to` is the element type of the result."""
 
     to: DType
 
 
 _DECLARED_CLASSES: Mapping[str, type[Attributes]] = MappingProxyType(
-    {"cast": Cast, "clip": Clip, "modulo": Modulo}
+    {"bit_cast": Cast, "cast": Cast, "clip": Clip, "modulo": Modulo}
 )
 """Attribute classes that other modules import; `_attributes_class` generates all other classes."""
 

@@ -60,6 +60,20 @@ class AveragePool(MaxPool):
 
 
 @dataclass(frozen=True, slots=True)
+class LpPool(MaxPool):
+    """Attributes of `lp_pool`: those of `MaxPool`, and the order of the norm."""
+
+    p: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPoolIndex(MaxPool):
+    """Attributes of `max_pool_index`: those of `MaxPool`, and the order of positions."""
+
+    columns_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Softmax(Attributes):
     """The axis along which the result sums to 1."""
 
@@ -144,6 +158,8 @@ SPECS: tuple[AnyOp, ...] = (
     define_operator(reduce.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
     define_operator(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
     define_operator(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
+    define_operator(pool.lp_pool, Pattern.OUT_FUSABLE, DATA, LpPool, leading(2)),
+    define_operator(pool.max_pool_index, Pattern.OUT_FUSABLE, DATA, MaxPoolIndex, leading(0)),
     define_operator(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
     define_operator(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
     define_operator(norm.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),

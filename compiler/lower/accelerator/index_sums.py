@@ -11,7 +11,19 @@ from compiler.errors import LoweringError
 from compiler.ir.arithmetic import binary_function, unary_function
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
 from compiler.ir.linear import Linear, linear
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
@@ -51,7 +63,7 @@ def function_of(expr: Expr) -> _Function:
         case Select(condition=condition, then=then, otherwise=otherwise):
             test, yes, no = function_of(condition), function_of(then), function_of(otherwise)
             return lambda env: yes(env) if test(env) else no(env)
-        case Load() | Cast() | Unary() | Binary():
+        case Load() | Cast() | Reinterpret() | Unary() | Binary():
             raise LoweringError(f"an index or condition cannot be {text(expr)}: it depends on data")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Cast
+from compiler.ir.expr import Cast, Reinterpret
 from compiler.ir.stmt import Block, For, IterKind, LoopKind
 from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import expressions, statements, subexpressions
@@ -223,6 +223,8 @@ def _lanes(block: Block, simd: Simd) -> int:
     kinds = {each.buffer.dtype for each in accesses(block)}
     for stmt in statements(block.body):
         for expr in expressions(stmt):
-            casts = (each.dtype for each in subexpressions(expr) if isinstance(each, Cast))
+            casts = (
+                each.dtype for each in subexpressions(expr) if isinstance(each, Cast | Reinterpret)
+            )
             kinds |= {each for each in casts if each != INDEX}
     return max(1, simd.bytes * 8 // max(8, *(each.bits for each in kinds)))

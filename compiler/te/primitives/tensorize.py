@@ -8,7 +8,18 @@ from typing import ClassVar
 
 from compiler.errors import IRError
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    Var,
+)
 from compiler.ir.linear import Linear, linear
 from compiler.ir.stmt import (
     Block,
@@ -193,6 +204,8 @@ class _Matcher:
             case Unary(), Unary() if found.op is wanted.op:
                 self.value(found.operand, wanted.operand)
             case Cast(), Cast() if found.dtype == wanted.dtype:
+                self.value(found.operand, wanted.operand)
+            case Reinterpret(), Reinterpret() if found.dtype == wanted.dtype:
                 self.value(found.operand, wanted.operand)
             case Select(), Select():
                 self.value(found.condition, wanted.condition)

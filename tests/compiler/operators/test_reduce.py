@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,18 @@ from compiler.operators.reduce import (
     REDUCTIONS,
     arg_max,
     arg_min,
+    reduce_l1,
+    reduce_l2,
     reduce_log_sum,
     reduce_log_sum_exp,
     reduce_max,
     reduce_mean,
     reduce_min,
+    reduce_prod,
     reduce_sum,
+    reduce_sum_square,
 )
-from compiler.te import placeholder
+from compiler.te import Tensor, placeholder
 from tests.support.broadcasts import shapes
 from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
 
@@ -157,6 +162,27 @@ def test_log_sum_exp_does_not_overflow() -> None:
         same(result, np.array(expected, dtype))
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (reduce_sum, 0),
+        (reduce_prod, 1),
+        (reduce_l1, 0),
+        (reduce_l2, 0),
+        (reduce_sum_square, 0),
+        (reduce_max, -np.inf),
+        (reduce_min, np.inf),
+        (reduce_log_sum, -np.inf),
+        (reduce_log_sum_exp, -np.inf),
+    ],
+)
+def test_no_elements(operator: Callable[..., Tensor], expected: float, keepdims: bool) -> None:
+    x = np.zeros((2, 0, 4), np.float32)
+    result = evaluate(operator(given_as("X", x), (1,), keepdims=keepdims), {"X": x})
+    same(result, np.full((2, 1, 4) if keepdims else (2, 4), expected, np.float32))
+
+
 class TestRefusals:
     x = placeholder((2, 0, 4), FLOAT32, "X")
 
@@ -169,9 +195,8 @@ class TestRefusals:
             reduce_sum(self.x, (0, -3))
 
     def test_empty(self) -> None:
-        for operator in (reduce_sum, reduce_mean, reduce_max, reduce_log_sum_exp):
-            with pytest.raises(TensorError, match=r"axis 1 of X .* is empty: nothing to reduce"):
-                operator(self.x, (0, 1))
+        with pytest.raises(TensorError, match=r"axis 1 of X .* is empty: nothing to reduce"):
+            reduce_mean(self.x, (0, 1))
 
     def test_types(self) -> None:
         flags = placeholder((2,), BOOL, "F")

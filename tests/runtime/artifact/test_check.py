@@ -59,7 +59,7 @@ TENSORS = compiled().manifest.tensors
         (other(steps=STEPS[:-1]), "result t is never written"),
         (other(steps=STEPS[1:]), "d reads b before it is written"),
         (other(steps=(STEPS[0], *STEPS)), "b writes b, which is not its own"),
-        (tensor("b", dtype="float16"), "b is of type float16; .*float32.* are"),
+        (tensor("b", dtype="complex64"), "b is of type complex64; .*float32.* are"),
         (tensor("b", shape=(1, -4, 6, 6)), r"b has the shape \(1, -4, 6, 6\)"),
         (tensor("b", images=1), r"b: 1 images in blocks of the shape \(1, 4, 6, 6\)"),
         (tensor("b", shape=(1, 1, 6, 6, 2, 2), images=3), "b: 3 images in blocks of the shape"),

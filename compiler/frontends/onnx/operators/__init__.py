@@ -9,14 +9,21 @@ from typing import Final
 from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
+    convolutions,
+    detection,
+    einsum,
     elementwise,
+    indexed,
     normalise,
+    optimisers,
     parts,
     products,
     quantised,
     reductions,
     resize,
+    sampling,
     shapes,
+    signals,
     windows,
 )
 
@@ -25,14 +32,21 @@ __all__ = ["CONVERTERS", "EXPANDED"]
 CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
+        *convolutions.CONVERTERS,
+        *detection.CONVERTERS,
+        *einsum.CONVERTERS,
         *elementwise.CONVERTERS,
+        *indexed.CONVERTERS,
         *normalise.CONVERTERS,
+        *optimisers.CONVERTERS,
         *parts.CONVERTERS,
         *products.CONVERTERS,
         *quantised.CONVERTERS,
         *reductions.CONVERTERS,
         *resize.CONVERTERS,
+        *sampling.CONVERTERS,
         *shapes.CONVERTERS,
+        *signals.CONVERTERS,
         *windows.CONVERTERS,
     )
 )
@@ -41,14 +55,18 @@ CONVERTERS: Converters = by_name(
 EXPANDED: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     {
         "Attention": (23, 24, 25),
+        "BlackmanWindow": (17,),
         "CausalConvWithState": (27,),
         "CenterCropPad": (18,),
+        "HammingWindow": (17,),
+        "HannWindow": (17,),
+        "LinearAttention": (27,),
+        "MeanVarianceNormalization": (9, 13),
+        "NegativeLogLikelihoodLoss": (12, 13, 22),
         "RotaryEmbedding": (23,),
+        "SoftmaxCrossEntropyLoss": (12, 13),
         "SwiGLU": (28,),
+        "ai.onnx.preview.FlexAttention": (1,),
     }
 )
-"""Operators, with versions, that are replaced by the function bodies in their ONNX schemas.
-
-The expansion was verified for these operators only: for others the `onnx` package may omit defaults
-of attributes, which changes results.
-"""
+"""Operators, with versions, that are replaced by the functions that ONNX defines them as."""

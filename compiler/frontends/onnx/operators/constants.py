@@ -90,12 +90,34 @@ def _eye_like(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Constant", (9, 11, 12, 13, 19, 21, 23, 24, 25), _constant, "numbers, dense"),
     Converter(
-        "ConstantOfShape", (9, 20, 21, 23, 24, 25), _constant_of_shape, "a shape known at import"
+        "Constant",
+        (1, 9, 11, 12, 13, 19, 21, 23, 24, 25),
+        _constant,
+        "numbers, dense",
+        takes_stored_floats=True,
     ),
-    Converter("Shape", (1, 13, 15, 19, 21, 23, 24, 25), _shape, "used in what is known at import"),
-    Converter("Size", (1, 13, 19, 21, 23, 24, 25), _size, "used in what is known at import"),
+    Converter(
+        "ConstantOfShape",
+        (9, 20, 21, 23, 24, 25),
+        _constant_of_shape,
+        "a shape known at import",
+        takes_stored_floats=True,
+    ),
+    Converter(
+        "Shape",
+        (1, 13, 15, 19, 21, 23, 24, 25),
+        _shape,
+        "used in what is known at import",
+        takes_stored_floats=True,
+    ),
+    Converter(
+        "Size",
+        (1, 13, 19, 21, 23, 24, 25),
+        _size,
+        "used in what is known at import",
+        takes_stored_floats=True,
+    ),
     Converter("Range", (11, 27), _range, "all operands known at import"),
-    Converter("EyeLike", (9, 22), _eye_like, "a shape known at import"),
+    Converter("EyeLike", (9, 22), _eye_like, "a shape known at import", takes_stored_floats=True),
 )

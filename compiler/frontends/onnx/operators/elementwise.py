@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+import numpy as np
+
 from compiler.frontends.onnx.converter import Convert, Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.elementwise import Clip
+from compiler.graph.operators.elementwise import Cast, Clip
+from compiler.graph.operators.shapes import Expand
+from compiler.ir.dtypes import BOOL
 
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
@@ -38,26 +42,26 @@ ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType
         "Exp": ("exp", (6, 13)),
         "Floor": ("floor", (6, 13)),
         "Gelu": ("gelu", (20,)),
-        "Greater": ("greater", (9, 13)),
+        "Greater": ("greater", (7, 9, 13)),
         "GreaterOrEqual": ("greater_or_equal", (12, 16)),
         "HardSigmoid": ("hard_sigmoid", (6, 22)),
         "HardSwish": ("hard_swish", (14, 22)),
         "IsInf": ("is_inf", (10, 20)),
         "IsNaN": ("is_nan", (9, 13, 20)),
         "LeakyRelu": ("leaky_relu", (6, 16)),
-        "Less": ("less", (9, 13)),
+        "Less": ("less", (7, 9, 13)),
         "LessOrEqual": ("less_or_equal", (12, 16)),
         "Log": ("log", (6, 13)),
-        "Max": ("maximum", (8, 12, 13)),
-        "Mean": ("mean", (8, 13)),
-        "Min": ("minimum", (8, 12, 13)),
+        "Max": ("maximum", (6, 8, 12, 13)),
+        "Mean": ("mean", (6, 8, 13)),
+        "Min": ("minimum", (6, 8, 12, 13)),
         "Mish": ("mish", (18, 22)),
         "Mod": ("modulo", (10, 13, 28)),
         "Mul": ("multiply", (7, 13, 14)),
         "Neg": ("negative", (6, 13)),
         "Not": ("logical_not", (1,)),
         "Or": ("logical_or", (7,)),
-        "PRelu": ("prelu", (9, 16)),
+        "PRelu": ("prelu", (7, 9, 16)),
         "Pow": ("power", (7, 12, 13, 15)),
         "Reciprocal": ("reciprocal", (6, 13)),
         "Relu": ("relu", (6, 13, 14)),
@@ -72,7 +76,7 @@ ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType
         "Softsign": ("softsign", (1, 22)),
         "Sqrt": ("sqrt", (6, 13)),
         "Sub": ("subtract", (7, 13, 14)),
-        "Sum": ("total", (8, 13)),
+        "Sum": ("total", (6, 8, 13)),
         "Swish": ("swish", (24,)),
         "Tan": ("tan", (7, 22)),
         "Tanh": ("tanh", (6, 13)),
@@ -86,8 +90,7 @@ versions."""
 
 _LIMITS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "BitShift": "unsigned integers",
-        "Mod": "of floats float32 with `fmod` 1",
+        "Mod": "of floats float32",
     }
 )
 
@@ -128,6 +131,11 @@ def _cast(node: Node) -> Value:
     return node.cast(node.input(0), node.element_type(node.integer("to")))
 
 
+def _bit_cast(node: Node) -> Value:
+    data, to = node.input(0), node.element_type(node.integer("to"))
+    return node.call("bit_cast", data, to=Cast(to))
+
+
 def _cast_like(node: Node) -> Value:
     return node.cast(node.input(0), node.input(1).dtype)
 
@@ -149,11 +157,17 @@ def _same(node: Node) -> Value:
     return node.input(0)
 
 
-def _dropout(node: Node) -> Value:
-    node.only_first()
-    if node.optional(2) is not None and node.scalar(2):
-        node.unsupported("training")
-    return node.input(0)
+def _dropout(node: Node) -> tuple[Value, ...]:
+    """The data, and a mask without a false element if it is used."""
+    data = node.input(0)
+    if node.optional(2) is not None and node.scalar(2) and node.scalar(1) != 0:
+        node.unsupported("training: its results are random")
+    if not node.uses(1):
+        return (data,)
+    dtype = BOOL if node.version >= 10 else data.dtype
+    kept = node.constant(np.ones((), dtype.numpy))
+    shape = data.type.static_shape("data")
+    return data, node.call("expand", kept, to=Expand(shape))
 
 
 CONVERTERS: tuple[Converter, ...] = (
@@ -161,9 +175,12 @@ CONVERTERS: tuple[Converter, ...] = (
         Converter(name, versions, _elementwise(operator), _LIMITS.get(name, ""))
         for name, (operator, versions) in ELEMENTWISE.items()
     ),
-    Converter("Cast", (9, 13, 19, 21, 23, 24, 25, 28), _cast),
-    Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like),
+    Converter("Cast", (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, takes_stored_floats=True),
+    Converter("BitCast", (26,), _bit_cast, takes_stored_floats=True),
+    Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like, takes_stored_floats=True),
     Converter("Clip", (6, 11, 12, 13), _clip),
-    Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training, no mask as a result"),
-    Converter("Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), _same, "tensors"),
+    Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training unless the ratio is 0"),
+    Converter(
+        "Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), _same, "tensors", takes_stored_floats=True
+    ),
 )

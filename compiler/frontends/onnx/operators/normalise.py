@@ -11,17 +11,53 @@ from compiler.graph.extents import product
 from compiler.graph.operators.reductions import AveragePool, Epsilon, LayerNorm, Reduction
 
 
-def _batch_norm(node: Node) -> Value:
-    node.only_first()
+def _batch_norm(node: Node) -> Value | tuple[Value, ...]:
     if node.integer("training_mode", 0):
-        node.unsupported("training")
+        return _batch_norm_training(node)
+    node.only_first()
+    if not node.integer("spatial", 1):
+        node.unsupported("spatial 0")
     return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
 
 
-def _layer_norm(node: Node) -> Value:
-    node.only_first()
-    to = LayerNorm(node.integer("axis"), node.real("epsilon"))
-    return node.call("layer_norm", node.input(0), node.input(1), node.optional(2), to=to)
+def _batch_norm_training(node: Node) -> tuple[Value, ...]:
+    """Normalised by the data's own mean and variance; the running mean and variance."""
+    data, scale, bias, *running = (node.input(position) for position in range(5))
+    axes = (0, *range(2, data.rank))
+    mean, variance = _moments(node, data, axes, keepdims=False)
+    epsilon, momentum = Epsilon(node.real("epsilon")), node.real("momentum")
+    result = node.call("batch_norm", data, scale, bias, mean, variance, to=epsilon)
+    updated = []
+    for old, new in zip(running, (mean, variance), strict=True):
+        kept = node.call("multiply", old, node.number(momentum, old))
+        added = node.call("multiply", new, node.number(1 - momentum, new))
+        updated.append(node.call("add", kept, node.cast(added, kept.dtype)))
+    return result, *updated
+
+
+def _moments(node: Node, data: Value, axes: tuple[int, ...], keepdims: bool) -> tuple[Value, Value]:
+    """The mean and the variance along axes."""
+    mean = node.call("reduce_mean", data, to=Reduction(axes, True))
+    apart = node.call("subtract", data, mean)
+    squares = node.call("multiply", apart, apart)
+    variance = node.call("reduce_mean", squares, to=Reduction(axes, keepdims))
+    if not keepdims:
+        mean = node.reshape(mean, variance.shape)
+    return mean, variance
+
+
+def _layer_norm(node: Node) -> tuple[Value, ...]:
+    """The result, and the mean and the reciprocal of the deviation if they are used."""
+    data, epsilon = node.input(0), node.real("epsilon")
+    to = LayerNorm(node.integer("axis"), epsilon)
+    result = node.call("layer_norm", data, node.input(1), node.optional(2), to=to)
+    if not node.uses(1) and not node.uses(2):
+        return (result,)
+    (axis,) = node.axes([to.axis], data)
+    axes = tuple(range(axis % data.rank, data.rank))
+    mean, variance = _moments(node, data, axes, keepdims=True)
+    deviation = node.call("sqrt", node.call("add", variance, node.number(epsilon, data)))
+    return result, mean, node.call("reciprocal", deviation)
 
 
 def _group_norm(node: Node) -> Value:
@@ -71,9 +107,9 @@ def _local_response(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("BatchNormalization", (9, 14, 15), _batch_norm, "no training"),
+    Converter("BatchNormalization", (7, 9, 14, 15), _batch_norm, "`spatial` 1"),
     Converter("InstanceNormalization", (6, 22), direct("instance_norm")),
-    Converter("LayerNormalization", (17,), _layer_norm, "no mean, no deviation as a result"),
+    Converter("LayerNormalization", (17,), _layer_norm),
     Converter("RMSNormalization", (23,), direct("rms_norm")),
     Converter("GroupNormalization", (21,), _group_norm),
     Converter("LpNormalization", (1, 22), _lp_norm),

@@ -8,6 +8,7 @@ from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import OneHot, Pad, Slice, Split
+from compiler.ir.dtypes import INT64
 from compiler.operators.pad import PadMode
 
 
@@ -77,7 +78,7 @@ def _one_hot(node: Node) -> Value:
     indices, values = node.input(0), node.input(2)
     depth = node.needed(node.scalar(1), "the depth is missing")
     if indices.dtype.is_float:
-        node.unsupported(f"indices {indices.type}")
+        indices = node.cast(indices, INT64)
     return node.call("one_hot", indices, values, to=OneHot(int(depth), node.integer("axis")))
 
 
@@ -99,18 +100,26 @@ def _trilu(node: Node) -> Value:
 _RANGE = "indices out of range pick the nearest element"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Concat", (4, 11, 13), direct("concat")),
-    Converter("Split", (2, 11, 13, 18), _split, "sizes known at import"),
-    Converter("Slice", (1, 10, 11, 13), _slice, "starts, ends, axes and steps known at import"),
+    Converter("Concat", (4, 11, 13), direct("concat"), takes_stored_floats=True),
+    Converter("Split", (2, 11, 13, 18), _split, "sizes known at import", takes_stored_floats=True),
+    Converter(
+        "Slice",
+        (1, 10, 11, 13),
+        _slice,
+        "starts, ends, axes and steps known at import",
+        takes_stored_floats=True,
+    ),
     Converter(
         "Pad",
         (2, 11, 13, 18, 19, 21, 23, 24, 25),
         _pad,
         "pads, value and axes known at import",
     ),
-    Converter("Gather", (1, 11, 13), direct("gather"), _RANGE),
-    Converter("GatherElements", (11, 13), direct("gather_elements"), _RANGE),
-    Converter("GatherND", (11, 12, 13), direct("gather_nd"), _RANGE),
-    Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import, indices of integers"),
+    Converter("Gather", (1, 11, 13), direct("gather"), _RANGE, takes_stored_floats=True),
+    Converter(
+        "GatherElements", (11, 13), direct("gather_elements"), _RANGE, takes_stored_floats=True
+    ),
+    Converter("GatherND", (11, 12, 13), direct("gather_nd"), _RANGE, takes_stored_floats=True),
+    Converter("OneHot", (9, 11, 28), _one_hot, "the depth known at import"),
     Converter("Trilu", (14,), _trilu, "the diagonal known at import"),
 )

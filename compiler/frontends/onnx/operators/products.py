@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.products import Gemm, Product
 from compiler.graph.operators.shapes import Transpose
+from compiler.operators.determinant import LARGEST
 
 _TRANSPOSED: Final = Transpose((1, 0))
 
@@ -47,6 +48,7 @@ def _matmul(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Gemm", (9, 11, 13), _gemm),
-    Converter("MatMul", (9, 13), _matmul),
+    Converter("Gemm", (7, 9, 11, 13), _gemm),
+    Converter("Det", (11, 22), direct("determinant"), f"up to {LARGEST} rows"),
+    Converter("MatMul", (1, 9, 13), _matmul),
 )

@@ -10,7 +10,11 @@ import numpy as np
 
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.windows import conv2d_attributes, spatial_kernel
+from compiler.frontends.onnx.operators.convolutions import (
+    convolution,
+    spatial_kernel,
+    windows_of,
+)
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.products import Product
@@ -73,13 +77,12 @@ def _linear_conv(node: Node) -> Value:
     )
     bias = node.optional(8)
     kernel = spatial_kernel(node, x, weight)
-    if len(kernel) != 2:
-        node.unsupported(f"data {x.type}: two spatial axes are")
-    operands = [_real(node, x, x_scale, x_zero, 1), _real(node, weight, w_scale, w_zero, 0)]
+    operands = (_real(node, x, x_scale, x_zero, 1), _real(node, weight, w_scale, w_zero, 0))
     if bias is not None:
         both = node.call("multiply", node.reshape(x_scale, ()), node.reshape(w_scale, (-1,)))
-        operands.append(_real(node, bias, both, None, 0))
-    result = node.call("conv2d", *operands, to=conv2d_attributes(node, x, kernel))
+        bias = _real(node, bias, both, None, 0)
+    to = windows_of(node, x, kernel)
+    result = convolution(node, operands[0], operands[1], bias, to)
     return _quantised(node, result, y_scale, y_zero, 1, y_zero.dtype)
 
 
@@ -97,14 +100,12 @@ def _linear_matmul(node: Node) -> Value:
 def _conv_integer(node: Node) -> Value:
     x, weight = node.input(0), node.input(1)
     kernel = spatial_kernel(node, x, weight)
-    if len(kernel) != 2:
-        node.unsupported(f"data {x.type}: two spatial axes are")
     channels = weight.shape[0]
     w_zero = node.optional(3)
     if w_zero is not None and w_zero.type.size != 1:
-        w_zero = node.reshape(w_zero, (channels, 1, 1, 1))
+        w_zero = node.reshape(w_zero, (channels, *(1,) * (weight.rank - 1)))
     operands = (_centred(node, x, node.optional(2)), _centred(node, weight, w_zero))
-    return node.call("conv2d", *operands, to=conv2d_attributes(node, x, kernel))
+    return convolution(node, *operands, None, windows_of(node, x, kernel))
 
 
 def _matmul_integer(node: Node) -> Value:
@@ -146,9 +147,9 @@ _LIMITS = "integers of 8, 16 and 32 bits, no blocks"
 CONVERTERS: tuple[Converter, ...] = (
     Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _quantize, _LIMITS),
     Converter("DequantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _dequantize, _LIMITS),
-    Converter("QLinearConv", (10,), _linear_conv, "two spatial axes; computed in floats"),
+    Converter("QLinearConv", (10,), _linear_conv, "one to three spatial axes; computed in floats"),
     Converter("QLinearMatMul", (10, 21), _linear_matmul, "computed in floats"),
-    Converter("ConvInteger", (10,), _conv_integer, "two spatial axes"),
+    Converter("ConvInteger", (10,), _conv_integer, "one to three spatial axes"),
     Converter("MatMulInteger", (10,), _matmul_integer),
     Converter("DynamicQuantizeLinear", (11,), _dynamic),
 )

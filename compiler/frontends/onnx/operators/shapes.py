@@ -99,13 +99,27 @@ def _space_to_depth(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Reshape", (5, 13, 14, 19, 21, 23, 24, 25), _reshape, _SHAPE),
-    Converter("Flatten", (9, 11, 13, 21, 23, 24, 25), _flatten),
-    Converter("Squeeze", (1, 11, 13, 21, 23, 24, 25), _squeeze, "axes known at import"),
-    Converter("Unsqueeze", (1, 11, 13, 21, 23, 24, 25), _unsqueeze, "axes known at import"),
-    Converter("Transpose", (1, 13, 21, 23, 24, 25), direct("transpose")),
-    Converter("Expand", (8, 13), _expand, _SHAPE),
-    Converter("Tile", (6, 13), _tile, "repeats known at import"),
-    Converter("DepthToSpace", (1, 11, 13, 28), _depth_to_space),
-    Converter("SpaceToDepth", (1, 13, 28), _space_to_depth),
+    Converter(
+        "Reshape", (5, 13, 14, 19, 21, 23, 24, 25), _reshape, _SHAPE, takes_stored_floats=True
+    ),
+    Converter("Flatten", (1, 9, 11, 13, 21, 23, 24, 25), _flatten, takes_stored_floats=True),
+    Converter(
+        "Squeeze",
+        (1, 11, 13, 21, 23, 24, 25),
+        _squeeze,
+        "axes known at import",
+        takes_stored_floats=True,
+    ),
+    Converter(
+        "Unsqueeze",
+        (1, 11, 13, 21, 23, 24, 25),
+        _unsqueeze,
+        "axes known at import",
+        takes_stored_floats=True,
+    ),
+    Converter("Transpose", (1, 13, 21, 23, 24, 25), direct("transpose"), takes_stored_floats=True),
+    Converter("Expand", (8, 13), _expand, _SHAPE, takes_stored_floats=True),
+    Converter("Tile", (6, 13), _tile, "repeats known at import", takes_stored_floats=True),
+    Converter("DepthToSpace", (1, 11, 13, 28), _depth_to_space, takes_stored_floats=True),
+    Converter("SpaceToDepth", (1, 13, 28), _space_to_depth, takes_stored_floats=True),
 )

@@ -194,9 +194,9 @@ def test_names_that_graphs_do_not_have() -> None:
 
 def test_all_unsupported_operators_at_once() -> None:
     nodes = [
-        make("NonZero", ["x"], ["a"], "first"),
+        make("SequenceConstruct", ["x"], ["a"], "first"),
         make("Relu", ["x"], ["b"], "fine"),
-        make("NonZero", ["b"], ["c"], "second"),
+        make("SequenceConstruct", ["b"], ["c"], "second"),
         make("Magic", ["b"], ["d"], "third", domain="com.example"),
     ]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, [3])], [])
@@ -204,7 +204,7 @@ def test_all_unsupported_operators_at_once() -> None:
     with pytest.raises(UnsupportedError) as caught:
         import_model(helper.make_model(graph, opset_imports=opsets, ir_version=8))
     assert str(caught.value) == (
-        "operators that are not supported: NonZero of opset 17 (node first, second); "
+        "operators that are not supported: SequenceConstruct of opset 17 (node first, second); "
         "com.example.Magic of opset 2 (node third)"
     )
 
@@ -220,8 +220,12 @@ def test_all_unsupported_operators_at_once() -> None:
         ([make("Relu", ["x"], ["y"], "r", alpha=1.0)], "the model is not legal.*alpha"),
         ([make("Softmax", ["x"], ["y"], "s", axis=9)], "axis"),
         (
-            [make("MaxPool", ["x"], ["z", "y"], "m", kernel_shape=[2, 2])],
-            r"node m \(MaxPool\): not supported: its result y, number 2",
+            [
+                make("NonZero", ["x"], ["z"], "n"),
+                make("Cast", ["z"], ["f"], to=1),
+                make("ReduceMax", ["f"], ["y"], axes=[1], keepdims=0),
+            ],
+            r"node n \(NonZero\): not supported: operand X has to be known when the model is",
         ),
         (
             [make("AveragePool", ["x"], ["y"], kernel_shape=[9, 9])],
@@ -234,7 +238,7 @@ def test_refusals(nodes: list[NodeProto], message: str) -> None:
         nodes,
         "g",
         [helper.make_tensor_value_info("x", 1, [1, 2, 4, 4])],
-        [helper.make_tensor_value_info("y", 7 if "z" in nodes[0].output else 1, [None] * 4)],
+        [helper.make_tensor_value_info("y", 1, [None] * (1 + 3 * (len(nodes) < 2)))],
     )
     opset = helper.make_opsetid("", 17)
     with pytest.raises(FrontendError, match=message):
@@ -254,11 +258,11 @@ def test_softmax_of_a_scalar_is_refused(operator: str, axis: int, opset: int) ->
         import_model(helper.make_model(graph, opset_imports=opsets, ir_version=8))
 
 
-@pytest.mark.parametrize(("opset", "said"), [(8, "opset 8"), (99, "opset 99")])
+@pytest.mark.parametrize(("opset", "said"), [(0, "opset 0"), (99, "opset 99")])
 def test_other_opsets_are_refused(opset: int, said: str) -> None:
     given = residual()
     given.opset_import[0].version = opset
-    with pytest.raises(FrontendError, match=f"the model is of {said}: 9 to"):
+    with pytest.raises(FrontendError, match=f"the model is of {said}: 1 to"):
         import_model(given)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -97,20 +98,23 @@ def test_names_are_shown_in_one_line() -> None:
     assert "Evil ?[31mred" in str(caught.value)
 
 
-def test_half_precision_is_refused() -> None:
+def test_floats_of_eight_bits_are_refused() -> None:
     """With what is allowed, and what to do."""
     given = scaled()
+    given.opset_import[0].version, given.ir_version = 21, 10
     graph = given.graph
+    small = numpy_helper.from_array(np.zeros(8192, ml_dtypes.float8_e5m2), "w")
     for info in (*graph.input, *graph.output):
-        info.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
-    graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float16), "w"))
+        info.type.tensor_type.elem_type = small.data_type
+    graph.initializer[0].CopyFrom(small)
+    graph.node[0].CopyFrom(helper.make_node("Identity", ["w"], ["y"]))
     said = (
-        r"is of the type float16: the types that are supported are bool, float64, float32, .*, "
+        r"is of the type float8e5m2: the types that are supported are bfloat16, bool, float64, .*, "
         r"uint64; convert the model to float32$"
     )
     with pytest.raises(UnsupportedError, match=f"^initialiser w {said}"):
         import_model(given)
-    graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float32), "w"))
     graph.node[0].CopyFrom(helper.make_node("Identity", ["x"], ["y"]))
+    graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros(8192, np.float32), "w"))
     with pytest.raises(UnsupportedError, match=f"^input x {said}"):
         import_model(given)

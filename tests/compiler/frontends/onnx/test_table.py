@@ -22,8 +22,9 @@ def test_versions() -> None:
     """Every version that a model of a supported opset may mean is taken, and no other."""
     known: dict[str, list[int]] = {}
     for schema in defs.get_all_schemas_with_history():
-        if not schema.domain and schema.name in CONVERTERS and not schema.deprecated:
-            known.setdefault(schema.name, []).append(schema.since_version)
+        name = f"{schema.domain}.{schema.name}" if schema.domain else schema.name
+        if name in CONVERTERS and not schema.deprecated:
+            known.setdefault(name, []).append(schema.since_version)
     assert known.keys() == CONVERTERS.keys()
     for name, versions in known.items():
         # Of those before the oldest opset the last one is still in force.

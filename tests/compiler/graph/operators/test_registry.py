@@ -14,7 +14,10 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.opspec import registry
 from compiler.operators import (
     blocks,
+    col2im,
     conv2d,
+    cumulative,
+    determinant,
     gather,
     layout,
     matmul,
@@ -23,11 +26,17 @@ from compiler.operators import (
     pool,
     quantised,
     reduce,
+    sample,
+    scatter,
     slicing,
+    top_k,
 )
 from compiler.operators.elementwise import ELEMENTWISE
 
-MODULES = (blocks, conv2d, gather, layout, matmul, norm, pad, pool, quantised, reduce, slicing)
+MODULES = (
+    *(blocks, col2im, conv2d, cumulative, determinant, gather, layout, matmul, norm, pad, pool),
+    *(quantised, reduce, sample, scatter, slicing, top_k),
+)
 HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},

@@ -1,0 +1,205 @@
+"""Convolution and transposed convolution, with one to three spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.frontends.onnx.converter import Converter
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.operators.spatial import padding_of, per_axis
+from compiler.frontends.onnx.values import Value
+from compiler.graph.extents import product
+from compiler.graph.operators.parts import Pad, Slice
+from compiler.graph.operators.products import Conv2d
+from compiler.graph.operators.shapes import Squeeze, Transpose, Unsqueeze
+
+_LARGEST = 1 << 20
+"""The maximum extent of an axis of a transposed convolution's result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of a convolution: a number for each spatial axis; `padding` before, then after."""
+
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+
+def windows_of(node: Node, data: Value, kernel: Sequence[int]) -> Windows:
+    """The windows that the node's attributes describe."""
+    strides, dilation = (per_axis(node, name, len(kernel)) for name in ("strides", "dilations"))
+    padding = padding_of(node, data, kernel, strides, dilation)
+    return Windows(strides, padding, dilation, node.integer("group"))
+
+
+def spatial_kernel(node: Node, data: Value, weight: Value) -> tuple[int, ...]:
+    """The extents of `weight` along its one to three spatial axes."""
+    if data.rank not in (3, 4, 5):
+        node.unsupported(f"data {data.type}: one to three spatial axes are")
+    if weight.rank != data.rank:
+        node.refuse(f"weights {weight.type} for data {data.type}")
+    found = weight.type.static_shape("weights")[2:]
+    if node.integers("kernel_shape") not in (None, found):
+        node.refuse(f"weights {weight.type} and kernel_shape {node.integers('kernel_shape')}")
+    return found
+
+
+def convolution(
+    node: Node, data: Value, weight: Value, bias: Value | None, windows: Windows
+) -> Value:
+    """The convolution of `data` [N, C, ...] by `weight` [O, C / groups, ...]."""
+    match data.rank:
+        case 3:
+            data, weight = (node.call("unsqueeze", x, to=Unsqueeze((2,))) for x in (data, weight))
+            before, after = windows.padding
+            to = Conv2d(
+                (1, *windows.strides),
+                (0, before, 0, after),
+                (1, *windows.dilation),
+                windows.groups,
+            )
+            result = node.call("conv2d", data, weight, bias, to=to)
+            return node.call("squeeze", result, to=Squeeze((2,)))
+        case 4:
+            to = Conv2d(windows.strides, windows.padding, windows.dilation, windows.groups)
+            return node.call("conv2d", data, weight, bias, to=to)
+        case _:
+            return _convolution3d(node, data, weight, bias, windows)
+
+
+def _convolution3d(
+    node: Node, data: Value, weight: Value, bias: Value | None, windows: Windows
+) -> Value:
+    """The sum of the convolutions of images by each of the kernel's planes."""
+    top, left, bottom, right = (windows.padding[each] for each in (1, 2, 4, 5))
+    to = Conv2d(
+        windows.strides[1:], (top, left, bottom, right), windows.dilation[1:], windows.groups
+    )
+    before, after = windows.padding[0], windows.padding[3]
+    if before or after:
+        data = node.call("pad", data, to=Pad((0, 0, before, 0, 0, 0, 0, after, 0, 0), value=0.0))
+    depth, planes = node.extent(2, data), node.extent(2, weight)
+    stride, gap = windows.strides[0], windows.dilation[0]
+    count = (depth - (planes - 1) * gap - 1) // stride + 1
+    if count < 1:
+        node.refuse(f"{weight.type} is larger than {data.type}")
+    # Images [N, D, C, H, W], so that the depth can become part of the batch.
+    images = node.call("transpose", data, to=Transpose((0, 2, 1, 3, 4)))
+    shape = (product((data.shape[0], count)), data.shape[1], *data.shape[3:])
+    total: Value | None = None
+    for plane in range(planes):
+        first = plane * gap
+        taken = Slice((first,), (first + (count - 1) * stride + 1,), (1,), (stride,))
+        part = node.call("slice", images, to=taken)
+        kernel = node.call("slice", weight, to=Slice((plane,), (plane + 1,), (2,)))
+        kernel = node.call("squeeze", kernel, to=Squeeze((2,)))
+        found = node.call("conv2d", node.reshape(part, shape), kernel, to=to)
+        total = found if total is None else node.call("add", total, found)
+    total = node.needed(total, f"{weight.type} has no elements")
+    rows, columns = total.shape[2:]
+    apart = node.reshape(total, (data.shape[0], count, weight.shape[0], rows, columns))
+    result = node.call("transpose", apart, to=Transpose((0, 2, 1, 3, 4)))
+    if bias is None:
+        return result
+    return node.call("add", result, node.reshape(bias, (weight.shape[0], 1, 1, 1)))
+
+
+def _conv(node: Node) -> Value:
+    data, weight = node.input(0), node.input(1)
+    windows = windows_of(node, data, spatial_kernel(node, data, weight))
+    return convolution(node, data, weight, node.optional(2), windows)
+
+
+def _conv_transpose(node: Node) -> Value:
+    """A convolution of the data, with zeros between its elements, by the flipped kernel."""
+    data, weight = node.input(0), node.input(1)
+    kernel = spatial_kernel(node, data, weight)
+    rank, groups = len(kernel), node.integer("group")
+    strides, dilation = (per_axis(node, name, rank) for name in ("strides", "dilations"))
+    extra = node.integers("output_padding") or (0,) * rank
+    if len(extra) != rank or any(each < 0 for each in extra):
+        node.refuse(f"output_padding {list(extra)}: {rank} numbers of 0 or more are expected")
+    extents = [node.extent(2 + axis, data) for axis in range(rank)]
+    reach = [(k - 1) * gap for k, gap in zip(kernel, dilation, strict=True)]
+    whole = [
+        (extent - 1) * stride + far + 1
+        for extent, stride, far in zip(extents, strides, reach, strict=True)
+    ]
+    before, after = _cut(node, data, whole, strides, extra)
+    spread = _with_zeros(node, data, strides)
+    pads = [far - cut for far, cut in zip(reach, before, strict=True)]
+    pads += [far - cut + more for far, cut, more in zip(reach, after, extra, strict=True)]
+    # Negative padding removes elements, which a convolution's own padding cannot.
+    inner = [min(each, 0) for each in pads]
+    if any(inner):
+        spread = node.call(
+            "pad", spread, to=Pad((0, 0, *inner[:rank], 0, 0, *inner[rank:]), value=0.0)
+        )
+    windows = Windows((1,) * rank, tuple(max(each, 0) for each in pads), dilation, groups)
+    return convolution(node, spread, _flipped(node, weight, groups), node.optional(2), windows)
+
+
+def _cut(
+    node: Node, data: Value, whole: Sequence[int], strides: Sequence[int], extra: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The elements that padding removes from the start and the end of each axis of the result."""
+    rank = len(whole)
+    mode = node.text("auto_pad", "NOTSET")
+    asked = node.integers("output_shape")
+    if asked is None and mode in ("SAME_UPPER", "SAME_LOWER"):
+        asked = tuple(node.extent(2 + axis, data) * stride for axis, stride in enumerate(strides))
+    if asked is None:
+        pads = padding_of(node, data, (1,) * rank, strides, (1,) * rank)
+        return list(pads[:rank]), list(pads[rank:])
+    wanted = asked[-rank:]
+    if len(wanted) != rank or not all(1 <= each <= _LARGEST for each in wanted):
+        node.refuse(f"output_shape {list(asked)}")
+    totals = [full + more - extent for full, more, extent in zip(whole, extra, wanted, strict=True)]
+    if mode == "SAME_UPPER":
+        before = [total // 2 for total in totals]
+    else:
+        before = [total - total // 2 for total in totals]
+    return before, [total - start for total, start in zip(totals, before, strict=True)]
+
+
+def _with_zeros(node: Node, data: Value, strides: Sequence[int]) -> Value:
+    """The data with `stride - 1` zeros between the elements along each spatial axis."""
+    for number, stride in enumerate(strides):
+        axis, extent = 2 + number, node.extent(2 + number, data)
+        if stride == 1:
+            continue
+        shape = data.shape
+        apart = node.call("unsqueeze", data, to=Unsqueeze((axis + 1,)))
+        pads = [0] * (2 * (data.rank + 1))
+        pads[data.rank + 1 + axis + 1] = stride - 1
+        filled = node.call("pad", apart, to=Pad(tuple(pads), value=0.0))
+        joined = node.reshape(filled, (*shape[:axis], extent * stride, *shape[axis + 1 :]))
+        last = (extent - 1) * stride + 1
+        data = node.call("slice", joined, to=Slice((0,), (last,), (axis,)))
+    return data
+
+
+def _flipped(node: Node, weight: Value, groups: int) -> Value:
+    """Weights [C, O / groups, ...] as [O, C / groups, ...], reversed along spatial axes."""
+    inputs, outputs, *kernel = weight.type.static_shape("weights")
+    if groups < 1 or inputs % groups:
+        node.refuse(f"weights {weight.type} in {groups} groups")
+    rank = len(kernel)
+    axes = tuple(range(2, 2 + rank))
+    backwards = Slice((-1,) * rank, (-(1 << 30),) * rank, axes, (-1,) * rank)
+    weight = node.call("slice", weight, to=backwards)
+    apart = node.reshape(weight, (groups, inputs // groups, outputs, *kernel))
+    order = (0, 2, 1, *(axis + 1 for axis in axes))
+    swapped = node.call("transpose", apart, to=Transpose(order))
+    return node.reshape(swapped, (groups * outputs, inputs // groups, *kernel))
+
+
+_AXES = "one to three spatial axes"
+
+CONVERTERS: tuple[Converter, ...] = (
+    Converter("Conv", (1, 11, 22), _conv, _AXES),
+    Converter("ConvTranspose", (1, 11, 22), _conv_transpose, _AXES),
+)

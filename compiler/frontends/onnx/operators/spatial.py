@@ -1,0 +1,53 @@
+"""Attributes with a number for each spatial axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.values import Value
+
+_MOST_PADDING: Final = 1 << 16
+
+
+def per_axis(node: Node, name: str, count: int) -> tuple[int, ...]:
+    """An attribute with a number for each spatial axis, by default 1."""
+    found = node.integers(name) or (1,) * count
+    if len(found) != count or min(found) < 1:
+        node.refuse(f"{name} {list(found)}: {count} numbers of 1 or more are expected")
+    return found
+
+
+def padding_of(
+    node: Node,
+    data: Value,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+) -> tuple[int, ...]:
+    """The padding at the start of each spatial axis, then at the end of each."""
+    count = len(kernel)
+    match node.text("auto_pad", "NOTSET"):
+        case "NOTSET":
+            found = node.integers("pads") or (0,) * (2 * count)
+            if len(found) != 2 * count or not all(0 <= each <= _MOST_PADDING for each in found):
+                limits = f"{2 * count} numbers from 0 to {_MOST_PADDING}"
+                node.refuse(f"pads {list(found)}: {limits} are expected")
+            return found
+        case "VALID":
+            return (0,) * (2 * count)
+        case "SAME_UPPER" | "SAME_LOWER" as mode:
+            before, after = [], []
+            for extent, k, stride, gap in zip(
+                data.shape[2:], kernel, strides, dilation, strict=True
+            ):
+                if not isinstance(extent, int):
+                    node.unsupported(f"auto_pad {mode} of data {data.type}: give its shape")
+                reach = (k - 1) * gap + 1
+                total = max((-(-extent // stride) - 1) * stride + reach - extent, 0)
+                before.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
+                after.append(total - before[-1])
+            return (*before, *after)
+        case other:
+            node.refuse(f"auto_pad is {other!r}")

@@ -1,0 +1,95 @@
+"""Operators that move, search or accumulate elements along axes and at positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.operators.symbolic import axis_of, leading, passed_through, same_axes
+from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, define_operator
+from compiler.graph.types import TensorType
+from compiler.operators import col2im, cumulative, determinant, sample, scatter, top_k
+from compiler.operators.sample import Border, SampleMode
+from compiler.operators.scatter import ScatterReduction
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulative(Attributes):
+    """The axis; whether the element itself is left out; whether to start at the end."""
+
+    axis: int = 0
+    exclusive: bool = False
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterNd(Attributes):
+    """How updates change elements."""
+
+    reduction: ScatterReduction = ScatterReduction.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterElements(Attributes):
+    """The axis that is indexed, and how updates change elements."""
+
+    axis: int = 0
+    reduction: ScatterReduction = ScatterReduction.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(Attributes):
+    """The number of elements, the axis, and whether the greatest or the least are found."""
+
+    k: int
+    axis: int = -1
+    largest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Attributes):
+    """Attributes of `sample`."""
+
+    mode: SampleMode = SampleMode.LINEAR
+    border: Border = Border.ZEROS
+
+
+@dataclass(frozen=True, slots=True)
+class Col2Im(Attributes):
+    """The shape of the image and the windows along each of its axes."""
+
+    image: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+def _along(query: TypeQuery, attributes: Cumulative | TopK) -> tuple[TensorType, ...]:
+    return passed_through(query, same_axes(query, axis_of(query, attributes.axis)))
+
+
+def _first_of_both(query: TypeQuery, _: Sample) -> tuple[TensorType, ...]:
+    return passed_through(query, {(0, 0): 0, (0, 1): 1, (1, 0): 0})
+
+
+def _matrices(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
+    return passed_through(query, same_axes(query, -2, -1))
+
+
+_UPDATED = Operands(("data", "indices", "updates"))
+
+SPECS: tuple[AnyOp, ...] = (
+    define_operator(cumulative.cumulative_sum, Pattern.OPAQUE, DATA, Cumulative, _along),
+    define_operator(cumulative.cumulative_product, Pattern.OPAQUE, DATA, Cumulative, _along),
+    define_operator(top_k.top_k, Pattern.OPAQUE, DATA, TopK, _along),
+    define_operator(
+        scatter.scatter_elements, Pattern.OPAQUE, _UPDATED, ScatterElements, leading(0)
+    ),
+    define_operator(scatter.scatter_nd, Pattern.OPAQUE, _UPDATED, ScatterNd, leading(0)),
+    define_operator(
+        sample.sample, Pattern.OPAQUE, Operands(("data", "positions")), Sample, _first_of_both
+    ),
+    define_operator(col2im.col2im, Pattern.OUT_FUSABLE, DATA, Col2Im, leading(1)),
+    define_operator(determinant.determinant, Pattern.OPAQUE, DATA, Attributes, _matrices),
+)
