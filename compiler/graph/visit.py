@@ -130,9 +130,10 @@ def use_counts(body: Body) -> Counter[str]:
 
 
 def functions(function: Function) -> tuple[Function, ...]:
-    """The function and its direct and indirect callees, each once, callees first."""
+    """The function, its definitions and all that these call as values, each once: callees that are
+    values before their callers, definitions in their order, the function itself last."""
     found: dict[str, Function] = {}
-    waiting = [(function, False)]
+    waiting = [(each, False) for each in (function, *reversed(function.definitions))]
     while waiting:
         current, callees_done = waiting.pop()
         if current.digest in found:
@@ -148,6 +149,33 @@ def functions(function: Function) -> tuple[Function, ...]:
         ]
         waiting += ((callee, False) for callee in reversed(called))
     return tuple(found.values())
+
+
+def map_functions(program: Function, change: Callable[[Function], Function]) -> Function:
+    """The program with its definitions and the function itself changed, in this order.
+
+    `change` takes and returns functions without definitions, of the same name and type: every pass
+    walks all functions this way, and the bodies within a function by `map_bodies`.
+    """
+    if not program.definitions:
+        return change(program)
+    definitions = tuple(change(each) for each in program.definitions)
+    bare = replace(program, definitions=())
+    bare.reuse_analyses(program)
+    return replace(change(bare), definitions=definitions)
+
+
+def rewrite_bodies(body: Body, change: Callable[[Body], Body]) -> Body:
+    """The body with every body replaced by `change`, inner bodies first."""
+    lets = (
+        replace(
+            let, value=map_bodies(let.value, lambda inner: rewrite_bodies(inner, change))
+        )
+        if bodies(let.value)
+        else let
+        for let in body.lets
+    )
+    return change(Body(tuple(lets), body.result))
 
 
 def constants(function: Function) -> dict[str, Constant]:

@@ -80,7 +80,7 @@ class FoldConstants:
         match value:
             case Call(args=args):
                 operands = _all_known(args, known)
-                return None if operands is None else run_call(name, value, operands, self.run)
+                return None if operands is None else run_call(value, operands, self.run)
             case Tuple(items=items):
                 parts = _all_known(items, known)
                 return None if parts is None else tuple(parts)
