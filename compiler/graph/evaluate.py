@@ -235,15 +235,16 @@ class _Evaluation:
             tail = last and number == len(body.lets) - 1 and body.result == Var(let.name)
             value = let.value
             match value:
-                case Call(callee=Function() | Global() as callee, args=args):
+                case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
+                    arrays = [_atom(each, known) for each in args]
+                    known[let.name] = _operator(spec, attributes, arrays, self.run)
+                case Call(callee=callee, args=args):
+                    assert not isinstance(callee, OpSpec), "the case before"
                     function = callee if isinstance(callee, Function) else self.named[callee.name]
                     call = _Call(function, [_atom(each, known) for each in args])
                     if tail:
                         return call
                     known[let.name] = yield call
-                case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
-                    arrays = [_atom(each, known) for each in args]
-                    known[let.name] = _operator(spec, attributes, arrays, self.run)
                 case Tuple(items=items):
                     known[let.name] = tuple(_atom(each, known) for each in items)
                 case TupleGet(operand=operand, index=index):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -239,29 +239,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The functions of a text in its order, without definitions: calls by name are to these."""
+    """The functions of a text in its order, without definitions: calls by name are to these.
+    `visit.program` is one of them with its definitions."""
 
     functions: tuple[Function, ...]
-
-    def function(self, name: str) -> Function:
-        """The function of that name, with the functions that it reaches by name as definitions."""
-        by_name = {each.name: each for each in self.functions}
-        reached: set[str] = set()
-        waiting = [name]
-        while waiting:
-            current = waiting.pop()
-            if current not in reached and current in by_name:
-                reached.add(current)
-                waiting += _called_by_name(by_name[current].body)
-        definitions = (each for each in self.functions if each.name in reached - {name})
-        return replace(by_name[name], definitions=tuple(definitions))
-
-
-def _called_by_name(body: Body) -> Iterator[str]:
-    for let in body.lets:
-        match let.value:
-            case Call(callee=Global(name=name)):
-                yield name
-            case If(then=then, otherwise=otherwise):
-                yield from _called_by_name(then)
-                yield from _called_by_name(otherwise)

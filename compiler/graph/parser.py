@@ -30,6 +30,7 @@ from compiler.graph.opspec import Registry
 from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
 from compiler.graph.syntax import is_name
 from compiler.graph.types import FunctionType, Type
+from compiler.graph.visit import program
 from compiler.ir.lexer import Cursor, TokenKind
 
 _NO_CONSTANTS: Final[Mapping[str, Constant]] = MappingProxyType({})
@@ -66,7 +67,7 @@ def parse_function(
     """The last function of a text, with those that it calls by name as definitions; parameters and
     errors are those of `parse`."""
     module = parse(text, operators, constants)
-    return module.function(module.functions[-1].name)
+    return program(module, module.functions[-1].name)
 
 
 @dataclass(frozen=True, slots=True)
