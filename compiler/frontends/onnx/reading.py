@@ -10,7 +10,7 @@ from typing import Final
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, defs, external_data_helper, inliner
+from onnx import GraphProto, ModelProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
 
@@ -123,6 +123,16 @@ def expanded(model: ModelProto, operators: Mapping[str, Sequence[int]]) -> Model
             model, short, exclude=False, inline_schema_functions=True
         )
     )
+
+
+def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """The graph, and the graphs in the attributes of its nodes, at any depth."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                if inner.node or inner.output:
+                    yield from all_graphs(inner)
 
 
 def legal(model: ModelProto) -> None:

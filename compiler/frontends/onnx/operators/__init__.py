@@ -9,11 +9,13 @@ from typing import Final
 from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
+    control_flow,
     elementwise,
     normalise,
     parts,
     products,
     quantised,
+    recurrent,
     reductions,
     resize,
     shapes,
@@ -25,11 +27,13 @@ __all__ = ["CONVERTERS", "EXPANDED"]
 CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
+        *control_flow.CONVERTERS,
         *elementwise.CONVERTERS,
         *normalise.CONVERTERS,
         *parts.CONVERTERS,
         *products.CONVERTERS,
         *quantised.CONVERTERS,
+        *recurrent.CONVERTERS,
         *reductions.CONVERTERS,
         *resize.CONVERTERS,
         *shapes.CONVERTERS,
