@@ -165,11 +165,11 @@ class Machine:
                 f"function {name} needs {function.frame_bytes} bytes, more than there is"
             ) from None
         arrays = {}
-        for each in function.tensors:
-            tensor = self._tensors[each]
+        for own in function.tensors:
+            tensor = self._tensors[own]
             assert isinstance(tensor.place, Arena), "checked"
             part = memory[tensor.place.offset :][: tensor.bytes]
-            arrays[each] = part.view(tensor.dtype).reshape(tensor.shape)
+            arrays[own] = part.view(tensor.dtype).reshape(tensor.shape)
         return self._bind(function, {**self._artifact.constants, **arrays})
 
     def _bind(self, function: FunctionCode, arrays: Mapping[str, _Array]) -> _Frame:

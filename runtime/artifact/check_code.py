@@ -49,10 +49,10 @@ def check_code(
         if name not in owners and not isinstance(tensor.place, Constant):
             fail(f"{name} is a tensor of no function")
     run = [
-        each.step
+        instruction.step
         for function in manifest.functions
-        for each in function.instructions
-        if isinstance(each, RunStep)
+        for instruction in function.instructions
+        if isinstance(instruction, RunStep)
     ]
     if sorted(run) != list(range(len(manifest.steps))):
         fail(f"its functions run the steps {sorted(run)}, and there are {len(manifest.steps)}")

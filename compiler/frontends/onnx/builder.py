@@ -198,8 +198,8 @@ class Builder:
         """Names all bindings that have no name yet, after `stem`; returns the named results."""
         names = self._name(legal_name(stem), {})
         return tuple(
-            replace(each, atom=None if each.atom is None else renamed(each.atom, names))
-            for each in results
+            replace(result, atom=None if result.atom is None else renamed(result.atom, names))
+            for result in results
         )
 
     def body(self, stem: str, result: Atom) -> Body:

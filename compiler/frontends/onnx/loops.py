@@ -200,8 +200,8 @@ def loop(
         callee.call(node.atoms([zero, *([] if go is None else [go]), *state])), result
     )
     return tuple(
-        Value(each.type, outer.bind(TupleGet(whole, number), each.type))
-        for number, each in enumerate(state)
+        Value(value.type, outer.bind(TupleGet(whole, number), value.type))
+        for number, value in enumerate(state)
     )
 
 

@@ -65,17 +65,18 @@ class Inline:
 
 def _by_name(program: Function) -> Function:
     """The program with functions that are called as values as definitions."""
+    named = (*program.definitions, program)
     values = [
-        each
-        for each in functions(program)
-        if each.kind is FunctionKind.FUNC and each not in (*program.definitions, program)
+        callee
+        for callee in functions(program)
+        if callee.kind is FunctionKind.FUNC and callee not in named
     ]
     if not values:
         return program
     names: dict[str, Global] = {}
-    for each in values:
-        params = tuple(param.type for param in each.params)
-        names[each.digest] = Global(each.name, FunctionType(params, result_of(each)))
+    for callee in values:
+        params = tuple(param.type for param in callee.params)
+        names[callee.digest] = Global(callee.name, FunctionType(params, result_of(callee)))
 
     def change(let: Let) -> tuple[Let, ...]:
         match let.value:
@@ -84,12 +85,12 @@ def _by_name(program: Function) -> Function:
             case _:
                 return (let,)
 
-    def named(one: Function) -> Function:
+    def changed(one: Function) -> Function:
         return replace(one, body=rewrite_lets(one.body, change))
 
-    definitions = (replace(named(each), result=result_of(each)) for each in values)
-    whole = (*definitions, *map(named, program.definitions))
-    return replace(named(program), definitions=whole)
+    definitions = (replace(changed(each), result=result_of(each)) for each in values)
+    whole = (*definitions, *map(changed, program.definitions))
+    return replace(changed(program), definitions=whole)
 
 
 def _entered(program: Function) -> Function:
@@ -117,7 +118,7 @@ class _Inliner:
         self._small = small
         self._named = program.named
         self._counts = Counter(
-            name for each in self._named.values() for name in calls_by_name(each.body)
+            name for caller in self._named.values() for name in calls_by_name(caller.body)
         )
         self._recursive = _recursive(self._named)
         self._done: dict[str, Function] = {}

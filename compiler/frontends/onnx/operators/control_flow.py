@@ -45,8 +45,8 @@ def _if(node: Node) -> tuple[Value, ...]:
     if len(then) == 1:
         return (Value(then[0], whole),)
     return tuple(
-        Value(each, node.builder.bind(TupleGet(whole, number), each))
-        for number, each in enumerate(then)
+        Value(type_of, node.builder.bind(TupleGet(whole, number), type_of))
+        for number, type_of in enumerate(then)
     )
 
 
@@ -175,11 +175,11 @@ def _scan(node: Node) -> tuple[Value, ...]:
         slices = [
             node.call(
                 "gather",
-                each,
+                operand,
                 node.call("subtract", last, index) if backward else index,
-                to=Gather(axis % each.rank),
+                to=Gather(axis % operand.rank),
             )
-            for each, axis, backward in zip(data, places, backwards, strict=True)
+            for operand, axis, backward in zip(data, places, backwards, strict=True)
         ]
         found = node.insert(node.section(body, (*given, *slices)))
         return found[: len(state)], found[len(state) :]

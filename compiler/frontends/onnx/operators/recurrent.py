@@ -297,8 +297,12 @@ def _activation(
     return apply
 
 
+_LIMITS: Final = "numbers of time steps and of sequences known at import"
+
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("RNN", (7, 14, 22), _recurrent(_rnn, 1, ("Tanh",))),
-    Converter("GRU", (7, 14, 22), _recurrent(_gru, 1, ("Sigmoid", "Tanh"))),
-    Converter("LSTM", (7, 14, 22), _recurrent(_lstm, 2, ("Sigmoid", "Tanh", "Tanh"), True)),
+    Converter("RNN", (7, 14, 22), _recurrent(_rnn, 1, ("Tanh",)), _LIMITS),
+    Converter("GRU", (7, 14, 22), _recurrent(_gru, 1, ("Sigmoid", "Tanh")), _LIMITS),
+    Converter(
+        "LSTM", (7, 14, 22), _recurrent(_lstm, 2, ("Sigmoid", "Tanh", "Tanh"), True), _LIMITS
+    ),
 )
