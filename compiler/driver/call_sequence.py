@@ -173,7 +173,7 @@ class _Walk:
         """Emit the values of a body; returns whether its last value ended the function."""
         for number, let in enumerate(body.lets):
             ends = last and number == len(body.lets) - 1 and body.result == Var(let.name)
-            if ends and self._ended(let, places[let.name]):
+            if ends and self._ended(let, places.get(let.name, ())):
                 return True
             self.values[let.name] = self._value(let, self.inferred[let.name], places.get(let.name))
         return False

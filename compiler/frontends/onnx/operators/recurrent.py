@@ -263,17 +263,19 @@ def _activations(
         node.refuse(f"{len(names)} activations, and {directions * len(defaults)} are needed")
     alphas, betas = iter(node.reals("activation_alpha")), iter(node.reals("activation_beta"))
     clip = node.real("clip") if "clip" in node.given() else None
-    found = []
+    found: list[Activation] = []
+    size = len(defaults)
     # RNN's own default has activations for two directions.
-    for name in names[: directions * len(defaults)]:
+    for name in names[: directions * size]:
         if name.lower() not in _DEFAULTS:
             node.refuse(f"activation {name!r}")
         operator, own = _DEFAULTS[name.lower()]
         numbers = [
             next(given, default) for given, default in zip((alphas, betas), own, strict=False)
         ]
-        found.append(_activation(node, name.lower(), operator, numbers, clip))
-    size = len(defaults)
+        # An LSTM's third activation, that of its memory, is not clipped: so ONNX Runtime.
+        bound = None if len(found) % size == 2 else clip
+        found.append(_activation(node, name.lower(), operator, numbers, bound))
     return [found[size * at : size * (at + 1)] for at in range(directions)]
 
 
