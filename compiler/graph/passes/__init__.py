@@ -7,6 +7,7 @@ from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
+from compiler.graph.passes.inline import Inline
 from compiler.graph.passes.pipeline import Pass, simplifying_passes, transform
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "FoldNormalisation",
     "Fuse",
     "InferTypes",
+    "Inline",
     "Pass",
     "simplifying_passes",
     "transform",

@@ -8,15 +8,18 @@ from typing import assert_never
 
 from compiler.graph.constant import Constant
 from compiler.graph.evaluate import NestedArray, Runner, run_call
-from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
+from compiler.graph.infer import infer
+from compiler.graph.nodes import Atom, Body, Call, Function, Global, If, Let, Tuple, TupleGet, Value
 from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, rename, renamed
+from compiler.graph.visit import map_bodies, map_functions, rename, renamed
 
 
 @dataclass(frozen=True, slots=True)
 class FoldConstants:
     """Computes values that depend on constants only, and selects the body of an `if` on a constant.
+
+    Calls by name are kept: whether they end is not known.
 
     ::
 
@@ -37,9 +40,13 @@ class FoldConstants:
 
     def apply(self, function: Function) -> Function:
         """The function with values that depend on constants only replaced by constants."""
+        verify(function)
+        return map_functions(function, self._function)
+
+    def _function(self, function: Function) -> Function:
         sizes = {
             name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in found)
-            for name, type_ in verify(function).items()
+            for name, type_ in infer(function).items()
             if (found := tensors_of(type_))
         }
         small = frozenset(name for name, size in sizes.items() if size <= self.limit)
@@ -78,9 +85,11 @@ class FoldConstants:
     ) -> NestedArray | None:
         """The result of a value if its operands are known, else None."""
         match value:
+            case Call(callee=Global()):
+                return None  # Whether the call ends is not known.
             case Call(args=args):
                 operands = _all_known(args, known)
-                return None if operands is None else run_call(name, value, operands, self.run)
+                return None if operands is None else run_call(value, operands, self.run)
             case Tuple(items=items):
                 parts = _all_known(items, known)
                 return None if parts is None else tuple(parts)

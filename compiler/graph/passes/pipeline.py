@@ -12,6 +12,7 @@ from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
+from compiler.graph.passes.inline import Inline
 from compiler.graph.verify import verify
 
 
@@ -30,6 +31,7 @@ def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
     """The passes that run before target-specific passes; `run` computes constants."""
     return (
         EliminateDead(),
+        Inline(),
         EliminateCommon(),
         FoldConstants(run),
         FoldNormalisation(),
