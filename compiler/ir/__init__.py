@@ -20,6 +20,7 @@ Its grammar, as it is printed (`printer`) and parsed (`parser`):
     expr      = const | var | buffer-name "[" exprs "]" | "(" expr ")"
               | ("-" | "~") expr | expr infix expr                  precedence as in Python
               | dtype "(" expr ")" | "select(" expr "," expr "," expr ")"
+              | "bits_" dtype "(" expr ")"                          the same bits as that type
               | ("min" | "max" | "pow" | "exp" | ...) "(" exprs ")"
     const     = number | "inf" | "nan" | "True" | "False"           of the expected type
               | dtype "(" number ")"                                where none is expected: int64
@@ -46,7 +47,19 @@ from compiler.ir.dtypes import (
     DType,
     Kind,
 )
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Reinterpret,
+    Select,
+    Unary,
+    UnaryOp,
+    Var,
+)
 from compiler.ir.stmt import (
     Alloc,
     Block,
@@ -95,6 +108,7 @@ __all__ = [
     "Load",
     "LoopKind",
     "Region",
+    "Reinterpret",
     "Scope",
     "Select",
     "Seq",
