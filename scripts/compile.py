@@ -106,8 +106,8 @@ def command(
     with errors_in_one_line(debug):
         begun = perf_counter()
         check_destination(output)
-        inputs = (calibrate, config_input(config), records_input(records))
-        check_outputs({"--output": output}, chain(model_inputs(model), inputs), force=force)
+        named = (calibrate, config_input(config), records_input(records), *(inputs or ()))
+        check_outputs({"--output": output}, chain(model_inputs(model), named), force=force)
         if device is DeviceName.CPU:
             refuse_accelerator_options(context, ["--explain"] * explain)
         options = ModelOptions(quantize, calibrate, pixels, seed)
