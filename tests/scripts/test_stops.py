@@ -209,11 +209,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_stop(folder: Path) -> None:
-    stop(COMPILE, folder, random.Random(1))
-    finish(COMPILE, folder)
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(10))
 def test_many_stops(seed: int, folder: Path) -> None:
