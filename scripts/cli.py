@@ -65,7 +65,7 @@ def main() -> None:
     """Entry point.
 
     Exit code 0: done, 1: failed, 2: wrong usage, 130: interrupted, 143: terminated by
-    SIGTERM.
+    SIGTERM, 129: the terminal has gone.
     """
     # Trees of frozen values are freed by their reference counts; searching them for cycles every
     # 700 new objects, Python's default, is a tenth of the time of a compilation.

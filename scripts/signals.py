@@ -1,4 +1,4 @@
-"""The signals that end a command: Ctrl-C, and SIGTERM, which interrupts the command as Ctrl-C does.
+"""The signals that end a command: SIGTERM and SIGHUP interrupt it as Ctrl-C does.
 
 Whatever is interrupted removes its unfinished files and ends its processes on the way out.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from types import FrameType
 
@@ -18,16 +18,20 @@ INTERRUPTED = 130
 """128 + SIGINT, as shells report a program that Ctrl-C ended."""
 TERMINATED = 143
 """128 + SIGTERM."""
+HUNG_UP = 129
+"""128 + SIGHUP: the terminal has gone."""
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Termination:
-    """The handler of SIGTERM; `asked` is whether the signal has come."""
+    """The handler of SIGTERM and SIGHUP; `status` is the exit status of an interruption."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.status = INTERRUPTED
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.status = 128 + number
         # Shells start background processes with SIGINT ignored.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,23 +41,26 @@ class Termination:
 
 @contextmanager
 def terminable() -> Iterator[Termination]:
-    """Context in which SIGTERM raises KeyboardInterrupt; yields the handler.
+    """Context in which SIGTERM and SIGHUP raise KeyboardInterrupt; yields their handler.
 
-    On other threads than the main one, and where a handler is installed or the signal is ignored,
-    the context changes nothing.
+    A signal that is ignored, as `nohup` does it, or has a handler keeps it. On other threads than
+    the main one the context changes nothing.
     """
-    before = signal.getsignal(signal.SIGTERM)
-    if isinstance(before, Termination):
-        yield before
-    elif before is not signal.SIG_DFL or current_thread() is not main_thread():
-        yield Termination()
-    else:
-        handler = Termination()
-        signal.signal(signal.SIGTERM, handler)
-        try:
-            yield handler
-        finally:
-            signal.signal(signal.SIGTERM, before)
+    for before in map(signal.getsignal, _SIGNALS):
+        if isinstance(before, Termination):
+            yield before
+            return
+    handler = Termination()
+    replaced = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    if current_thread() is not main_thread():
+        replaced = []
+    for number in replaced:
+        signal.signal(number, handler)
+    try:
+        yield handler
+    finally:
+        for number in replaced:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
@@ -63,6 +70,8 @@ def interruptions_in_one_line() -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            said = "terminated" if termination.asked else "interrupted"
-            print(f"error: {said}", file=sys.stderr)
-            raise typer.Exit(TERMINATED if termination.asked else INTERRUPTED) from None
+            said = "interrupted" if termination.status == INTERRUPTED else "terminated"
+            # The terminal may have gone.
+            with suppress(OSError):
+                print(f"error: {said}", file=sys.stderr, flush=True)
+            raise typer.Exit(termination.status) from None

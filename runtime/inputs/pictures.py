@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,10 @@ def read_picture(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDAr
         raise InputError(f"{path}: input {tensor.name} is {tensor}: a picture is float32")
     _, channels, height, width = tensor.shape
     try:
-        with open_input(path, PICTURE_BYTES) as file, Image.open(file) as opened:
+        with catch_warnings(), open_input(path, PICTURE_BYTES) as file:
+            # Pillow warns of pictures that are refused below.
+            simplefilter("ignore", Image.DecompressionBombWarning)
+            opened = Image.open(file)
             if opened.width * opened.height > _MOST_PIXELS:
                 raise ValueError(
                     f"the picture has {opened.width:,} x {opened.height:,} pixels; at most "

@@ -51,15 +51,10 @@ def test_digits_on_the_rtl() -> None:
     assert operators <= {"quantise", "pack_windows", "join_planes+unpack_data+reshape+dequantise"}
 
 
-def test_digits_in_batches_of_two() -> None:
-    """A block has two images, of which the network fills one."""
-    checked("digits", "--config", "batch2")
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("config", ["small8", "ultra96", "batch2", "tall.json"])
 def test_digits_on_other_machines(config: str, tmp_path: Path) -> None:
-    """Another size of the array; a bus of 128 bits; smaller buffers."""
+    """Another size of the array; a bus of 128 bits; blocks of two images; smaller buffers."""
     path: object = config
     if config == "tall.json":
         path = tmp_path / config

@@ -139,7 +139,7 @@ def record(source: random.Random, folder: Path) -> None:
 
 
 KINDS = (model, sealed_artifact, configuration, program, space, array, record)
-QUICK, MANY = 6, 800
+QUICK, MANY = 3, 800
 """Damaged inputs of a kind."""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from scripts.signals import INTERRUPTED, TERMINATED, interruptions_in_one_line, terminable
+from scripts.signals import HUNG_UP, INTERRUPTED, TERMINATED, interruptions_in_one_line, terminable
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
@@ -28,6 +28,7 @@ def stopped_by(number: signal.Signals, capsys: pytest.CaptureFixture[str]) -> tu
 
 def test_the_line_and_the_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert stopped_by(signal.SIGTERM, capsys) == (TERMINATED, "error: terminated\n")
+    assert stopped_by(signal.SIGHUP, capsys) == (HUNG_UP, "error: terminated\n")
     assert stopped_by(signal.SIGINT, capsys) == (INTERRUPTED, "error: interrupted\n")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -37,7 +38,7 @@ def test_contexts_share_a_handler() -> None:
         assert inner is outer
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
-        assert outer.asked
+        assert outer.status == TERMINATED
 
 
 @contextmanager
@@ -59,7 +60,9 @@ def test_a_background_process_ignores_ctrl_c_alone() -> None:
 def test_what_is_ignored_stays_ignored() -> None:
     with handled(signal.SIGTERM, signal.SIG_IGN), terminable() as handler:
         signal.raise_signal(signal.SIGTERM)
-        assert not handler.asked
+        assert handler.status == INTERRUPTED
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGHUP)
 
 
 def compilers(group: int) -> list[int]:

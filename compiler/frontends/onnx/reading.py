@@ -81,7 +81,10 @@ def _check_external_data(model: ModelProto, folder: Path) -> None:
     total = 0
     for tensor in _external_tensors(model):
         told = {entry.key: entry.value for entry in tensor.external_data}
-        path = folder / told.get("location", "")
+        location = Path(told.get("location", ""))
+        path = folder / location
+        if location.is_absolute() or ".." in location.parts:
+            raise OSError(errno.EACCES, "the file is not in the model's folder", str(path))
         with open_input(path, WEIGHT_BYTES) as file:
             size = os.fstat(file.fileno()).st_size
         # `onnx` checks that this part lies in the file.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,9 +71,30 @@ def archive(path: Path) -> None:
         np.savez(file, a=np.zeros(1))
 
 
+def two_bombs(path: Path) -> None:
+    """Some kilobytes whose directory says that they are gigabytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name in ("a.npy", "b.npy"):
+            file.writestr(name, bytes(1 << 20))
+    size, claimed = struct.pack("<I", 1 << 20), struct.pack("<I", 0xFFFF_FFF0)
+    path.write_bytes(path.read_bytes().replace(size, claimed))
+
+
+def nested(path: Path) -> None:
+    header = b"(" * 5000 + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+
+
 @pytest.mark.parametrize(
     ("name", "make", "message"),
     [
+        (
+            "x.npz",
+            two_bombs,
+            r"its arrays have 8,589,934,560 bytes; at most 4,294,967,296",
+        ),
+        ("x.npy", nested, "cannot be read"),
+        ("x.npy", lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
         ("x.npy", objects, "cannot be read: .*allow_pickle"),
         ("x.npy", cut, "cannot be read"),
         ("x.npy", archive, "cannot be read: it holds several arrays"),

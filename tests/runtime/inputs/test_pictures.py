@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -79,3 +81,27 @@ def test_files_that_are_no_pictures(tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"x\.png: "):
         read_picture(path, X, PixelNormalisation.IMAGENET)
+
+
+def claims_size(path: Path, width: int, height: int) -> Path:
+    """A PNG whose header has another size."""
+    data = bytearray(picture(path, (9, 9), (1, 2, 3)).read_bytes())
+    data[16:24] = struct.pack(">II", width, height)
+    data[29:33] = struct.pack(">I", crc32(data[12:29]))
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(("width", "height"), [(8193, 8192), (100_000, 1000), (1 << 20, 1 << 20)])
+def test_pictures_of_too_many_pixels(tmp_path: Path, width: int, height: int) -> None:
+    path = claims_size(tmp_path / "x.png", width, height)
+    with pytest.raises(InputError, match=r"x\.png: .*pixels"):
+        read_picture(path, X, PixelNormalisation.IMAGENET)
+
+
+def test_pictures_that_are_too_narrow(tmp_path: Path) -> None:
+    """As wide as the input, they would be millions of pixels high."""
+    path = picture(tmp_path / "x.png", (1, 30_000), (1, 2, 3))
+    wide = Tensor("x", (1, 3, 224, 224), "float32", Input())
+    with pytest.raises(InputError, match=r"1 x 30,000 pixels are too narrow to be resized for 224"):
+        read_picture(path, wide, PixelNormalisation.IMAGENET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import ml_dtypes
@@ -58,6 +59,39 @@ def test_no_file_elsewhere_is_read(tmp_path: Path, location: str) -> None:
     tensor.ClearField("raw_data")
     path.write_bytes(given.SerializeToString())
     with pytest.raises(FrontendError, match="what lies in other files cannot be read"):
+        read_model(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("device", "not a regular file"),
+        ("pipe", "not a regular file"),
+        ("sparse", "the file has 1,099,511,627,776 bytes; at most 17,179,869,184 are read"),
+        ("often", "the tensors in it have more than 17,179,869,184 bytes in all"),
+    ],
+)
+def test_other_files_are_regular_and_not_too_large(tmp_path: Path, kind: str, message: str) -> None:
+    path, other = tmp_path / "model.onnx", tmp_path / "weights.bin"
+    given = scaled()
+    (tensor,) = given.graph.initializer
+    onnx.external_data_helper.set_external_data(tensor, other.name)
+    tensor.ClearField("raw_data")
+    match kind:
+        case "device":
+            other.symlink_to("/dev/zero")
+        case "pipe":
+            os.mkfifo(other)
+        case "sparse":
+            other.touch()
+            os.truncate(other, 1 << 40)
+        case _:
+            other.touch()
+            os.truncate(other, 1 << 33)
+            for _ in range(2):
+                given.graph.initializer.add().CopyFrom(tensor)
+    path.write_bytes(given.SerializeToString())
+    with pytest.raises(FrontendError, match=message):
         read_model(path)
 
 
