@@ -126,14 +126,14 @@ class RandomModel:
         name = f"v{len(self.nodes)}"
         node = helper.make_node(operator, operands, [name], **attributes)
         known = [
-            helper.make_tensor_value_info(each, TensorProto.FLOAT, self.shapes[each])
-            for each in dict.fromkeys(operands)
-            if each in self.shapes
+            helper.make_tensor_value_info(operand, TensorProto.FLOAT, self.shapes[operand])
+            for operand in dict.fromkeys(operands)
+            if operand in self.shapes
         ]
         stored = [
-            numpy_helper.from_array(self.weights[each], each)
-            for each in dict.fromkeys(operands)
-            if each in self.weights
+            numpy_helper.from_array(self.weights[operand], operand)
+            for operand in dict.fromkeys(operands)
+            if operand in self.weights
         ]
         result = helper.make_empty_tensor_value_info(name)
         graph = helper.make_graph([node], "node", known, [result], stored)
@@ -285,15 +285,15 @@ class RandomModel:
         read = {name for node in self.nodes for name in node.input}
         results = [node.output[0] for node in self.nodes if node.output[0] not in read]
         used = {name: self.weights[name] for name in self.weights if name in read}
-        infos = [
+        inputs, outputs = (
             [
                 helper.make_tensor_value_info(name, TensorProto.FLOAT, self.shapes[name])
                 for name in names
             ]
             for names in (self.inputs, results)
-        ]
+        )
         stored = [numpy_helper.from_array(values, name) for name, values in used.items()]
-        graph = helper.make_graph(self.nodes, f"random_{self.seed}", *infos, stored)
+        graph = helper.make_graph(self.nodes, f"random_{self.seed}", inputs, outputs, stored)
         opset = helper.make_opsetid("", self.opset)
         return helper.make_model(graph, opset_imports=[opset], ir_version=8)
 
