@@ -155,13 +155,15 @@ class RandomModel:
         dilations = [self.draw(1, 1, 1, 2) if dilate else 1 for _ in kernel]
         if any(each > 1 for each in dilations):
             found["dilations"] = dilations
-        if self.odds(0.15) and not any(each > 1 for each in dilations):
+        reaches = [(k - 1) * gap + 1 for k, gap in zip(kernel, dilations, strict=True)]
+        # Neither rival pads "SAME" where windows leave gaps: their padding would be negative.
+        gaps = any(stride > k for stride, k in zip(found["strides"], kernel, strict=True))
+        if self.odds(0.15) and "dilations" not in found and not gaps:
             found["auto_pad"] = str(self.rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"]))
             pads = [0] * 4 if found["auto_pad"] == "VALID" else [99] * 4
         else:
             pads = [int(self.rng.integers(0, extent)) for extent in kernel * 2]
             found["pads"] = pads
-        reaches = [(k - 1) * gap + 1 for k, gap in zip(kernel, dilations, strict=True)]
         fits = all(
             extent + before + after >= reach and extent > reach - 1 - min(before, after)
             for extent, before, after, reach in zip(
