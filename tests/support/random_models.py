@@ -43,8 +43,9 @@ class RandomModel:
     shapes
         Shapes of the values so far, by name.
     in_reference
-        Whether ONNX's reference evaluator computes all nodes as ONNX Runtime does: of pools with
-        `ceil_mode`, and MaxPool of stride 1 with padding, it has other shapes and divisors.
+        Whether ONNX's reference evaluator computes all nodes as ONNX Runtime does. Of pools with
+        `ceil_mode`, and MaxPool of stride 1 with padding, it has other shapes and divisors; up to
+        opset 13, its BatchNormalization is that of training.
     """
 
     seed: int
@@ -239,6 +240,7 @@ class RandomModel:
         channels = self.shapes[image][1]
         scale, shift, mean = (self.weight(channels) for _ in range(3))
         variance = self.constant(self.rng.uniform(0.5, 2, channels).astype(np.float32))
+        self.in_reference = self.in_reference and self.opset >= 14
         self.node("BatchNormalization", image, scale, shift, mean, variance)
 
     def _multiply(self) -> None:
