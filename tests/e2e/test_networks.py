@@ -17,7 +17,7 @@ from runtime.executor import Executor
 from scripts.cli import app
 from sim.engines import make_engine
 from tests.support.digest_cases import LIGHT_MODELS
-from tests.support.onnx_models import light_model
+from tests.support.onnx_models import light_model, model
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 MODELS = Path(__file__).parents[2] / "compiler" / "models"
@@ -52,9 +52,10 @@ def test_digits_on_the_rtl() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("config", ["small8", "ultra96", "batch2", "tall.json"])
+@pytest.mark.parametrize("config", ["small8", "batch2", "ultra96", "tall.json"])
 def test_digits_on_other_machines(config: str, tmp_path: Path) -> None:
-    """Another size of the array; a bus of 128 bits; blocks of two images; smaller buffers."""
+    """Another size of the array; batches of two, of which one has no data; a bus of 128 bits;
+    smaller buffers."""
     path: object = config
     if config == "tall.json":
         path = tmp_path / config
@@ -62,6 +63,65 @@ def test_digits_on_other_machines(config: str, tmp_path: Path) -> None:
             json.dumps({"name": "less", "log_inp_buffer": 13, "log_wgt_buffer": 16})
         )
     checked("digits", "--engine", "rtl", "--config", path)
+
+
+@pytest.mark.parametrize("config", ["block4", pytest.param("tiny", marks=pytest.mark.exhaustive)])
+def test_channels_that_do_not_fill_a_block(config: str, tmp_path: Path) -> None:
+    """The CPU reads next, and ignores the channels that are not there."""
+    weight = np.random.default_rng(0).normal(size=(5, 4, 3, 3)).astype(np.float32)
+    nodes = [
+        onnx.helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+        onnx.helper.make_node("Softplus", ["c"], ["y"]),
+    ]
+    path = tmp_path / "five.onnx"
+    onnx.save(model(nodes, {"x": (1, 4, 6, 6)}, ["y"], {"w": weight}), path)
+    for engine in ("functional", "cycle"):
+        written = checked(path, "--config", config, "--engine", engine)
+        assert any(each["macs"] for each in layers(written) if each["device"] == "accelerator")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("engine", ["functional", "cycle"])
+def test_resnet18_in_batches_of_two(engine: str, tmp_path: Path) -> None:
+    """Also from an artifact, which has its own fallback."""
+    checked("resnet18", "--config", "batch2", "--engine", engine)
+    path = tmp_path / "resnet18"
+    arguments = ["compile", "resnet18", "--config", "batch2", "-o", str(path)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    checked(path, "--engine", engine)
+
+
+@pytest.mark.exhaustive
+def test_a_network_beyond_the_address_space(tmp_path: Path) -> None:
+    path = tmp_path / "near.json"
+    path.write_text(json.dumps({"name": "near", "address_bits": 18}))
+    result = CliRunner().invoke(app, ["run", "digits", "--config", str(path)])
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "addresses of 18 bits, which reach 262,144 bytes; the stream needs" in result.stderr
+
+
+def chain(path: Path, operators: list[str], length: int) -> Path:
+    """Write a model of element-wise operators in a row after a convolution."""
+    weight = np.random.default_rng(0).normal(size=(4, 4, 1, 1)).astype(np.float32)
+    nodes = [onnx.helper.make_node("Conv", ["x", "w"], ["v0"])]
+    for number in range(length):
+        operator = operators[number % len(operators)]
+        nodes.append(onnx.helper.make_node(operator, [f"v{number}"], [f"v{number + 1}"]))
+    onnx.save(model(nodes, {"x": (1, 4, 4, 4)}, [f"v{length}"], {"w": weight}), path)
+    return path
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("operators", [["Relu", "Neg"], ["Sigmoid", "Tanh"]], ids=" ".join)
+@pytest.mark.parametrize("length", [400, 3000, 20_000])
+def test_depth(operators: list[str], length: int, tmp_path: Path) -> None:
+    """Many times more operators in a row than Python's stack has frames: on the accelerator, on the
+    CPU, and in float32."""
+    path = chain(tmp_path / "deep.onnx", operators, length)
+    checked(path, "--config", "tiny")
+    run(path, "--device", "cpu")
+    run(path, "--device", "cpu", "--quantize", "none")
 
 
 @pytest.mark.exhaustive
@@ -76,15 +136,15 @@ def test_resnet18_on_the_rtl() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("model", "options"),
+    ("network", "options"),
     [
         ("resnet18", ["--quantize", "pow2"]),
         ("resnet34", ["--engine", "rtl"]),
         ("resnet50", []),
     ],
 )
-def test_other_residual_networks(model: str, options: list[str]) -> None:
-    checked(model, *options)
+def test_other_residual_networks(network: str, options: list[str]) -> None:
+    checked(network, *options)
 
 
 @pytest.mark.exhaustive

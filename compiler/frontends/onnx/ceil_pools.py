@@ -36,7 +36,7 @@ def with_corrected_pools(model: ModelProto) -> ModelProto | None:
 
 def _rounds_up(node: NodeProto) -> bool:
     return node.op_type in ("AveragePool", "MaxPool") and any(
-        each.name == "ceil_mode" and each.i for each in node.attribute
+        attribute.name == "ceil_mode" and attribute.i for attribute in node.attribute
     )
 
 

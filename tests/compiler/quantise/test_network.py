@@ -18,11 +18,13 @@ from compiler.graph.operators.quantised import Requantise
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.quantise.builder import Builder
-from compiler.quantise.network import quantise_network
+from compiler.quantise.forms import Scale
+from compiler.quantise.network import apply_scales, quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.samples import synthetic
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target
+from tests.support.graphs import graph
 from tests.support.networks import called, calls, network, residual, sqnr
 from tests.support.quantised_reference import REFERENCE, reference
 
@@ -340,3 +342,17 @@ def test_values_about_the_least_float32(mode: Mode, size: float) -> None:
     assert found.scales
     for _, scale in found.scales.values():
         assert scale.step >= np.finfo(np.float32).smallest_normal
+
+
+@pytest.mark.parametrize("operators", [["relu", "negative"], ["sigmoid", "tanh"]], ids=" ".join)
+def test_depth(operators: list[str]) -> None:
+    """Values are made of others on demand: of more in a row than Python's stack has frames."""
+    length = 1100
+    lines = "".join(
+        f"  v{number + 1} = {operators[number % 2]}(v{number})\n" for number in range(length)
+    )
+    function = graph(f"func @deep(v0: float32[1, 2, 1, 2]):\n{lines}  return v{length}")
+    names = {let.name: Scale(0.05) for let in function.body.lets} | {"v0": Scale(0.05)}
+    found = apply_scales(function, names, QuantiseOptions(), EXACT_ON).function
+    assert len(found.body.lets) >= length
+    assert found.params == function.params

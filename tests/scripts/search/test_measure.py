@@ -74,6 +74,14 @@ def test_a_machine_between_whose_streams_the_host_computes() -> None:
     assert "the host would compute between 8 streams: 1 is allowed" in found.of(0)[1]
 
 
+@pytest.mark.exhaustive
+def test_a_machine_whose_addresses_do_not_reach() -> None:
+    cycles, reason = measured(load_config("small8").replace(address_bits=17)).of(0)
+    assert cycles == ()
+    assert "digits: CapacityError: configuration" in reason
+    assert "has addresses of 17 bits, which reach 131,072 bytes; the stream needs" in reason
+
+
 def test_a_network_without_a_file(tmp_path: Path) -> None:
     missing = Network(str(tmp_path / "none.onnx"), DIGITS.options)
     own = Task((missing,), DEFAULT_MEMORY, (frozenset(),), (1,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from compiler.errors import CompilerError, FrontendError, UnsupportedError
 from compiler.frontends.onnx import import_model
+from compiler.graph import Call
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
@@ -50,6 +52,22 @@ def test_a_small_network(golden: Callable[[str, str], None]) -> None:
 @pytest.mark.parametrize("opset", [14, 17, 21, 25])
 def test_opsets(opset: int) -> None:
     agrees(residual(opset), noise(2, 3, 8, 8))
+
+
+@pytest.mark.parametrize(
+    ("operator", "count"), [*product(["Sum", "Mean", "Max", "Min"], [32, 33, 64]), ("Sum", 400)]
+)
+def test_many_operands(operator: str, count: int) -> None:
+    """Divided among several operators, in the same order."""
+    nodes = [make("Mul", ["x", f"c{number}"], [f"v{number}"]) for number in range(count)]
+    nodes.append(make(operator, [f"v{number}" for number in range(count)], ["y"]))
+    factors = {f"c{number}": noise(1 + number % 3)[:1] for number in range(count)}
+    given = model(nodes, {"x": (2, 3)}, ["y"], factors)
+    imported = import_model(given)
+    calls = [let.value for let in imported.function.body.lets if isinstance(let.value, Call)]
+    assert max(len(call.args) for call in calls) <= 32
+    if count < 65:
+        agrees(given, noise(2, 3))
 
 
 def test_a_transformer() -> None:
