@@ -426,8 +426,8 @@ def bit_shift(random: Random) -> RandomNode:
 
 
 NODES: Mapping[str, Callable[[Random], RandomNode]] = {
-    each.__name__: each
-    for each in (
+    function.__name__: function
+    for function in (
         *(conv, conv_transpose, max_pool, lp_pool, scatter_elements, scatter_nd, top_k),
         *(cumulative_sum, cumulative_product, reverse_sequence, grid_sample, affine_grid),
         *(deform_conv, roi_align, resize, crop_and_resize, einsum, dft, stft, determinant),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from onnx import ModelProto, helper
 from onnx.reference import ReferenceEvaluator
@@ -49,9 +48,10 @@ def model_of(node: RandomNode) -> ModelProto:
 def expected(node: RandomNode, model: ModelProto, feeds: dict[str, Array]) -> Sequence[Any]:
     """The results by others."""
     if node.runtime:
-        options = onnxruntime.SessionOptions()
+        rival = pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
+        options = rival.SessionOptions()
         options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(
+        session = rival.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
         found: Sequence[Any] = session.run(None, feeds)
