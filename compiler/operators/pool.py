@@ -181,7 +181,8 @@ def max_pool_index(
 
     def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
         own = [
-            each.place(i, k) - each.before for i, k, each in zip(places, over, slides, strict=True)
+            window.place(i, k) - window.before
+            for i, k, window in zip(places, over, slides, strict=True)
         ]
         value = data[(n, c, *own)]
         most = greatest[(n, c, *places)]

@@ -102,9 +102,8 @@ def _body(definition: defs.OpSchema, node: NodeProto, types: _Types, newest: int
     # The type hints of the `onnx` package leave out the methods for functions.
     schema: Any = definition
     plain = [each for each in schema.function_opset_versions if each <= newest]
-    dependent = [
-        each for each in schema.context_dependent_function_opset_versions if each <= newest
-    ]
+    contexts = schema.context_dependent_function_opset_versions
+    dependent = [each for each in contexts if each <= newest]
     if not plain and not dependent:
         raise UnsupportedError(f"{describe(node)}: not supported: ONNX's function is newer")
     if plain:
@@ -138,9 +137,9 @@ def _instance(
     names = {own: "" for own in body.input} | dict(zip(body.input, node.input, strict=False))
     names |= {own: name for own, name in zip(body.output, node.output, strict=False) if name}
     attributes = {
-        name: each.default_value
-        for name, each in schema.attributes.items()
-        if each.default_value.type != AttributeProto.UNDEFINED
+        name: declared.default_value
+        for name, declared in schema.attributes.items()
+        if declared.default_value.type != AttributeProto.UNDEFINED
     } | {each.name: each for each in node.attribute}
 
     def renamed(name: str) -> str:
@@ -201,7 +200,8 @@ def _graphs_of(attribute: AttributeProto) -> Sequence[GraphProto]:
 def _types(graph: GraphProto) -> dict[str, TypeProto]:
     """The types of a graph's values, as far as they were inferred."""
     found = {
-        each.name: make_tensor_type_proto(each.data_type, each.dims) for each in graph.initializer
+        tensor.name: make_tensor_type_proto(tensor.data_type, tensor.dims)
+        for tensor in graph.initializer
     }
     for info in (*graph.input, *graph.value_info, *graph.output):
         found[info.name] = info.type

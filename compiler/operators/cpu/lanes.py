@@ -223,8 +223,7 @@ def _lanes(block: Block, simd: Simd) -> int:
     kinds = {each.buffer.dtype for each in accesses(block)}
     for stmt in statements(block.body):
         for expr in expressions(stmt):
-            casts = (
-                each.dtype for each in subexpressions(expr) if isinstance(each, Cast | Reinterpret)
-            )
-            kinds |= {each for each in casts if each != INDEX}
+            for part in subexpressions(expr):
+                if isinstance(part, Cast | Reinterpret) and part.dtype != INDEX:
+                    kinds.add(part.dtype)
     return max(1, simd.bytes * 8 // max(8, *(each.bits for each in kinds)))

@@ -158,10 +158,9 @@ def _cut(
     if len(wanted) != rank or not all(1 <= each <= _LARGEST for each in wanted):
         node.refuse(f"output_shape {list(asked)}")
     totals = [full + more - extent for full, more, extent in zip(whole, extra, wanted, strict=True)]
-    if mode == "SAME_UPPER":
-        before = [total // 2 for total in totals]
-    else:
-        before = [total - total // 2 for total in totals]
+    # Elements that are missing, not removed, are zeros at the end.
+    cut = [max(total, 0) for total in totals]
+    before = [each // 2 if mode == "SAME_UPPER" else each - each // 2 for each in cut]
     return before, [total - start for total, start in zip(totals, before, strict=True)]
 
 

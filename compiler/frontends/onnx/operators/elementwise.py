@@ -153,6 +153,12 @@ def _clip(node: Node) -> Value:
     return data if high is None else node.call("minimum", data, high)
 
 
+def _binarizer(node: Node) -> Value:
+    data = node.input(0)
+    above = node.call("greater", data, node.number(node.real("threshold"), data))
+    return node.cast(above, data.dtype)
+
+
 def _same(node: Node) -> Value:
     return node.input(0)
 
@@ -178,6 +184,7 @@ CONVERTERS: tuple[Converter, ...] = (
     Converter("Cast", (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, takes_stored_floats=True),
     Converter("BitCast", (26,), _bit_cast, takes_stored_floats=True),
     Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like, takes_stored_floats=True),
+    Converter("ai.onnx.ml.Binarizer", (1,), _binarizer),
     Converter("Clip", (6, 11, 12, 13), _clip),
     Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training unless the ratio is 0"),
     Converter(

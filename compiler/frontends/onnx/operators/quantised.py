@@ -17,6 +17,7 @@ from compiler.frontends.onnx.operators.convolutions import (
 )
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
+from compiler.graph.operators.parts import Gather
 from compiler.graph.operators.products import Product
 from compiler.graph.operators.quantised import Dequantise, Quantise
 from compiler.graph.operators.reductions import Reduction
@@ -24,23 +25,50 @@ from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
 
 
 def _quantize(node: Node) -> Value:
-    data, scale, zero, axis = _scaled(node)
     to = UINT8
     if node.integer("output_dtype", 0):
         to = node.element_type(node.integer("output_dtype"))
-    to = to if zero is None else zero.dtype
+    given = node.optional(2)
+    to = to if given is None else given.dtype
+    if node.integer("block_size", 0):
+        data, scale, zero = _of_elements(node)
+        whole = node.call("round_even", node.call("divide", data, scale))
+        if zero is not None:
+            whole = node.call("add", whole, node.cast(zero, whole.dtype))
+        # Casts of floats saturate.
+        return node.cast(whole, to)
+    data, scale, zero, axis = _scaled(node)
     return _quantised(node, data, scale, zero, axis, to)
 
 
 def _dequantize(node: Node) -> Value:
+    if node.integer("block_size", 0):
+        data, scale, zero = _of_elements(node)
+        centred = data if zero is None else _centred(node, data, zero)
+        return node.call("multiply", node.cast(centred, scale.dtype), scale)
     return _real(node, *_scaled(node))
+
+
+def _of_elements(node: Node) -> tuple[Value, Value, Value | None]:
+    """The data, and a scale and a zero point for each element, from those of blocks."""
+    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    size = node.integer("block_size")
+    (axis,) = node.axes([node.integer("axis")], data)
+    axis %= data.rank
+    extent = node.extent(axis, data)
+    count = -(-extent // max(size, 1))
+    wanted = (*data.shape[:axis], count, *data.shape[axis + 1 :])
+    if size < 1 or scale.shape != wanted or (zero is not None and zero.shape != wanted):
+        node.refuse(f"blocks of {size} along axis {axis} of {data.type}: scales {scale.type}")
+    indices = node.constant(np.arange(extent) // size)
+    to = Gather(axis)
+    repeated = None if zero is None else node.call("gather", zero, indices, to=to)
+    return data, node.call("gather", scale, indices, to=to), repeated
 
 
 def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
     """The data, scales, zero points, and the axis of per-channel scales."""
     data, scale, zero = node.input(0), node.input(1), node.optional(2)
-    if node.integer("block_size", 0):
-        node.unsupported("blocks")
     # With a single scale the axis does not matter.
     single = scale.type.size == 1
     return data, scale, zero, min(1, data.rank - 1) if single else node.integer("axis", 1)
@@ -142,7 +170,7 @@ def _dynamic(node: Node) -> tuple[Value, ...]:
     return _quantised(node, data, scale, point, axis, UINT8), node.cast(scale, FLOAT32), point
 
 
-_LIMITS = "integers of 8, 16 and 32 bits, no blocks"
+_LIMITS = "integers of 8, 16 and 32 bits"
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _quantize, _LIMITS),

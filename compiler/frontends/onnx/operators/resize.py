@@ -149,22 +149,22 @@ def _ratio(node: Node, data: Value, axis: int, size: int) -> float:
 
 def _resized(node: Node, data: Value, axes: Sequence[_Axis], method: _Method) -> Value:
     """Resize one axis after the other, by gathers with constant indices and weights."""
-    for each in axes:
-        extent, whole = data.shape[each.axis], (each.start, each.end) == (0.0, 1.0)
-        if each.size is None and whole:
+    for resized in axes:
+        extent, whole = data.shape[resized.axis], (resized.start, resized.end) == (0.0, 1.0)
+        if resized.size is None and whole:
             continue
-        if each.size == extent and each.scale == 1.0 and whole:
+        if resized.size == extent and resized.scale == 1.0 and whole:
             continue
         if not isinstance(extent, int):
-            node.unsupported(f"axis {each.axis} of {data.type}: give its shape")
-        size = extent if each.size is None else each.size
+            node.unsupported(f"axis {resized.axis} of {data.type}: give its shape")
+        size = extent if resized.size is None else resized.size
         if not 0 < size <= _LARGEST or extent < 1:
             node.unsupported(f"{extent} elements to {size}")
-        where = _places(node, extent, size, each, method.place)
-        data = _interpolated(node, data, each, where, method)
+        where = _places(node, extent, size, resized, method.place)
+        data = _interpolated(node, data, resized, where, method)
         if method.place == "tf_crop_and_resize":
             outside = (where < 0) | (where > extent - 1)
-            shape = [size if axis == each.axis else 1 for axis in range(data.rank)]
+            shape = [size if axis == resized.axis else 1 for axis in range(data.rank)]
             mask = node.constant(outside.reshape(shape))
             data = node.call("where", mask, node.number(method.outside, data), data)
     return data

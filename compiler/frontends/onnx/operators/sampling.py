@@ -184,15 +184,17 @@ def _roi_align(node: Node) -> Value:
     extents = [node.extent(2, data), node.extent(3, data)]
     inside = [_near(node, *each) for each in zip(along, extents, strict=True)]
     clipped = [
-        node.call("clip", each, to=Clip(0.0, float(extent - 1)))
-        for each, extent in zip(along, extents, strict=True)
+        node.call("clip", places, to=Clip(0.0, float(extent - 1)))
+        for places, extent in zip(along, extents, strict=True)
     ]
     tall, wide = (cell * ratio for cell in cells)
     positions = node.call(
         "concat",
         *(
-            node.call("expand", node.reshape(each, shape), to=Expand((count, tall, wide, 1)))
-            for each, shape in zip(clipped, ((count, tall, 1, 1), (count, 1, wide, 1)), strict=True)
+            node.call("expand", node.reshape(places, shape), to=Expand((count, tall, wide, 1)))
+            for places, shape in zip(
+                clipped, ((count, tall, 1, 1), (count, 1, wide, 1)), strict=True
+            )
         ),
         to=Concat(3),
     )

@@ -69,8 +69,8 @@ def _matrix(node: Node, used: int, length: int, parts: int, inverse: bool, onesi
     results = 1 if onesided and inverse else 2
     if used * count * parts * results > _LARGEST:
         node.unsupported(f"a transform of {length} elements")
-    turns = np.outer(np.arange(used), np.arange(count)) % length
-    angles = 2 * np.pi / length * turns
+    steps = np.outer(np.arange(used), np.arange(count)) % length
+    angles = 2 * np.pi / length * steps
     cosine, sine = np.cos(angles), np.sin(angles) * (1 if inverse else -1)
     if onesided and inverse:
         # Every frequency stands for its conjugate too, but for the first and, if even, the last.
