@@ -109,7 +109,7 @@ def evaluate(
         More than `MAX_CALLS` calls wait for results: a recursion without end.
     """
     verify(function)
-    types = tuple(map(_type, args))
+    types = tuple(map(type_of, args))
     params = tuple(each.type for each in function.params)
     if bind(params, types) is None:
         raise GraphError(
@@ -144,8 +144,9 @@ def _operator(
     return found if callee.several else found[0]
 
 
-def _type(value: NestedArray) -> Type:
-    return TupleType(tuple(map(_type, value))) if isinstance(value, tuple) else _tensor(value)
+def type_of(value: NestedArray) -> Type:
+    """The type of a value."""
+    return TupleType(tuple(map(type_of, value))) if isinstance(value, tuple) else _tensor(value)
 
 
 def _tensor(array: Array) -> TensorType:

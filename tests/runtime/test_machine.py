@@ -163,7 +163,8 @@ def test_memory_is_followed_on_all_paths() -> None:
         place = places[over]
         assert isinstance(place, Arena)
         tensors = tuple(
-            replace(each, place=place) if each.name == name else each for each in manifest.tensors
+            replace(tensor, place=place) if tensor.name == name else tensor
+            for tensor in manifest.tensors
         )
         refused(replace(manifest, tensors=tensors), "function loop: .* writes loop.* over loop.")
 

@@ -9,6 +9,7 @@ from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
 from compiler.graph.passes.inline import Inline
 from compiler.graph.passes.pipeline import Pass, simplifying_passes, transform
+from compiler.graph.passes.unroll import Unroll
 
 __all__ = [
     "BindSymbols",
@@ -20,6 +21,7 @@ __all__ = [
     "InferTypes",
     "Inline",
     "Pass",
+    "Unroll",
     "simplifying_passes",
     "transform",
 ]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from compiler.graph.constant import Constant
-from compiler.graph.evaluate import NestedArray, Runner, run_call
+from compiler.graph.evaluate import NestedArray, Runner, run_call, type_of
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Global, If, Let, Tuple, TupleGet, Value
+from compiler.graph.opspec import OpSpec
 from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_bodies, map_functions, rename, renamed
@@ -43,6 +44,10 @@ class FoldConstants:
         verify(function)
         return map_functions(function, self._function)
 
+    def body(self, body: Body) -> Body:
+        """A body that is not yet part of a function, whose types are not known."""
+        return self._body(body, {}, {}, None)
+
     def _function(self, function: Function) -> Function:
         sizes = {
             name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in found)
@@ -57,8 +62,9 @@ class FoldConstants:
         body: Body,
         around: Mapping[str, NestedArray],
         aliases: Mapping[str, Atom],
-        small: frozenset[str],
+        small: frozenset[str] | None,
     ) -> Body:
+        """`small` names the values that are computed; None for those that their operands show."""
         known, names = dict(around), dict(aliases)
         lets: list[Let] = []
         for let in body.lets:
@@ -70,7 +76,8 @@ class FoldConstants:
                 names[let.name] = inner.result
                 continue
             value = map_bodies(value, lambda inner: self._body(inner, known, names, small))
-            found = self._known(let.name, value, known) if let.name in small else None
+            allowed = small is None or let.name in small
+            found = self._known(value, known, check=small is None) if allowed else None
             if found is not None:
                 known[let.name] = found
             if found is None or isinstance(found, tuple):
@@ -81,7 +88,7 @@ class FoldConstants:
         return Body(tuple(lets), renamed(body.result, names))
 
     def _known(
-        self, name: str, value: Value, known: Mapping[str, NestedArray]
+        self, value: Value, known: Mapping[str, NestedArray], *, check: bool
     ) -> NestedArray | None:
         """The result of a value if its operands are known, else None."""
         match value:
@@ -89,7 +96,9 @@ class FoldConstants:
                 return None  # Whether the call ends is not known.
             case Call(args=args):
                 operands = _all_known(args, known)
-                return None if operands is None else run_call(value, operands, self.run)
+                if operands is None or (check and not self._is_small(value, operands)):
+                    return None
+                return run_call(value, operands, self.run)
             case Tuple(items=items):
                 parts = _all_known(items, known)
                 return None if parts is None else tuple(parts)
@@ -100,6 +109,14 @@ class FoldConstants:
                 return None
             case _:
                 assert_never(value)
+
+    def _is_small(self, call: Call, operands: Sequence[NestedArray]) -> bool:
+        """Whether the result of an operator is known to be within the limit."""
+        if not isinstance(call.callee, OpSpec):
+            return False
+        types = [type_of(each) for each in operands]
+        found = tensors_of(call.callee.result("it", types, call.attributes))
+        return all(isinstance(it.size, int) and it.size <= self.limit for it in found)
 
 
 def _all_known(atoms: Sequence[Atom], known: Mapping[str, NestedArray]) -> list[NestedArray] | None:

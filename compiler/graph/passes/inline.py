@@ -120,7 +120,7 @@ class _Inliner:
         self._counts = Counter(
             name for caller in self._named.values() for name in calls_by_name(caller.body)
         )
-        self._recursive = _recursive(self._named)
+        self._recursive = recursive_functions(self._named)
         self._done: dict[str, Function] = {}
 
     def program(self) -> Function:
@@ -180,7 +180,7 @@ def _callees_first(root: str, named: Mapping[str, Function]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _recursive(named: Mapping[str, Function]) -> frozenset[str]:
+def recursive_functions(named: Mapping[str, Function]) -> frozenset[str]:
     """The functions that call themselves, directly or not."""
     calls = {name: {*calls_by_name(each.body)} for name, each in named.items()}
     found = set()

@@ -75,7 +75,8 @@ def _loop(node: Node) -> tuple[Value, ...]:
     go = None if given_go is None else node.reshape(given_go, ())
     state = tuple(node.input(position) for position in range(2, node.operands))
     count = _count(limit, go)
-    unrolled = _unrolled(node, count, go, state)
+    # A loop whose limit depends on inputs has no end that could be known.
+    unrolled = _unrolled(node, count, go, state) if limit is None or count is not None else None
     if unrolled is not None:
         return unrolled
     body = node.graph("body")

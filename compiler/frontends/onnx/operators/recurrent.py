@@ -305,6 +305,9 @@ CONVERTERS: tuple[Converter, ...] = (
     Converter("RNN", (7, 14, 22), _recurrent(_rnn, 1, ("Tanh",)), _LIMITS),
     Converter("GRU", (7, 14, 22), _recurrent(_gru, 1, ("Sigmoid", "Tanh")), _LIMITS),
     Converter(
-        "LSTM", (7, 14, 22), _recurrent(_lstm, 2, ("Sigmoid", "Tanh", "Tanh"), True), _LIMITS
+        "LSTM",
+        (7, 14, 22),
+        _recurrent(_lstm, 2, ("Sigmoid", "Tanh", "Tanh"), True),
+        f"{_LIMITS}; `clip` is for the sums of gates",
     ),
 )
