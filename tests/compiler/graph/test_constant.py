@@ -46,6 +46,5 @@ def test_scalars_and_nothing() -> None:
 
 
 def test_refusals() -> None:
-    for dtype in (np.float16, np.complex64):
-        with pytest.raises(GraphError, match=f"a constant of {np.dtype(dtype)}: "):
-            Constant(np.zeros(1, dtype))
+    with pytest.raises(GraphError, match="a constant of complex64: "):
+        Constant(np.zeros(1, np.complex64))

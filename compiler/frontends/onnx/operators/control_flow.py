@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from onnx import GraphProto
@@ -23,6 +24,9 @@ from compiler.graph.operators.parts import Gather
 from compiler.graph.operators.shapes import Transpose
 from compiler.graph.types import TensorType, TupleType, Type
 from compiler.ir.dtypes import INT64
+
+_SCAN_WITHOUT_BATCH: Final = 9
+"""The first version of `Scan` whose operands have no axis of sequences."""
 
 
 def _if(node: Node) -> tuple[Value, ...]:
@@ -156,6 +160,8 @@ def _unrolled(
 
 
 def _scan(node: Node) -> tuple[Value, ...]:
+    if node.version < _SCAN_WITHOUT_BATCH:
+        node.unsupported("it scans the sequences of a batch: opset 9 has a Scan without")
     body, scanned = node.graph("body"), node.integer("num_scan_inputs")
     operands = node.inputs
     if not 0 < scanned <= len(operands):
@@ -217,5 +223,10 @@ CONVERTERS: tuple[Converter, ...] = (
         _loop,
         "tensors only; results of all iterations need a number of iterations known at import",
     ),
-    Converter("Scan", (9, 11, 16, 19, 21, 23, 24, 25), _scan, "a number of slices known at import"),
+    Converter(
+        "Scan",
+        (8, 9, 11, 16, 19, 21, 23, 24, 25),
+        _scan,
+        "a number of slices known at import; not version 8, which scans batches",
+    ),
 )
