@@ -1,0 +1,99 @@
+"""Casts from and to float16 and bfloat16 equal NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from compiler.codegen import CpuTarget, compile_function
+from compiler.errors import IRError, TensorError
+from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, DType
+from compiler.ir.ops import cast, const
+from compiler.operators.cpu.generic import cpu_schedule
+from compiler.operators.cpu.simd import Simd
+from compiler.operators.elementwise import ELEMENTWISE
+from compiler.te import placeholder, reinterpret
+from tests.support.operators import evaluate, given_as
+
+STORED = (FLOAT16, BFLOAT16)
+Array = NDArray[Any]
+
+
+def native(array: Array, to: DType) -> Array:
+    """The cast, as native code."""
+    tensor = given_as("X", array)
+    target = CpuTarget.host(threads=1)
+    result = ELEMENTWISE["cast"](tensor, to=to)
+    schedule = cpu_schedule(result, simd=Simd.of(target.features), inputs=[tensor])
+    (found,) = compile_function(schedule.program, target)(array)
+    return found
+
+
+def bits(array: Array) -> Array:
+    """The bits of an array's elements; one NaN for all."""
+    view = array.view(f"u{array.itemsize}").copy()
+    with np.errstate(invalid="ignore"):
+        view[np.isnan(array.astype(np.float64))] = 0xFFFF
+    return view
+
+
+@pytest.mark.parametrize("dtype", STORED, ids=str)
+def test_every_stored_float(dtype: DType) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(dtype.numpy)
+    wide = native(every, FLOAT32)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(wide, every.astype(np.float32))
+    np.testing.assert_array_equal(bits(native(wide, dtype)), bits(every))
+
+
+@pytest.mark.parametrize("dtype", STORED, ids=str)
+@pytest.mark.parametrize("wide", ["float32", "float64"])
+def test_rounding(dtype: DType, wide: str) -> None:
+    """Of numbers half-way between two, of their neighbours, and of any magnitude."""
+    random = np.random.default_rng(0)
+    with np.errstate(all="ignore"):
+        every = np.arange(1 << 16, dtype=np.uint16).view(dtype.numpy).astype(np.float64)
+        every = np.sort(every[np.isfinite(every)])
+        middle = ((every[1:] + every[:-1]) / 2).astype(wide)
+        around = [middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)]
+        chance = random.integers(0, 1 << 32, 1 << 14).astype(np.uint32).view(np.float32)
+        numbers = np.concatenate([*around, chance.astype(wide)]).astype(wide)
+        # NumPy rounds float64 to bfloat16 twice: by way of float32, odd where not exact, once.
+        single = numbers.astype(np.float32)
+        if wide == "float64" and dtype == BFLOAT16:
+            even = single.view(np.uint32) & 1 == 0
+            inexact = (single != numbers) & even & ~np.isnan(numbers)
+            step = np.where(np.abs(single) < np.abs(numbers), 1, -1)
+            single.view(np.uint32)[inexact] += step[inexact].astype(np.uint32)
+        wanted = (single if dtype == BFLOAT16 else numbers).astype(dtype.numpy)
+    np.testing.assert_array_equal(bits(native(numbers, dtype)), bits(wanted))
+
+
+@pytest.mark.parametrize("dtype", STORED, ids=str)
+def test_the_interpreter_agrees(dtype: DType) -> None:
+    numbers = np.random.default_rng(1).standard_normal(50).astype(np.float32)
+    operator = ELEMENTWISE["cast"]
+    narrow = evaluate(operator(given_as("X", numbers), to=dtype), {"X": numbers})
+    np.testing.assert_array_equal(bits(narrow), bits(numbers.astype(dtype.numpy)))
+    tensor = placeholder(narrow.shape, dtype, "X")
+    wide = evaluate(operator(tensor, to=FLOAT32), {"X": narrow})
+    np.testing.assert_array_equal(wide, narrow.astype(np.float32))
+
+
+def test_refusals() -> None:
+    """There is no arithmetic, no constant and no plain cast of floats that are only stored."""
+    stored = placeholder((4,), FLOAT16, "X")
+    with pytest.raises(TensorError, match="is not of the kind"):
+        ELEMENTWISE["add"](stored, stored)
+    with pytest.raises(IRError, match="no constants of bfloat16"):
+        const(1.0, BFLOAT16)
+    with pytest.raises(IRError, match="no cast is defined from float16 to float32"):
+        cast(stored[0], FLOAT32)
+    with pytest.raises(IRError, match="< is not defined for float16"):
+        _ = stored[0] < stored[1]
+    with pytest.raises(IRError, match="the bits of float16 are none of float32"):
+        reinterpret(stored[0], FLOAT32)
+    assert reinterpret(stored[0], UINT16).dtype == UINT16
