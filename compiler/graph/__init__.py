@@ -30,9 +30,9 @@ of a tree too deep for recursion and exponential to hash; and the order of the l
 execution, which memory planning needs. Every name is defined once in a function, and in
 scope from its line to the end of its body.
 
-There are no side effects. A function that stands above its caller and calls nothing by name is part
-of the call, as a value; all others are called by name, before their definition too, and have to
-declare their result: so functions are recursive, and a loop is a function that ends by calling
+There are no side effects. A function that stands above its callers and calls nothing by name is
+part of the call, as a value; all others are called by name, before their definition too, and have
+to declare their result: so functions are recursive, and a loop is a function that ends by calling
 itself. Names and declared types keep inference local and digests linear. Definitions belong to the
 function at the end of the text. A `kernel` contains only operators and tuples and is compiled to
 one loop program, for the host or the named target; a `stream` contains only tuples and calls of

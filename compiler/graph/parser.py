@@ -41,7 +41,8 @@ def parse(
 ) -> Module:
     """The module that a text describes; `verify` checks that it is legal.
 
-    `parse(text(m), operators, ...)` is `m` for every legal `m`.
+    `parse(text(m), operators, ...)` is `m` for every legal `m` in which only those functions are
+    called by name that have to be.
 
     Parameters
     ----------
@@ -91,7 +92,8 @@ class _Parser(Cursor):
         self._functions: dict[str, Function] = {}
         self._calls_by_name = False
         self._by_name: set[str] = set()
-        """The functions that call functions by name, and so have to be called by name."""
+        """The functions that are called before their definition, or call functions by name, and so
+        have to be called by name."""
         self._headers: dict[str, _Header] = {}
 
     def _all_headers(self) -> dict[str, _Header]:
@@ -208,8 +210,8 @@ class _Parser(Cursor):
         return self._operator()
 
     def _callee(self) -> Function | Global:
-        """The function that the next token names: a value if it stands above and calls nothing by
-        name, else its name and declared type."""
+        """The function that the next token names: a value if it stands above all its callers and
+        calls nothing by name, else its name and declared type."""
         token = self.token
         name = token.text
         if name in self._functions and name not in self._by_name:
@@ -226,6 +228,7 @@ class _Parser(Cursor):
                 "called before its end, or calls one that is, has to declare its own"
             )
         self._calls_by_name = True
+        self._by_name.add(name)
         return Global(name, FunctionType(tuple(it.type for it in header.params), header.result))
 
     def _operator(self) -> Call:

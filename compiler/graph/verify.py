@@ -66,6 +66,11 @@ def _calls_by_name(program: Function, called: Iterable[Function]) -> None:
     for function in called:
         for let in all_lets(function.body):
             match let.value:
+                case Call(callee=Function(name=name)) if name in named:
+                    raise GraphError(
+                        f"function {function.name}: {let.name} calls {name} as a value, which is "
+                        "called by name"
+                    )
                 case Call(callee=Global(name=name, type=type_)):
                     if function.name not in named:
                         raise GraphError(

@@ -40,6 +40,15 @@ def test_which_functions_are_values() -> None:
     assert [each.name for each in program.definitions] == []
     assert isinstance(program.body.lets[0].value, Call)
     assert isinstance(program.body.lets[0].value.callee, Function)
+    # One that is called before its definition has a name for its later callers too.
+    late = graph(
+        "func @f(n: int64[]) -> int64[]:\n  a = @g(n)\n  return a\n"
+        "func @g(n: int64[]) -> int64[]:\n  return n\n"
+        "func @h(n: int64[]) -> int64[]:\n  a = @g(n)\n  b = @f(a)\n  return b\n"
+    )
+    assert [each.name for each in late.definitions] == ["f", "g"]
+    assert isinstance(late.body.lets[0].value, Call)
+    assert isinstance(late.body.lets[0].value.callee, Global)
     even = graph(EVEN)
     assert [each.name for each in even.definitions] == ["even", "odd"]
 

@@ -60,8 +60,8 @@ def halving() -> ModelProto:
     )
     return model(
         graph(
-            [node("Loop", "most first data start", "result count", body=body)],
-            {"data": V, "limit": (FLOAT, []), "most": (INT, []), "first": (TRUTH, [])},
+            [node("Loop", "trips first data start", "result count", body=body)],
+            {"data": V, "limit": (FLOAT, []), "trips": (INT, []), "first": (TRUTH, [])},
             {"result": V, "count": (INT, [])},
             start=np.int64(0),
         )
@@ -73,7 +73,7 @@ def test_a_loop_with_an_end_that_depends_on_data() -> None:
         feeds = {
             "data": X,
             "limit": np.array(limit, np.float32),
-            "most": np.array(most),
+            "trips": np.array(most),
             "first": np.array(first),
         }
         assert len(agree(halving(), feeds).manifest.functions) == 2
