@@ -62,13 +62,16 @@ class ProcessGroup:
 
     @contextmanager
     def threads(self, count: int) -> Iterator[ThreadPoolExecutor]:
-        """Yield threads to run processes on; an exception kills all processes.
+        """Yield threads to run processes on; an interruption kills all processes.
 
-        Otherwise the end of the context would wait for those that threads wait for.
+        Otherwise the end of the context would wait for those that threads wait for, as it does
+        after an error, which may be one of many and is not to be hidden by others.
         """
         with ThreadPoolExecutor(count) as executor:
             try:
                 yield executor
+            except Exception:
+                raise
             except BaseException:
                 self.kill()
                 raise

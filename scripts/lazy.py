@@ -14,7 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scripts.signals import interruptions_in_one_line
+from scripts.signals import ended_at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class LazyGroup(TyperGroup):
             # As a path, an empty text is the current folder.
             if any(not arg or (arg.startswith("--") and arg.endswith("=")) for arg in args):
                 raise typer.BadParameter("an argument, or the value of an option, is empty")
-            with interruptions_in_one_line():
+            with ended_at_once():
                 self.add_command(_load(args[0], self.verbs[args[0]]))
         return super().resolve_command(ctx, args)
 

@@ -5,6 +5,7 @@ Whatever is interrupted removes its unfinished files and ends its processes on t
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -64,14 +65,51 @@ def terminable() -> Iterator[Termination]:
 
 
 @contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Context in which the signals end the process at once, with the same line and status.
+
+    For imports, which leave nothing to remove: libraries in C may crash when KeyboardInterrupt is
+    raised in the middle of their import.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        with suppress(OSError):
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, _line(128 + number).encode())
+        os._exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_SIGNALS)}
+    ours = {
+        number: handler
+        for number, handler in before.items()
+        if handler in (signal.default_int_handler, signal.SIG_DFL)
+        or isinstance(handler, Termination)
+    }
+    if current_thread() is not main_thread():
+        ours = {}
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+
+
+def _line(status: int) -> str:
+    return f"error: {'interrupted' if status == INTERRUPTED else 'terminated'}\n"
+
+
+@contextmanager
 def interruptions_in_one_line() -> Iterator[None]:
     """Report KeyboardInterrupt as one line, and exit with the signal's status."""
     with terminable() as termination:
         try:
             yield
         except KeyboardInterrupt:
-            said = "interrupted" if termination.status == INTERRUPTED else "terminated"
             # The terminal may have gone.
             with suppress(OSError):
-                print(f"error: {said}", file=sys.stderr, flush=True)
+                print(_line(termination.status), end="", file=sys.stderr, flush=True)
+            # Python notes a KeyboardInterrupt that leaves a text run by `exec`, as dataclasses use,
+            # and would end by SIGINT whatever the exit status is. The next text clears the note.
+            exec("")
             raise typer.Exit(termination.status) from None

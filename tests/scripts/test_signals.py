@@ -134,3 +134,44 @@ def test_compilers_end_with_the_command(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "image.bin", "program.bin"]
     scratch = [path.name for path in (cache / "rtl").glob(".*") if path.suffix != ".lock"]
     assert scratch == []
+
+
+SHOWN = {signal.SIGINT: "error: interrupted\n", signal.SIGTERM: "error: terminated\n"}
+
+
+def ended(code: str, number: signal.Signals) -> tuple[int, str]:
+    """Exit status and standard error of a process that runs `code`, which raises the signal."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import signal\nNUMBER = {int(number)}\n{code}"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    return done.returncode, done.stderr
+
+
+IN_IMPORTS = """
+from scripts.signals import ended_at_once, terminable
+with terminable():
+    try:
+        with ended_at_once():
+            signal.raise_signal(NUMBER)
+    except BaseException:
+        print("not at once")
+"""
+IN_A_TEXT = """
+from scripts.signals import interruptions_in_one_line
+import sys, typer
+try:
+    with interruptions_in_one_line():
+        exec("signal.raise_signal(NUMBER)")
+except typer.Exit as error:
+    sys.exit(error.exit_code)
+"""
+
+
+@pytest.mark.parametrize("code", [IN_IMPORTS, IN_A_TEXT], ids=["import", "exec"])
+@pytest.mark.parametrize("number", SHOWN)
+def test_exit_status_is_right_wherever_the_signal_comes(number: signal.Signals, code: str) -> None:
+    assert ended(code, number) == (128 + number, SHOWN[number])
