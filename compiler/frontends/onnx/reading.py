@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
@@ -13,6 +13,8 @@ from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
+
+T = TypeVar("T")
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
@@ -142,10 +144,10 @@ def _texts(message: Message) -> Iterator[object]:
                 yield from _texts(element)
 
 
-def guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+def guarded(check: Callable[[], T]) -> T:
     """The result of a call of the `onnx` package, whose errors become a `FrontendError`."""
     try:
-        return check() or ModelProto()
+        return check()
     except (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
