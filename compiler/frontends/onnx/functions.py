@@ -18,7 +18,7 @@ from onnx import (
 )
 from onnx.helper import make_tensor_type_proto
 
-from compiler.errors import UnsupportedError
+from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.node import describe, domain_of, qualified_name
 from compiler.frontends.onnx.reading import guarded, opsets
 
@@ -106,8 +106,10 @@ def _body(definition: defs.OpSchema, node: NodeProto, types: _Types, newest: int
     dependent = [each for each in contexts if each <= newest]
     if not plain and not dependent:
         raise UnsupportedError(f"{describe(node)}: not supported: ONNX's function is newer")
+    _check_node(schema, node)
+    content: bytes
     if plain:
-        content = schema.get_function_with_opset_version(max(plain))
+        content = guarded(lambda: schema.get_function_with_opset_version(max(plain)))
     else:
         missing = [name for name in node.input if name and name not in types]
         if missing:
@@ -118,8 +120,11 @@ def _body(definition: defs.OpSchema, node: NodeProto, types: _Types, newest: int
             types[name].SerializeToString() if name else TypeProto().SerializeToString()
             for name in node.input
         ]
-        content = schema.get_context_dependent_function_with_opset_version(
-            max(dependent), node.SerializeToString(), given
+        # The package's code relies on a legal node.
+        content = guarded(
+            lambda: schema.get_context_dependent_function_with_opset_version(
+                max(dependent), node.SerializeToString(), given
+            )
         )
     function = FunctionProto()
     function.ParseFromString(content)
@@ -128,6 +133,24 @@ def _body(definition: defs.OpSchema, node: NodeProto, types: _Types, newest: int
             f"{describe(node)}: not supported: ONNX defines no function for these operands"
         )
     return function
+
+
+def _check_node(schema: Any, node: NodeProto) -> None:
+    """Raise a `FrontendError` unless a node has the operands and attributes of its definition."""
+    given = {each.name: each for each in node.attribute}
+    reason = ""
+    if not schema.min_input <= len(node.input) <= schema.max_input:
+        reason = f"{len(node.input)} operands"
+    if not schema.min_output <= len(node.output) <= schema.max_output:
+        reason = f"{len(node.output)} results"
+    required = (name for name, declared in schema.attributes.items() if declared.required)
+    for name in (*given, *required):
+        if name not in schema.attributes or name not in given:
+            reason = f"attribute {name}"
+        elif int(given[name].type) != int(schema.attributes[name].type.value):
+            reason = f"the type of attribute {name}"
+    if reason:
+        raise FrontendError(f"the model is not legal: {describe(node)}: {reason}")
 
 
 def _instance(

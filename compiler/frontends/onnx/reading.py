@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
@@ -17,6 +17,8 @@ from onnx import GraphProto, ModelProto, TensorProto, defs, external_data_helper
 from compiler.errors import FrontendError
 from compiler.frontends.onnx.ceil_pools import with_corrected_pools
 from hw.input_files import MODEL_BYTES, WEIGHT_BYTES, open_input, read_input
+
+T = TypeVar("T")
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
@@ -215,10 +217,10 @@ def _texts(message: Message) -> Iterator[object]:
                 yield from _texts(element)
 
 
-def guarded(check: Callable[[], ModelProto | None]) -> ModelProto:
+def guarded(check: Callable[[], T]) -> T:
     """The result of a call of the `onnx` package, whose errors become a `FrontendError`."""
     try:
-        return check() or ModelProto()
+        return check()
     except (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
