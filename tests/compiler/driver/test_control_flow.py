@@ -38,7 +38,7 @@ def kept() -> tuple[Target[CpuTarget], Backends, NativeRunner]:
 def agrees(program: str, measure: int, a: list[int], b: list[int]) -> None:
     function = parse_function(program, OPERATORS)
     verify(function)
-    assert parse_function(text(function), OPERATORS) == function
+    assert text(parse_function(text(function), OPERATORS)) == text(function)
     target, backends, runner = kept()
     values = [np.array(measure), np.array(a, np.int32), np.array(b, np.int32)]
     wanted = evaluate(function, values, runner)
