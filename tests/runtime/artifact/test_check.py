@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,16 @@ def test_a_value_without_a_tensor() -> None:
     constants = {**artifact.constants, "more": np.zeros(3)}
     with pytest.raises(ArtifactError, match="a constant is more, and there is no such tensor"):
         Artifact(artifact.manifest, None, artifact.kernels, constants)
+
+
+def test_fallbacks_of_other_networks() -> None:
+    whole = compiled()
+    assert dataclasses.replace(whole, fallback=whole).fallback is whole
+    manifest = whole.manifest
+    (first, *others) = manifest.inputs
+    renamed = replace(manifest, inputs=(Port("other", first.tensor), *others))
+    other_network = dataclasses.replace(whole, manifest=renamed)
+    with pytest.raises(ArtifactError, match="its fallback is of another network: inputs differ"):
+        dataclasses.replace(whole, fallback=other_network)
+    with pytest.raises(ArtifactError, match="its fallback has a fallback"):
+        dataclasses.replace(whole, fallback=dataclasses.replace(whole, fallback=whole))

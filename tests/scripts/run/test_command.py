@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -291,3 +292,31 @@ def test_a_picture(artifact: Path, tmp_path: Path) -> None:
     ]
     one, other = (json.loads(each)["outputs"][0]["sha256"] for each in found)
     assert one != other
+
+
+def test_names_of_files_that_are_no_text(model: Path, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(bytes(tmp_path) + b"/\xff.onnx"))
+    path.write_bytes(model.read_bytes())
+    assert tandem("compile", path, "-o", tmp_path / "a", "--device", "cpu").exit_code == 0
+    found = json.loads(tandem("run", tmp_path / "a", "--json").stdout)
+    assert found["model"] == "\\xff.onnx"
+
+
+def test_a_terminal_without_the_characters_of_a_name(tmp_path: Path) -> None:
+    graph = onnx.load(convolution(tmp_path / "net.onnx"))
+    graph.graph.node[-1].output[0] = graph.graph.output[0].name = "größe"
+    onnx.save(graph, tmp_path / "net.onnx")
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.cli", "run", "net.onnx", "--quantize", "none"],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parents[3]),
+            "PYTHONIOENCODING": "ascii",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"gr\xf6\xdfe: float32[1, 6]" in done.stdout
