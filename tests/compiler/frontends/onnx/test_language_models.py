@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto, helper
@@ -28,7 +30,7 @@ def language_model(operator: str, units: int, steps: int, words: int = 100) -> M
     weights = {"embedding": weight(words, units), "decoder": weight(units, words)}
     weights["bias"] = weight(words)
     nodes = [helper.make_node("Gather", ["embedding", "words"], ["x0"])]
-    extra = {"linear_before_reset": 1} if operator == "GRU" else {}
+    extra: dict[str, Any] = {"linear_before_reset": 1} if operator == "GRU" else {}
     for layer in range(2):
         weights[f"w{layer}"] = weight(1, rows, units)
         weights[f"r{layer}"] = weight(1, rows, units)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from compiler.graph.evaluate import Interpreter
@@ -13,7 +15,7 @@ from tests.support.recursion import COUNT, EVEN, SUM
 HEAD = "func @main(n: int64[], x: float32[N]) -> (float32[N], int64[]):\n"
 
 
-def unrolled(program: str, **limits: int) -> str:
+def unrolled(program: str, **limits: Any) -> str:
     start = graph(program)
     found = transform(start, [Unroll(Interpreter(), **limits), EliminateDead()])
     agree(start, found)
@@ -50,7 +52,7 @@ def test_functions_that_call_each_other() -> None:
         (SUM, {}),
     ],
 )
-def test_what_stays(program: str, limits: dict[str, int]) -> None:
+def test_what_stays(program: str, limits: dict[str, Any]) -> None:
     start = graph(program)
     found = transform(start, [Unroll(Interpreter(), **limits)])
     assert [each.name for each in found.definitions] == [each.name for each in start.definitions]
