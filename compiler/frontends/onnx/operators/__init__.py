@@ -35,6 +35,7 @@ CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
         *control_flow.CONVERTERS,
+        *control_flow.CONVERTERS,
         *convolutions.CONVERTERS,
         *detection.CONVERTERS,
         *einsum.CONVERTERS,
