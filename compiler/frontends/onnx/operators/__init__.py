@@ -35,7 +35,6 @@ CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
         *control_flow.CONVERTERS,
-        *control_flow.CONVERTERS,
         *convolutions.CONVERTERS,
         *detection.CONVERTERS,
         *einsum.CONVERTERS,

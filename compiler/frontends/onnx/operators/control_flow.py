@@ -216,17 +216,20 @@ CONVERTERS: tuple[Converter, ...] = (
         (1, 11, 13, 16, 19, 21, 23, 24, 25),
         _if,
         "tensors only; branches of different shapes need a condition known at import",
+        takes_stored_floats=True,
     ),
     Converter(
         "Loop",
         (1, 11, 13, 16, 19, 21, 23, 24, 25),
         _loop,
         "tensors only; results of all iterations need a number of iterations known at import",
+        takes_stored_floats=True,
     ),
     Converter(
         "Scan",
         (8, 9, 11, 16, 19, 21, 23, 24, 25),
         _scan,
         "a number of slices known at import; not version 8, which scans batches",
+        takes_stored_floats=True,
     ),
 )
