@@ -30,6 +30,10 @@ class GraphError(CompilerError):
     """A graph that means nothing, or that what is asked of it does not fit."""
 
 
+class EvaluationError(CompilerError):
+    """A graph whose evaluation does not end within the limits."""
+
+
 class TensorError(CompilerError):
     """A tensor expression that means nothing: ranks, shapes, types, axes."""
 

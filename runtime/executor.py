@@ -26,7 +26,9 @@ from runtime.devices.device import Device, StepFunction
 from runtime.errors import RunError
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
-from runtime.profile import Profile, StepProfile
+from runtime.layer_profiles import StreamRun
+from runtime.machine import Machine
+from runtime.profile import Profile, StepProfile, join_streams
 
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -83,8 +85,10 @@ class Executor:
             raise RunError(
                 f"{manifest.name} needs {manifest.arena_bytes} bytes, more than there is"
             ) from None
+        self._machine = Machine(artifact) if manifest.functions else None
+        own = {name for function in manifest.functions[1:] for name in function.tensors}
         for tensor in manifest.tensors:
-            if isinstance(tensor.place, Arena):
+            if isinstance(tensor.place, Arena) and tensor.name not in own:
                 part = arena[tensor.place.offset :][: tensor.bytes]
                 self._fixed[tensor.name] = part.view(tensor.dtype).reshape(tensor.shape)
 
@@ -116,29 +120,19 @@ class Executor:
         input_arrays = self._input_tensors(inputs)
         with self._running:
             arrays = self._fixed | input_arrays | _new_outputs(self.artifact)
-            steps, watched = [], dict[str, _Array]()
-            for number, (step, device, execute) in enumerate(self._steps):
-                if progress is not None:
-                    progress(number, len(self._steps), step.name)
-                start = perf_counter()
-                stream_run = execute(
-                    [arrays[name] for name in step.inputs], [arrays[name] for name in step.outputs]
-                )
-                seconds = perf_counter() - start
-                watched |= {name: arrays[name].copy() for name in step.outputs if name in watch}
-                steps.append(
-                    StepProfile(
-                        step.name,
-                        step.operators,
-                        device,
-                        step.macs,
-                        seconds,
-                        stream_run,
-                        (step.reason or None) if isinstance(step, KernelCall) else None,
+            recorder = _Recorder(self._steps, progress, watch)
+            if self._machine is None:
+                for number, (step, _, _) in enumerate(self._steps):
+                    recorder.run(
+                        number,
+                        [arrays[name] for name in step.inputs],
+                        [arrays[name] for name in step.outputs],
                     )
-                )
+            else:
+                self._machine.run(arrays, recorder.run)
             outputs = _results(self.artifact, arrays)
-        return Run(outputs, Profile(tuple(steps), perf_counter() - begun), watched)
+        profile = Profile(recorder.profiles(), perf_counter() - begun)
+        return Run(outputs, profile, recorder.watched)
 
     def _input_tensors(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
         """The inputs by the names of their tensors, checked, dense and aligned."""
@@ -152,10 +146,59 @@ class Executor:
         }
 
 
-def _load_steps(
-    artifact: Artifact, devices: Sequence[Device]
-) -> list[tuple[Step, str, StepFunction]]:
-    """Each step with the name of its device and its function on that device."""
+_Loaded: TypeAlias = tuple[Step, str, StepFunction]
+"""A step, the name of its device, and its function on that device."""
+
+
+class _Recorder:
+    """Runs steps, and records their profiles and the watched tensors."""
+
+    def __init__(
+        self, steps: Sequence[_Loaded], progress: Progress | None, watch: Collection[str]
+    ) -> None:
+        self._steps = steps
+        self._progress = progress
+        self._watch = frozenset(watch)
+        self._counts = [0] * len(steps)
+        self._seconds = [0.0] * len(steps)
+        self._streams: list[StreamRun | None] = [None] * len(steps)
+        self.watched: dict[str, _Array] = {}
+        """The watched tensors, as they were written last."""
+
+    def run(self, number: int, inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
+        """Run the step of that number."""
+        step, _, execute = self._steps[number]
+        if self._progress is not None:
+            self._progress(number, len(self._steps), step.name)
+        start = perf_counter()
+        stream = execute(inputs, outputs)
+        self._seconds[number] += perf_counter() - start
+        self._counts[number] += 1
+        if self._watch:
+            for name, array in zip(step.outputs, outputs, strict=True):
+                if name in self._watch:
+                    self.watched[name] = array.copy()
+        if stream is not None:
+            earlier = self._streams[number]
+            self._streams[number] = stream if earlier is None else join_streams((earlier, stream))
+
+    def profiles(self) -> tuple[StepProfile, ...]:
+        """The profile of each step; without time and work if it did not run."""
+        return tuple(
+            StepProfile(
+                step.name,
+                step.operators,
+                device,
+                step.macs * self._counts[number],
+                self._seconds[number],
+                self._streams[number],
+                (step.reason or None) if isinstance(step, KernelCall) else None,
+            )
+            for number, (step, device, _) in enumerate(self._steps)
+        )
+
+
+def _load_steps(artifact: Artifact, devices: Sequence[Device]) -> list[_Loaded]:
     chosen: list[Device] = []
     for step in artifact.manifest.steps:
         candidates = [device for device in devices if device.accepts(step)]

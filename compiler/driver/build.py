@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.driver.call_sequence import CallSequence, call_sequence
+from compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
+from compiler.driver.memory import plan_frame
 from compiler.driver.packed_images import packed_images
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
@@ -15,20 +16,25 @@ from compiler.graph.memory import plan_memory
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Atom, Function, Tuple
 from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transform
-from compiler.graph.types import leaves, part_names
+from compiler.graph.types import leaves, part_names, symbols_of
 from compiler.graph.verify import verify
+from compiler.graph.visit import functions
 from compiler.targets.offload import StreamsOnHost
 from compiler.targets.parts import ArtifactParts, Progress
 from compiler.targets.target import Backend, Target
 from runtime.artifact import (
     Arena,
     Artifact,
+    FunctionCode,
     Input,
+    Instruction,
     Manifest,
     Output,
     Port,
     Provenance,
+    RunStep,
     Scale,
+    Step,
     Tensor,
 )
 from runtime.native import ALIGNMENT
@@ -98,34 +104,37 @@ def build(
     progress("simplifying")
     # Results are named before passes, which may replace a result by an equal value.
     outputs = _result_names(function) if outputs is None else outputs
-    function = transform(function, [*_passes(targets, backends, sizes, fallback)])
-    sequence = call_sequence(function)
+    function = transform(function, [*_passes(function, targets, backends, sizes, fallback)])
+    network = call_sequence(function)
+    sequences = [network, *(call_sequence(each, called=True) for each in function.definitions)]
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
-    _same_number(function, "gives", outputs, sequence.results)
-    parts = ArtifactParts(sequence.types, progress)
+    _same_number(function, "gives", outputs, network.results)
+    types = {name: type_ for each in sequences for name, type_ in each.types.items()}
+    parts = ArtifactParts(types, progress)
+    invocations = [call for each in sequences for call in each.invocations]
     for target in targets:
-        calls = [call for call in sequence.invocations if call.kernel.target == target.name]
+        calls = [call for call in invocations if call.kernel.target == target.name]
         backends.of(target).prepare(calls, progress)
     by_name = {target.name: backends.of(target) for target in targets}
-    steps = tuple(by_name[call.kernel.target].step(call, parts) for call in sequence.invocations)
+    steps = tuple(by_name[call.kernel.target].step(call, parts) for call in invocations)
     results = tuple(
         Port(name, parts.tensor_of(result))
-        for name, result in zip(outputs, sequence.results, strict=True)
+        for name, result in zip(outputs, network.results, strict=True)
     )
-    places, arena_bytes = _places(function, sequence)
-    images = packed_images(sequence)
+    layout = _layout(function, sequences, steps, parts)
+    images = {name: count for each in sequences for name, count in packed_images(each).items()}
     tensors = tuple(
         Tensor(
             name,
-            type_.static_shape(name),
-            type_.dtype.numpy.name,
-            places[name],
+            types[name].static_shape(name),
+            types[name].dtype.numpy.name,
+            place,
             (scales or {}).get(name),
             images.get(name),
         )
-        for name, type_ in sequence.types.items()
+        for name, place in layout.places.items()
     )
     manifest = Manifest(
         name=name or function.name,
@@ -134,20 +143,23 @@ def build(
         inputs=tuple(map(Port, inputs, params)),
         results=results,
         steps=steps,
-        arena_bytes=arena_bytes,
+        arena_bytes=layout.arena_bytes,
+        functions=layout.functions,
     )
     return Artifact(manifest, parts.config, parts.kernels, parts.constants, parts.streams)
 
 
 def _passes(
+    function: Function,
     targets: Sequence[Target[Any]],
     backends: Backends,
     sizes: Mapping[str, int] | None,
     fallback: bool,
 ) -> Iterator[Pass]:
     """The target-independent passes, then the passes of each target."""
-    if sizes:
-        yield BindSymbols(tuple(sorted(sizes.items())))
+    called = functions(function)[:-1]
+    if sizes or any(symbols_of(param.type) for each in called for param in each.params):
+        yield BindSymbols(tuple(sorted((sizes or {}).items())))
     yield from simplifying_passes(NativeRunner(reassociate=False))
     *others, host = targets
     for target in others:
@@ -185,16 +197,58 @@ def _same_number(
         )
 
 
-def _places(
-    function: Function, sequence: CallSequence
-) -> tuple[dict[str, Arena | Input | Output], int]:
-    """The memory of each tensor by name, and the size of the arena in bytes."""
-    results = {each for each in sequence.results if isinstance(each, str)}
-    places: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
-    tenants = [each for each in live_ranges(function) if each.name not in results]
-    plan = plan_memory(tenants, ALIGNMENT)
-    for name in sequence.types:
-        places.setdefault(name, Output())
-    for tenant, offset in zip(tenants, plan.offsets, strict=True):
-        places[tenant.name] = Arena(offset)
-    return places, plan.size
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The memory of each tensor by name, the size of the arena, and the code of functions."""
+
+    places: dict[str, Arena | Input | Output]
+    arena_bytes: int
+    functions: tuple[FunctionCode, ...] = ()
+
+
+def _layout(
+    function: Function,
+    sequences: Sequence[CallSequence],
+    steps: Sequence[Step],
+    parts: ArtifactParts,
+) -> _Layout:
+    """The memory of a program; `sequences` are those of the function and of its definitions."""
+    network = sequences[0]
+    results = {each for each in network.results if isinstance(each, str)}
+    inputs: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
+    if not has_control_flow(function):
+        tenants = [each for each in live_ranges(function) if each.name not in results]
+        plan = plan_memory(tenants, ALIGNMENT)
+        arena = {
+            tenant.name: Arena(offset) for tenant, offset in zip(tenants, plan.offsets, strict=True)
+        }
+        places = {name: inputs.get(name, arena.get(name, Output())) for name in network.types}
+        return _Layout(places, plan.size)
+    places, functions, first = {}, [], 0
+    for sequence in sequences:
+        code = tuple(_numbered(each(parts.tensor_of), first) for each in sequence.drafts)
+        first += len(sequence.invocations)
+        outside = {*inputs, *results} if sequence is network else set()
+        own = {name: type_ for name, type_ in sequence.types.items() if name not in outside}
+        returned = [each for each in sequence.results if isinstance(each, str)]
+        pinned = () if sequence is network else (*sequence.params, *returned)
+        names, plan = plan_frame(code, steps, own, pinned)
+        places |= {name: Arena(offset) for name, offset in zip(names, plan.offsets, strict=True)}
+        if sequence is network:
+            places |= inputs | {name: Output() for name in results - inputs.keys()}
+        functions.append(
+            FunctionCode(
+                sequence.name,
+                () if sequence is network else sequence.params,
+                () if sequence is network else tuple(returned),
+                (*(name for name in sequence.types if name in outside), *names),
+                code,
+                plan.size,
+            )
+        )
+    return _Layout(places, functions[0].frame_bytes, tuple(functions))
+
+
+def _numbered(instruction: Instruction, first: int) -> Instruction:
+    """The instruction with the number of its step in the manifest."""
+    return RunStep(first + instruction.step) if isinstance(instruction, RunStep) else instruction

@@ -1,68 +1,235 @@
-"""A network as a sequence of calls on named tensors, without tuples."""
+"""A function as a sequence of calls on named tensors, without tuples, and its instructions.
+
+A function without control flow runs its calls in order. Otherwise instructions say what runs: an
+`if` becomes branches that write its result in place, a call of the function itself that ends it a
+jump to its beginning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Call, Function, FunctionKind, If, Let, Tuple, TupleGet
+from compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Function,
+    FunctionKind,
+    Global,
+    If,
+    Let,
+    Tuple,
+    TupleGet,
+    Var,
+)
 from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
+from compiler.graph.visit import all_lets, bodies
 from compiler.targets.parts import Invocation, Operand
+from runtime.artifact import (
+    Branch,
+    CallFunction,
+    Instruction,
+    Jump,
+    Move,
+    Return,
+    RunStep,
+    TailCall,
+)
 
 _Value: TypeAlias = Nested[Operand]
+NameOf: TypeAlias = Callable[[Operand], str]
+"""The name in the artifact of a tensor or a constant."""
+Draft: TypeAlias = Callable[[NameOf], Instruction]
+"""An instruction, as soon as constants have names; numbers of steps count in the sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallSequence:
-    """The kernel calls of a function in program order, on named tensors.
+    """The kernel calls of a function in the order of the text, on named tensors.
 
     Attributes
     ----------
     types
         Types of all tensors by name; constants have no name.
+    params
+        The function's parameters, flattened to tensors.
     results
         The function's results, flattened to tensors.
+    drafts
+        The function's instructions.
     """
 
+    name: str
     invocations: tuple[Invocation, ...]
     types: Mapping[str, TensorType]
+    params: tuple[str, ...]
     results: tuple[Operand, ...]
+    drafts: tuple[Draft, ...]
 
 
-def call_sequence(function: Function) -> CallSequence:
-    """The call sequence of a function of kernels.
+def has_control_flow(function: Function) -> bool:
+    """Whether a function, its definitions aside, has an `if` or a call by name."""
+    return any(
+        bodies(let.value) or (isinstance(let.value, Call) and isinstance(let.value.callee, Global))
+        for let in all_lets(function.body)
+    )
+
+
+def call_sequence(function: Function, *, called: bool = False) -> CallSequence:
+    """The call sequence of a function of kernels, its definitions aside.
+
+    Parameters
+    ----------
+    called
+        Whether other functions call the function: its tensors have its name before their own then,
+        and its results are tensors of their own. Else they are the function's inputs and outputs.
 
     Raises
     ------
     BuildError
-        The function has branches, calls of functions that are no kernels, operators outside of
-        kernels, or parameters that are tuples: its memory cannot be planned.
+        The function has operators outside of kernels, calls of functions as values that are no
+        kernels, or parameters that are tuples although nothing calls it.
     """
-    return _Walk(function).sequence()
+    walk = _Walk(function, f"{function.name}." if called else "")
+    return walk.called() if called else walk.network()
+
+
+@dataclass
+class _Label:
+    """A place among the instructions, known once the instructions before it are."""
+
+    at: int = -1
 
 
 @dataclass
 class _Walk:
     function: Function
+    prefix: str
     invocations: list[Invocation] = field(default_factory=list)
     types: dict[str, TensorType] = field(default_factory=dict)
     values: dict[str, _Value] = field(default_factory=dict)
+    drafts: list[Draft] = field(default_factory=list)
+    params: tuple[str, ...] = ()
 
-    def sequence(self) -> CallSequence:
+    def __post_init__(self) -> None:
+        self.inferred = infer(self.function)
+
+    def network(self) -> CallSequence:
+        """The sequence of a function that nothing calls."""
         for param in self.function.params:
             if not isinstance(param.type, TensorType):
                 self._fail(f"parameter {param.name} is {param.type}: tensors only")
-            self._tensor(param.name, param.type)
-            self.values[param.name] = param.name
-        inferred = infer(self.function)
-        for let in self.function.body.lets:
-            self.values[let.name] = self._value(let, inferred[let.name])
-        results = self._tensors(self.function.body.result)
-        return CallSequence(tuple(self.invocations), self.types, results)
+        self._params()
+        self._lets(self.function.body, {}, last=False)
+        self.drafts.append(lambda _: Return())
+        return self._sequence(self._tensors(self.function.body.result))
+
+    def called(self) -> CallSequence:
+        """The sequence of a function that others call."""
+        assert self.function.result is not None, "verified: definitions declare it"
+        self._params()
+        # No value of the function has this name: names begin with letters.
+        results = self._new("0", self.function.result)
+        self._body(self.function.body, results, last=True)
+        return self._sequence(results)
+
+    def _sequence(self, results: Sequence[Operand]) -> CallSequence:
+        return CallSequence(
+            self.function.name,
+            tuple(self.invocations),
+            self.types,
+            self.params,
+            tuple(results),
+            tuple(self.drafts),
+        )
+
+    def _params(self) -> None:
+        names: list[str] = []
+        for param in self.function.params:
+            names += self._new(param.name, param.type)
+            self.values[param.name] = part_names(self.prefix + param.name, param.type)
+        self.params = tuple(names)
+
+    # Bodies ---------------------------------------------------------------------------------------
+
+    def _body(self, body: Body, targets: Sequence[str], *, last: bool) -> None:
+        """Emit a body that writes its result to `targets`, and returns if it is the `last`."""
+        places: dict[str, Sequence[str]] = {}
+        _place(body.result, targets, {let.name: let for let in body.lets}, self.inferred, places)
+        if self._lets(body, places, last=last):
+            return
+        for source, target in zip(self._tensors(body.result), targets, strict=True):
+            if source != target:
+                self._move(source, target)
+        if last:
+            self.drafts.append(lambda _: Return())
+
+    def _lets(self, body: Body, places: Mapping[str, Sequence[str]], *, last: bool) -> bool:
+        """Emit the values of a body; returns whether its last value ended the function."""
+        for number, let in enumerate(body.lets):
+            ends = last and number == len(body.lets) - 1 and body.result == Var(let.name)
+            if ends and self._ended(let, places.get(let.name, ())):
+                return True
+            self.values[let.name] = self._value(let, self.inferred[let.name], places.get(let.name))
+        return False
+
+    def _ended(self, let: Let, targets: Sequence[str]) -> bool:
+        """Emit the function's last value if it ends in calls."""
+        match let.value:
+            case If() as value:
+                self._if(value, targets, last=True)
+            case Call(callee=Global(name=name), args=args):
+                operands = tuple(each for arg in args for each in self._tensors(arg))
+                if name == self.function.name:
+                    self._again(operands)
+                else:
+                    self.drafts.append(lambda of: TailCall(name, tuple(map(of, operands))))
+            case _:
+                return False
+        return True
+
+    def _if(self, value: If, targets: Sequence[str], *, last: bool) -> None:
+        (condition,) = self._tensors(value.condition)
+        otherwise, end = _Label(), _Label()
+        self.drafts.append(lambda of: Branch(of(condition), otherwise.at))
+        self._body(value.then, targets, last=last)
+        if not last:
+            self.drafts.append(lambda _: Jump(end.at))
+        otherwise.at = len(self.drafts)
+        self._body(value.otherwise, targets, last=last)
+        end.at = len(self.drafts)
+
+    def _again(self, operands: Sequence[Operand]) -> None:
+        """Begin again with other parameters: all are read before they are written."""
+        pending = {
+            param: operand
+            for param, operand in zip(self.params, operands, strict=True)
+            if param != operand
+        }
+        while pending:
+            free = next((each for each in pending if each not in pending.values()), None)
+            if free is None:
+                # Only cycles are left: one parameter's value is kept elsewhere.
+                free = next(iter(pending))
+                kept = f"{free}.kept"
+                self.types[kept] = self.types[free]
+                self._move(free, kept)
+                pending = {
+                    param: kept if operand == free else operand
+                    for param, operand in pending.items()
+                }
+            self._move(pending.pop(free), free)
+        self.drafts.append(lambda _: Jump(0))
+
+    def _move(self, source: Operand, target: str) -> None:
+        self.drafts.append(lambda of: Move(of(source), target))
+
+    # Values ---------------------------------------------------------------------------------------
 
     def _atom(self, atom: Atom) -> _Value:
         return atom if isinstance(atom, Constant) else self.values[atom.name]
@@ -70,18 +237,26 @@ class _Walk:
     def _tensors(self, atom: Atom) -> tuple[Operand, ...]:
         return tuple(leaves(self._atom(atom)))
 
-    def _value(self, let: Let, type_: Type) -> _Value:
+    def _value(self, let: Let, type_: Type, place: Sequence[str] | None) -> _Value:
+        """Emit a value; `place` are the tensors that it is written to, by default its own."""
         match let.value:
             case Call(
                 callee=Function(kind=FunctionKind.KERNEL | FunctionKind.STREAM) as kernel, args=args
             ):
-                names = part_names(let.name, type_)
-                outputs = tuple(leaves(names))
-                for name, tensor in zip(outputs, tensors_of(type_), strict=True):
-                    self._tensor(name, tensor)
+                outputs = tuple(place or self._new(let.name, type_))
                 operands = tuple(each for arg in args for each in self._tensors(arg))
-                self.invocations.append(Invocation(let.name, kernel, operands, outputs, let.reason))
-                return names
+                name = self.prefix + let.name
+                number = len(self.invocations)
+                self.invocations.append(Invocation(name, kernel, operands, outputs, let.reason))
+                self.drafts.append(lambda _: RunStep(number))
+                return _nested(type_, iter(outputs))
+            case Call(callee=Global(name=function), args=args):
+                outputs = tuple(place or self._new(let.name, type_))
+                operands = tuple(each for arg in args for each in self._tensors(arg))
+                self.drafts.append(
+                    lambda of: CallFunction(function, tuple(map(of, operands)), outputs)
+                )
+                return _nested(type_, iter(outputs))
             case Call(callee=callee):
                 self._fail(f"{let.name} calls {callee.name}, which is no kernel and no stream")
             case Tuple(items=items):
@@ -90,12 +265,50 @@ class _Walk:
                 whole = self.values[operand.name]
                 assert isinstance(whole, tuple), "verified"
                 return whole[index]
-            case If():
-                self._fail(f"{let.name} is decided when it runs: a plan in advance has no branches")
+            case If() as value:
+                outputs = tuple(place or self._new(let.name, type_))
+                self._if(value, outputs, last=False)
+                return _nested(type_, iter(outputs))
 
-    def _tensor(self, name: str, type_: TensorType) -> None:
-        type_.static_shape(f"{self.function.name}: {name}")
-        self.types[name] = type_
+    def _new(self, name: str, type_: Type) -> tuple[str, ...]:
+        """New tensors for a value."""
+        names = tuple(leaves(part_names(self.prefix + name, type_)))
+        for part, tensor in zip(names, tensors_of(type_), strict=True):
+            tensor.static_shape(f"{self.function.name}: {part}")
+            self.types[part] = tensor
+        return names
 
     def _fail(self, reason: str) -> NoReturn:
         raise BuildError(f"function {self.function.name}: {reason}")
+
+
+def _place(
+    result: Atom,
+    targets: Sequence[str],
+    lets: Mapping[str, Let],
+    types: Mapping[str, Type],
+    places: dict[str, Sequence[str]],
+) -> None:
+    """Find the values of a body that can be computed in the tensors of its result."""
+    let = None if isinstance(result, Constant) else lets.get(result.name)
+    if let is None or let.name in places:
+        return
+    match let.value:
+        case Call() | If():
+            places[let.name] = targets
+        case Tuple(items=items):
+            start = 0
+            for item in items:
+                type_ = item.type if isinstance(item, Constant) else types[item.name]
+                count = len(tensors_of(type_))
+                _place(item, targets[start : start + count], lets, types, places)
+                start += count
+        case TupleGet():
+            pass
+
+
+def _nested(type_: Type, names: Iterator[str]) -> Nested[str]:
+    """Names, nested as the type is."""
+    if isinstance(type_, TensorType):
+        return next(names)
+    return tuple(_nested(each, names) for each in type_.items)

@@ -15,6 +15,7 @@ from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Call, Function, FunctionKind
 from compiler.graph.passes import simplifying_passes, transform
+from compiler.graph.visit import all_lets
 from compiler.lower.accelerator import Stream
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
@@ -90,7 +91,8 @@ def timed_streams(function: Function, target: Target[AcceleratorTarget]) -> tupl
     backend = StreamBackend(target)
     function = transform(function, backend.passes())
     streams = []
-    for let in function.body.lets:
+    lets = (let for one in (function, *function.definitions) for let in all_lets(one.body))
+    for let in lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.STREAM) as stream):
                 calls, results = backend.calls_of(stream)

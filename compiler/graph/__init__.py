@@ -2,7 +2,7 @@
 
 The grammar of the text form, which `printer` prints and `parser` parses:
 
-    module    = function {function}                         callees before callers
+    module    = function {function}                         kernels and streams before their callers
     function  = kind ["[" target "]"] "@" name "(" params ")" ["->" type] ":" body
     kind      = "func" | "kernel" | "stream"
     param     = name ":" type
@@ -30,10 +30,13 @@ of a tree too deep for recursion and exponential to hash; and the order of the l
 execution, which memory planning needs. Every name is defined once in a function, and in
 scope from its line to the end of its body.
 
-There are no side effects. Functions are called by name, after their definition: there is no
-recursion and no function is a value, so that loops would need a node of their own, as `if` has. A
-`kernel` contains only operators and tuples and is compiled to one loop program, for the host or the
-named target; a `stream` contains only tuples and calls of kernels of its target.
+There are no side effects. A function that stands above its callers and calls nothing by name is
+part of the call, as a value; all others are called by name, before their definition too, and have
+to declare their result: so functions are recursive, and a loop is a function that ends by calling
+itself. Names and declared types keep inference local and digests linear. Definitions belong to the
+function at the end of the text. A `kernel` contains only operators and tuples and is compiled to
+one loop program, for the host or the named target; a `stream` contains only tuples and calls of
+kernels of its target.
 
 The set of operators is not part of the language: a call refers to an `OpSpec`, and `operators` has
 a registry of operators.
@@ -48,6 +51,7 @@ from compiler.graph.nodes import (
     Call,
     Function,
     FunctionKind,
+    Global,
     If,
     Let,
     Module,
@@ -71,6 +75,7 @@ __all__ = [
     "Function",
     "FunctionKind",
     "FunctionType",
+    "Global",
     "If",
     "Let",
     "Module",

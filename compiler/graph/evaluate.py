@@ -1,15 +1,20 @@
-"""Evaluation of graphs, value by value. A `Runner` executes single operators and kernels."""
+"""Evaluation of graphs, value by value. A `Runner` executes single operators and kernels.
+
+Functions and bodies are generators that yield the calls whose results they need, and end with a
+value or with a tail call, so that neither recursion nor loops take Python's stack.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from numpy.typing import NDArray
 
-from compiler.errors import GraphError
+from compiler.errors import EvaluationError, GraphError
+from compiler.graph.attributes import Attributes
 from compiler.graph.binding import bind
 from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
@@ -20,11 +25,13 @@ from compiler.graph.nodes import (
     Call,
     Function,
     FunctionKind,
+    Global,
     If,
     Tuple,
     TupleGet,
-    Value,
+    Var,
 )
+from compiler.graph.opspec import AnyOp, OpSpec
 from compiler.graph.types import Nested, TensorType, TupleType, Type, symbols_of
 from compiler.graph.verify import verify
 from compiler.ir import interpreter
@@ -35,6 +42,9 @@ from compiler.te.build import program_of
 Array: TypeAlias = NDArray[Any]
 NestedArray: TypeAlias = Nested[Array]
 """A value of a graph: an array, or a tuple of values."""
+
+MAX_CALLS: Final = 1000
+"""The maximum number of calls that wait for the result of another call; tail calls do not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +105,11 @@ def evaluate(
     ------
     GraphError
         The function is not legal, or the arguments do not fit its parameters.
+    EvaluationError
+        More than `MAX_CALLS` calls wait for results: a recursion without end.
     """
     verify(function)
-    types = tuple(map(_type, args))
+    types = tuple(map(type_of, args))
     params = tuple(each.type for each in function.params)
     if bind(params, types) is None:
         raise GraphError(
@@ -105,28 +117,36 @@ def evaluate(
         )
     run = run or Interpreter()
     run.prepare(_static_kernels(function))
-    return _function(function, args, run)
+    return _run(_Call(function, args), _Evaluation(function.named, run))
 
 
-def run_call(name: str, call: Call, args: Sequence[NestedArray], run: Runner) -> NestedArray:
-    """The result of a call; error messages call it `name`."""
+def run_call(call: Call, args: Sequence[NestedArray], run: Runner) -> NestedArray:
+    """The result of a call of an operator, or of a function as a value."""
     callee = call.callee
+    assert not isinstance(callee, Global), "calls by name need a program"
     if isinstance(callee, Function):
-        return _function(callee, args, run)
+        return _run(_Call(callee, args), _Evaluation({}, run))
+    return _operator(callee, call.attributes, args, run)
+
+
+def _operator(
+    callee: AnyOp, attributes: Attributes, args: Sequence[NestedArray], run: Runner
+) -> NestedArray:
     arrays = [each for each in args if not isinstance(each, tuple)]
     types = tuple(map(_tensor, arrays))
     computation = Computation(
         # `repr` distinguishes 0.0 from -0.0, which are equal but give different results.
-        (callee, repr(call.attributes), types),
+        (callee, repr(attributes), types),
         [(f"operand_{number}", each) for number, each in enumerate(types)],
-        lambda inputs: callee.compute("result", inputs, call.attributes),
+        lambda inputs: callee.compute("result", inputs, attributes),
     )
     found = tuple(run(computation, arrays))
     return found if callee.several else found[0]
 
 
-def _type(value: NestedArray) -> Type:
-    return TupleType(tuple(map(_type, value))) if isinstance(value, tuple) else _tensor(value)
+def type_of(value: NestedArray) -> Type:
+    """The type of a value."""
+    return TupleType(tuple(map(type_of, value))) if isinstance(value, tuple) else _tensor(value)
 
 
 def _tensor(array: Array) -> TensorType:
@@ -153,13 +173,100 @@ def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
     )
 
 
-def _function(function: Function, args: Sequence[NestedArray], run: Runner) -> NestedArray:
-    if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
-        known = dict(zip((each.name for each in function.params), args, strict=True))
-        return _body(function.body, known, run)
-    arrays = [each for each in args if not isinstance(each, tuple)]
-    found = run(_computation(function, tuple(map(_tensor, arrays))), arrays)
-    return _nest(result_of(function), iter(found))
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a function that is to be run."""
+
+    function: Function
+    args: Sequence[NestedArray]
+
+
+_Running: TypeAlias = Generator[_Call, NestedArray, "NestedArray | _Call"]
+"""The execution of a body: yields calls, is sent their results; ends with its result, or with the
+call whose result is its result."""
+
+
+def _run(call: _Call, evaluation: _Evaluation) -> NestedArray:
+    """The result of a call."""
+    waiting: list[_Running] = [evaluation.function(call)]
+    result: NestedArray | None = None
+    while True:
+        try:
+            needed = waiting[-1].send(result)  # type: ignore[arg-type]  # None starts a generator
+        except StopIteration as stop:
+            waiting.pop()
+            if isinstance(stop.value, _Call):
+                waiting.append(evaluation.function(stop.value))
+                result = None
+            elif not waiting:
+                found: NestedArray = stop.value
+                return found
+            else:
+                result = stop.value
+        else:
+            if len(waiting) >= MAX_CALLS:
+                raise EvaluationError(
+                    f"function {needed.function.name}: more than {MAX_CALLS} calls wait for results"
+                )
+            waiting.append(evaluation.function(needed))
+            result = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """The functions that can be called by name, and the runner."""
+
+    named: Mapping[str, Function]
+    run: Runner
+
+    def function(self, call: _Call) -> _Running:
+        """The execution of a function."""
+        function, args = call.function, call.args
+        if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
+            known = dict(zip((each.name for each in function.params), args, strict=True))
+            return (yield from self._body(function.body, known, True))
+        arrays = [each for each in args if not isinstance(each, tuple)]
+        found = self.run(_computation(function, tuple(map(_tensor, arrays))), arrays)
+        return _nest(result_of(function), iter(found))
+
+    def _body(self, body: Body, around: Mapping[str, NestedArray], last: bool) -> _Running:
+        """The execution of a body; `last` if its result is the function's."""
+        known = dict(around)
+        for number, let in enumerate(body.lets):
+            tail = last and number == len(body.lets) - 1 and body.result == Var(let.name)
+            value = let.value
+            match value:
+                case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
+                    arrays = [_atom(each, known) for each in args]
+                    known[let.name] = _operator(spec, attributes, arrays, self.run)
+                case Call(callee=callee, args=args):
+                    assert not isinstance(callee, OpSpec), "the case before"
+                    function = callee if isinstance(callee, Function) else self.named[callee.name]
+                    call = _Call(function, [_atom(each, known) for each in args])
+                    if tail:
+                        return call
+                    known[let.name] = yield call
+                case Tuple(items=items):
+                    known[let.name] = tuple(_atom(each, known) for each in items)
+                case TupleGet(operand=operand, index=index):
+                    whole = known[operand.name]
+                    assert isinstance(whole, tuple), "verified"
+                    known[let.name] = whole[index]
+                case If(condition=condition, then=then, otherwise=otherwise):
+                    holds = _atom(condition, known)
+                    assert not isinstance(holds, tuple), "verified"
+                    chosen = self._body(then if holds else otherwise, known, tail)
+                    found = yield from chosen
+                    if isinstance(found, _Call):
+                        return found
+                    known[let.name] = found
+                case _:
+                    assert_never(value)
+        return _atom(body.result, known)
+
+
+def _atom(atom: Atom, known: Mapping[str, NestedArray]) -> NestedArray:
+    return atom.array if isinstance(atom, Constant) else known[atom.name]
 
 
 def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
@@ -171,32 +278,3 @@ def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
             return tuple(_nest(each, arrays) for each in items)
         case _:
             assert_never(type_)
-
-
-def _body(body: Body, around: Mapping[str, NestedArray], run: Runner) -> NestedArray:
-    known = dict(around)
-    for let in body.lets:
-        known[let.name] = _value(let.name, let.value, known, run)
-    return _atom(body.result, known)
-
-
-def _atom(atom: Atom, known: Mapping[str, NestedArray]) -> NestedArray:
-    return atom.array if isinstance(atom, Constant) else known[atom.name]
-
-
-def _value(name: str, value: Value, known: Mapping[str, NestedArray], run: Runner) -> NestedArray:
-    match value:
-        case Call(args=args):
-            return run_call(name, value, [_atom(each, known) for each in args], run)
-        case Tuple(items=items):
-            return tuple(_atom(each, known) for each in items)
-        case TupleGet(operand=operand, index=index):
-            whole = known[operand.name]
-            assert isinstance(whole, tuple), "verified"
-            return whole[index]
-        case If(condition=condition, then=then, otherwise=otherwise):
-            holds = _atom(condition, known)
-            assert not isinstance(holds, tuple), "verified"
-            return _body(then if holds else otherwise, known, run)
-        case _:
-            assert_never(value)

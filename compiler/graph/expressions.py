@@ -8,7 +8,7 @@ from typing import TypeAlias
 from compiler import te
 from compiler.errors import GraphError
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Tuple, TupleGet, Value
+from compiler.graph.nodes import Atom, Body, Call, Function, Global, Tuple, TupleGet, Value
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import Nested, leaves
 from compiler.operators.arithmetic import identity
@@ -58,7 +58,7 @@ class _Expressions:
 
     def _value(self, name: str, value: Value) -> _Value:
         match value:
-            case Call(callee=Function(name=callee)):
+            case Call(callee=Function(name=callee) | Global(name=callee)):
                 raise GraphError(f"function {self._function}: {name} calls the function {callee}")
             case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
                 operands = [self._tensor(name, each) for each in args]

@@ -15,6 +15,7 @@ from compiler.graph.nodes import (
     Body,
     Call,
     Function,
+    Global,
     If,
     Let,
     OperatorTypes,
@@ -58,12 +59,14 @@ def _types(function: Function) -> Types:
     if found is not None:
         return found
     results: dict[str, Type] = {}
-    # `functions` lists callees before callers, the function itself last.
+    # `functions` lists callees that are values before callers, the function itself last; those that
+    # are called by name are typed by their calls.
     for callee in functions(function):
         found = callee.analyses.types
         if found is None:
             calls = function.analyses.calls
             found = callee.analyses.types = _Inference(callee, results, calls).types()
+            callee.analyses.calls = calls
         results[callee.digest] = found.result
     assert found is not None, "there is at least the function itself"
     return found
@@ -117,7 +120,11 @@ class _Inference:
             case Call(callee=callee, args=args, attributes=attributes):
                 types = [self._atom(let.name, each, scope) for each in args]
                 if isinstance(callee, Function):
-                    return self._called(let.name, callee, types, attributes)
+                    params = tuple(param.type for param in callee.params)
+                    type_ = FunctionType(params, self._results[callee.digest])
+                    return self._called(let.name, callee.name, type_, types, attributes)
+                if isinstance(callee, Global):
+                    return self._called(let.name, callee.name, callee.type, types, attributes)
                 # `repr` distinguishes True from 1, of which only one is legal.
                 key = callee, repr(attributes), tuple(types)
                 if key not in self._calls:
@@ -153,19 +160,20 @@ class _Inference:
         return then
 
     def _called(
-        self, name: str, callee: Function, types: Sequence[Type], attributes: Attributes
+        self,
+        name: str,
+        callee: str,
+        declared: FunctionType,
+        types: Sequence[Type],
+        attributes: Attributes,
     ) -> Type:
-        params = tuple(param.type for param in callee.params)
-        declared = FunctionType(params, self._results[callee.digest])
         given = f"({', '.join(map(str, types))})"
         if type(attributes) is not Attributes:
-            self._fail(f"{name} calls function {callee.name}, which takes no attributes")
+            self._fail(f"{name} calls function {callee}, which takes no attributes")
         sizes = bind(declared.params, types)
         if sizes is None:
-            self._fail(f"{name} calls {callee.name}{given}, which is {declared}")
+            self._fail(f"{name} calls {callee}{given}, which is {declared}")
         unknown = symbols_of(declared.result) - sizes.keys()
         if unknown:
-            self._fail(
-                f"{name}: {callee.name} gives {declared.result}, with {sorted(unknown)} open"
-            )
+            self._fail(f"{name}: {callee} gives {declared.result}, with {sorted(unknown)} open")
         return specialised(declared.result, sizes)

@@ -12,7 +12,7 @@ from compiler.errors import GraphError
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.opspec import AnyOp
-from compiler.graph.types import Type
+from compiler.graph.types import FunctionType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,24 @@ Atom: TypeAlias = Var | Constant
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call of an operator or a function on atoms. Only operators have attributes."""
+class Global:
+    """The name of a function of the program, with its type: a callee that may be recursive.
 
-    callee: AnyOp | Function
+    The type makes inference local: a function's types follow from its own text.
+    """
+
+    name: str
+    type: FunctionType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an operator or a function on atoms. Only operators have attributes.
+
+    A function is called as a value, and then closed, or by name.
+    """
+
+    callee: AnyOp | Function | Global
     args: tuple[Atom, ...]
     attributes: Attributes = NO_ATTRIBUTES
 
@@ -161,12 +175,15 @@ class Function:
     result
         The result's type, or None if it is not declared.
     digest
-        A hash of the text in which callees are digests: linear time, however often a callee is
-        called.
+        A hash of the text in which callees are digests, or names and types where they are called by
+        name, and definitions are digests: linear time, however often a callee is called.
     analyses
         Results of `infer` and `verify`.
     target
         The name of the target of a kernel or stream; empty for the host.
+    definitions
+        The functions that this function and they themselves call by name, in the order of the
+        text; this function may be called by name too. Definitions have none of their own.
     """
 
     name: str
@@ -175,12 +192,14 @@ class Function:
     result: Type | None = None
     kind: FunctionKind = FunctionKind.FUNC
     target: str = ""
+    definitions: tuple[Function, ...] = ()
     digest: str = field(init=False)
     analyses: AnalysisCache = field(init=False, default_factory=AnalysisCache)
 
     def __post_init__(self) -> None:
         try:
-            content = repr((self.name, self.params, self.body, self.result, self.kind, self.target))
+            own = (self.name, self.params, self.body, self.result, self.kind, self.target)
+            content = repr((*own, self.definitions) if self.definitions else own)
         except RecursionError as error:
             raise GraphError(f"function {self.name} is nested too deeply") from error
         digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
@@ -189,10 +208,24 @@ class Function:
     def reuse_analyses(self, other: Function) -> None:
         """Reuse the analyses of `other`, which a pass rewrote to this function."""
         self.analyses.calls = other.analyses.calls
+        for definition in self.definitions:
+            definition.analyses.calls = other.analyses.calls
         if self == other:
             self.analyses.types = other.analyses.types
             self.analyses.well_formed = other.analyses.well_formed
             self.analyses.legal = other.analyses.legal
+
+    @property
+    def type(self) -> FunctionType | None:
+        """The types of the parameters and of the result; None if the result is not declared."""
+        if self.result is None:
+            return None
+        return FunctionType(tuple(param.type for param in self.params), self.result)
+
+    @property
+    def named(self) -> dict[str, Function]:
+        """The functions that can be called by name: the definitions and the function itself."""
+        return {each.name: each for each in (*self.definitions, self)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Function) and self.digest == other.digest
@@ -206,6 +239,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """Functions, callees before callers."""
+    """The functions of a text in its order, without definitions: calls by name are to these.
+    `visit.program` is one of them with its definitions."""
 
     functions: tuple[Function, ...]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from compiler.errors import GraphError
+from compiler.errors import GraphError, ParseError
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import (
     Atom,
@@ -14,6 +16,7 @@ from compiler.graph.nodes import (
     Call,
     Function,
     FunctionKind,
+    Global,
     If,
     Let,
     Module,
@@ -26,6 +29,8 @@ from compiler.graph.nodes import (
 from compiler.graph.opspec import Registry
 from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
 from compiler.graph.syntax import is_name
+from compiler.graph.types import FunctionType, Type
+from compiler.graph.visit import program
 from compiler.ir.lexer import Cursor, TokenKind
 
 _NO_CONSTANTS: Final[Mapping[str, Constant]] = MappingProxyType({})
@@ -36,7 +41,8 @@ def parse(
 ) -> Module:
     """The module that a text describes; `verify` checks that it is legal.
 
-    `parse(text(m), operators, ...)` is `m` for every legal `m`.
+    `parse(text(m), operators, ...)` is `m` for every legal `m` in which only those functions are
+    called by name that have to be.
 
     Parameters
     ----------
@@ -59,8 +65,21 @@ def parse(
 def parse_function(
     text: str, operators: Registry, constants: Mapping[str, Constant] = _NO_CONSTANTS
 ) -> Function:
-    """The last function of a text; parameters and errors are those of `parse`."""
-    return parse(text, operators, constants).functions[-1]
+    """The last function of a text, with those that it calls by name as definitions; parameters and
+    errors are those of `parse`."""
+    module = parse(text, operators, constants)
+    return program(module, module.functions[-1].name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The line of a function up to its body."""
+
+    kind: FunctionKind
+    target: str
+    name: str
+    params: tuple[Param, ...]
+    result: Type | None
 
 
 class _Parser(Cursor):
@@ -71,9 +90,29 @@ class _Parser(Cursor):
         self._operators = operators
         self._constants = constants
         self._functions: dict[str, Function] = {}
+        self._calls_by_name = False
+        self._by_name: set[str] = set()
+        """The functions that are called before their definition, or call functions by name, and so
+        have to be called by name."""
+        self._headers: dict[str, _Header] = {}
+
+    def _all_headers(self) -> dict[str, _Header]:
+        """The headers of all functions of the text, so that calls may come before definitions.
+        Headers that are wrong are left out: parsing in order gives the error."""
+        found: dict[str, _Header] = {}
+        kinds = {each.value for each in FunctionKind}
+        for position, token in enumerate(self._tokens):
+            if token.text in kinds and token.column == 1:
+                self._position = position
+                with suppress(ParseError):
+                    header = self._header()
+                    found.setdefault(header.name, header)
+        self._position = self._depth = 0
+        return found
 
     def module(self) -> Module:
         """Parse the whole text."""
+        self._headers = self._all_headers()
         while not self._functions or self.token.kind is not TokenKind.END:
             token = self.token
             function = self._function()
@@ -83,6 +122,20 @@ class _Parser(Cursor):
         return Module(tuple(self._functions.values()))
 
     def _function(self) -> Function:
+        token = self.token
+        header = self._header()
+        self._calls_by_name = False
+        body = self._body("return")
+        if self._calls_by_name:
+            self._by_name.add(header.name)
+        try:
+            return Function(
+                header.name, header.params, body, header.result, header.kind, header.target
+            )
+        except GraphError as error:
+            raise token.error(str(error)) from None
+
+    def _header(self) -> _Header:
         token = self.token
         kinds = {each.value: each for each in FunctionKind}
         if token.kind is not TokenKind.NAME or token.text not in kinds:
@@ -96,11 +149,7 @@ class _Parser(Cursor):
         name = self._name("the function's name")
         params = self.listed("(", ")", self._param)
         result = type_(self) if self.accept("->") else None
-        body = self._body("return")
-        try:
-            return Function(name, params, body, result, kinds[token.text], target)
-        except GraphError as error:
-            raise token.error(str(error)) from None
+        return _Header(kinds[token.text], target, name, params, result)
 
     def _name(self, what: str) -> str:
         token = self.take(TokenKind.NAME, what)
@@ -149,10 +198,7 @@ class _Parser(Cursor):
         if self.at("("):
             return Tuple(tuple_of(self, self._atom))
         if self.accept("@"):
-            callee = self._functions.get(self.token.text)
-            if callee is None:
-                known = ", ".join(f"@{each}" for each in self._functions)
-                self.fail(f"a function defined above: {known or 'there is none'}")
+            callee = self._callee()
             self.advance()
             return Call(callee, self.listed("(", ")", self._atom))
         if self.followed_by("["):
@@ -162,6 +208,28 @@ class _Parser(Cursor):
             self.expect("]")
             return TupleGet(operand, index)
         return self._operator()
+
+    def _callee(self) -> Function | Global:
+        """The function that the next token names: a value if it stands above all its callers and
+        calls nothing by name, else its name and declared type."""
+        token = self.token
+        name = token.text
+        if name in self._functions and name not in self._by_name:
+            return self._functions[name]
+        header = self._headers.get(name)
+        if header is None:
+            known = ", ".join(f"@{each}" for each in self._headers)
+            self.fail(f"a function of this text: {known or 'there is none'}")
+        if header.kind is not FunctionKind.FUNC:
+            raise token.error(f"found {token}, a {header.kind.value} that is defined below its use")
+        if header.result is None:
+            raise token.error(
+                f"found {token}, expected a function with a declared result: a function that is "
+                "called before its end, or calls one that is, has to declare its own"
+            )
+        self._calls_by_name = True
+        self._by_name.add(name)
+        return Global(name, FunctionType(tuple(it.type for it in header.params), header.result))
 
     def _operator(self) -> Call:
         token = self.token

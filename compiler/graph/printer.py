@@ -21,6 +21,7 @@ from compiler.graph.nodes import (
     Body,
     Call,
     Function,
+    Global,
     If,
     Let,
     Module,
@@ -38,7 +39,7 @@ _INDENT = "  "
 
 
 def text(program: Function | Module) -> str:
-    """The text of a module, or of a function after its callees."""
+    """The text of a module, or of a function after its callees and definitions."""
     listed = functions(program) if isinstance(program, Function) else program.functions
     return "\n".join("".join(f"{line}\n" for line in _function(each)) for each in listed)
 
@@ -84,7 +85,7 @@ def _value(value: Value) -> Iterator[str]:
 
 def _call(call: Call) -> str:
     args = [_atom(each) for each in call.args]
-    if isinstance(call.callee, Function):
+    if isinstance(call.callee, Function | Global):
         return f"@{call.callee.name}({', '.join(args)})"
     return f"{call.callee.name}({', '.join([*args, *_attributes(call.attributes)])})"
 

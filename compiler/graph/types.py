@@ -69,7 +69,7 @@ Nested: TypeAlias = T | tuple["Nested[T]", ...]
 
 @dataclass(frozen=True, slots=True)
 class FunctionType:
-    """Types of parameters and result. No value has this type: functions are called by name."""
+    """Types of parameters and result. No value has this type: functions are not values."""
 
     params: tuple[Type, ...]
     result: Type

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from compiler.errors import GraphError
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, FunctionKind, If, Tuple
+from compiler.graph.nodes import Call, Function, FunctionKind, Global, If, Tuple
 from compiler.graph.opspec import AnyOp, OpSpec
 from compiler.graph.syntax import is_name
 from compiler.graph.types import TensorType, Type
@@ -27,6 +27,7 @@ def verify(function: Function) -> Mapping[str, Type]:
     if not function.analyses.legal:
         called = functions(function)
         _names(called)
+        _calls_by_name(function, called)
         for callee in called:
             if not callee.analyses.well_formed:
                 _function(callee)
@@ -50,6 +51,41 @@ def _names(called: Iterable[Function]) -> None:
                     if operators.setdefault(spec.name, spec) is not spec:
                         raise GraphError(
                             f"function {function.name}: {let.name} calls another {spec.name}"
+                        )
+
+
+def _calls_by_name(program: Function, called: Iterable[Function]) -> None:
+    """Check that definitions are functions of declared types, and calls by name of these types."""
+    named = program.named
+    for definition in program.definitions:
+        name = definition.name
+        if definition.kind is not FunctionKind.FUNC or definition.definitions:
+            raise GraphError(f"{name} is defined for calls by name, and is no plain function")
+        if definition.result is None:
+            raise GraphError(f"function {name} is called by name, and declares no result")
+    for function in called:
+        for let in all_lets(function.body):
+            match let.value:
+                case Call(callee=Function(name=name)) if name in named:
+                    raise GraphError(
+                        f"function {function.name}: {let.name} calls {name} as a value, which is "
+                        "called by name"
+                    )
+                case Call(callee=Global(name=name, type=type_)):
+                    if function.name not in named:
+                        raise GraphError(
+                            f"function {function.name}: {let.name} calls {name} by name, which a "
+                            "function that is called as a value may not do"
+                        )
+                    if name not in named:
+                        raise GraphError(
+                            f"function {function.name}: {let.name} calls {name}, which is not "
+                            "defined"
+                        )
+                    if named[name].type != type_:
+                        raise GraphError(
+                            f"function {function.name}: {let.name} calls {name} as {type_}, which "
+                            f"is {named[name].type or 'declared without a result'}"
                         )
 
 
@@ -98,7 +134,7 @@ def _kernel(kernel: Function) -> None:
             )
     for let in kernel.body.lets:
         match let.value:
-            case If() | Call(callee=Function()):
+            case If() | Call(callee=Function() | Global()):
                 raise GraphError(
                     f"kernel {kernel.name}: {let.name} is no operator, no tuple and no part of one"
                 )

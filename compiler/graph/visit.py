@@ -13,13 +13,16 @@ from compiler.graph.nodes import (
     Body,
     Call,
     Function,
+    Global,
     If,
     Let,
+    Module,
     Tuple,
     TupleGet,
     Value,
     Var,
 )
+from compiler.graph.syntax import unique_name
 
 
 def atoms(value: Value) -> tuple[Atom, ...]:
@@ -97,6 +100,37 @@ def substitute(body: Body, names: Mapping[str, Atom]) -> Body:
     return Body(tuple(lets), renamed(body.result, names))
 
 
+def copied(body: Body, args: Mapping[str, Atom], taken: set[str], result: str) -> Body:
+    """The body on `args` in place of names that it uses, with values of new names and no declared
+    types, to be put into another body.
+
+    Parameters
+    ----------
+    taken
+        Names in use, to which the new names are added.
+    result
+        The name of the value that the body results in, if that is one of its own.
+    """
+    names = dict(args)
+    if isinstance(body.result, Var) and any(let.name == body.result.name for let in body.lets):
+        names[body.result.name] = Var(result)
+    return _copied(body, names, taken)
+
+
+def _copied(body: Body, around: Mapping[str, Atom], taken: set[str]) -> Body:
+    names = dict(around)
+    lets: list[Let] = []
+    for let in body.lets:
+        if let.name not in names:
+            names[let.name] = Var(unique_name(let.name, taken))
+        new = names[let.name]
+        assert isinstance(new, Var), "a value's new name"
+        value = rename(let.value, names)
+        value = map_bodies(value, lambda inner: _copied(inner, names, taken))
+        lets.append(replace(let, name=new.name, value=value, type=None))
+    return Body(tuple(lets), renamed(body.result, names))
+
+
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:
     """The body with every `Let` replaced by `change`, in order, inner bodies first."""
     lets: list[Let] = []
@@ -112,6 +146,14 @@ def all_lets(body: Body) -> Iterator[Let]:
         yield let
         for inner in bodies(let.value):
             yield from all_lets(inner)
+
+
+def all_bodies(body: Body) -> Iterator[Body]:
+    """The body and all bodies within it, a body before those within it."""
+    yield body
+    for let in body.lets:
+        for inner in bodies(let.value):
+            yield from all_bodies(inner)
 
 
 def names_in(body: Body) -> Iterator[str]:
@@ -130,9 +172,10 @@ def use_counts(body: Body) -> Counter[str]:
 
 
 def functions(function: Function) -> tuple[Function, ...]:
-    """The function and its direct and indirect callees, each once, callees first."""
+    """The function, its definitions and all that these call as values, each once: callees that are
+    values before their callers, definitions in their order, the function itself last."""
     found: dict[str, Function] = {}
-    waiting = [(function, False)]
+    waiting = [(each, False) for each in (function, *reversed(function.definitions))]
     while waiting:
         current, callees_done = waiting.pop()
         if current.digest in found:
@@ -148,6 +191,64 @@ def functions(function: Function) -> tuple[Function, ...]:
         ]
         waiting += ((callee, False) for callee in reversed(called))
     return tuple(found.values())
+
+
+def calls_by_name(body: Body) -> Iterator[str]:
+    """The names of the functions that a body calls by name, as often as it does."""
+    for let in all_lets(body):
+        match let.value:
+            case Call(callee=Global(name=name)):
+                yield name
+
+
+def called_by_name(program: Function) -> frozenset[str]:
+    """The names of the functions that a program reaches by calls by name from its function."""
+    return _reached(program.body, program.named)
+
+
+def program(module: Module, name: str) -> Function:
+    """A function of a module, with the functions that it reaches by name as definitions."""
+    named = {each.name: each for each in module.functions}
+    reached = _reached(named[name].body, named) - {name}
+    return replace(
+        named[name], definitions=tuple(each for each in module.functions if each.name in reached)
+    )
+
+
+def _reached(body: Body, named: Mapping[str, Function]) -> frozenset[str]:
+    reached: set[str] = set()
+    waiting = [*calls_by_name(body)]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += calls_by_name(named[name].body)
+    return frozenset(reached)
+
+
+def map_functions(program: Function, change: Callable[[Function], Function]) -> Function:
+    """The program with its definitions and the function itself changed, in this order.
+
+    `change` takes and returns functions without definitions, of the same name and type: every pass
+    walks all functions this way, and the bodies within a function by `map_bodies`.
+    """
+    if not program.definitions:
+        return change(program)
+    definitions = tuple(change(each) for each in program.definitions)
+    bare = replace(program, definitions=())
+    bare.reuse_analyses(program)
+    return replace(change(bare), definitions=definitions)
+
+
+def rewrite_bodies(body: Body, change: Callable[[Body], Body]) -> Body:
+    """The body with every body replaced by `change`, inner bodies first."""
+    lets = (
+        replace(let, value=map_bodies(let.value, lambda inner: rewrite_bodies(inner, change)))
+        if bodies(let.value)
+        else let
+        for let in body.lets
+    )
+    return change(Body(tuple(lets), body.result))
 
 
 def constants(function: Function) -> dict[str, Constant]:

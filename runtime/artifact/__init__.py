@@ -15,6 +15,18 @@ before any member is decoded, and any zip tool can open the file.
 
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.files import from_bytes, is_artifact, read_artifact, to_bytes, write_artifact
+from runtime.artifact.instructions import (
+    MAX_CALLS,
+    Branch,
+    CallFunction,
+    FunctionCode,
+    Instruction,
+    Jump,
+    Move,
+    Return,
+    RunStep,
+    TailCall,
+)
 from runtime.artifact.manifest import (
     Arena,
     Constant,
@@ -32,21 +44,31 @@ from runtime.artifact.manifest import (
 from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 
 __all__ = [
+    "MAX_CALLS",
     "Arena",
     "Artifact",
+    "Branch",
+    "CallFunction",
     "Constant",
+    "FunctionCode",
     "Input",
+    "Instruction",
+    "Jump",
     "KernelCall",
     "Layer",
     "Manifest",
+    "Move",
     "Output",
     "PlacedTensor",
     "Port",
     "Provenance",
+    "Return",
+    "RunStep",
     "Scale",
     "Step",
     "StreamCall",
     "StreamCode",
+    "TailCall",
     "Tensor",
     "from_bytes",
     "is_artifact",

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
+from runtime.artifact.check_code import check_code
 from runtime.artifact.manifest import (
     BATCH_AXIS,
     Arena,
@@ -52,6 +53,11 @@ class _Check:
         self._streams = streams
         self._constants = constants
         self._tensors = {each.name: each for each in manifest.tensors}
+        self._frames = {
+            name: function.frame_bytes
+            for function in manifest.functions
+            for name in function.tensors
+        }
 
     def all(self) -> None:
         manifest = self._manifest
@@ -72,7 +78,15 @@ class _Check:
             names = [each.name for each in ports]
             if len(set(names)) < len(names):
                 self._fail(f"two {kind} have one name: {_list(names)}")
-        self._steps()
+        for step in manifest.steps:
+            self._call(step)
+        for result in manifest.results:
+            if isinstance(self._named(result.tensor, f"result {result.name}").place, Arena):
+                self._fail(f"result {result.name} lies in the arena")
+        if manifest.functions:
+            check_code(manifest, self._tensors, self._fail)
+        else:
+            self._steps()
 
     def _tensor(self, tensor: Tensor) -> None:
         if tensor.dtype not in DTYPES:
@@ -86,10 +100,11 @@ class _Check:
         match tensor.place:
             case Arena(offset=offset):
                 end = offset + tensor.bytes
-                if offset < 0 or offset % ALIGNMENT or end > self._manifest.arena_bytes:
+                arena = self._frames.get(tensor.name, self._manifest.arena_bytes)
+                if offset < 0 or offset % ALIGNMENT or end > arena:
                     self._fail(
-                        f"{tensor.name} lies from {offset} to {end} in an arena of "
-                        f"{self._manifest.arena_bytes} bytes, at multiples of {ALIGNMENT}"
+                        f"{tensor.name} lies from {offset} to {end} in an arena of {arena} bytes, "
+                        f"at multiples of {ALIGNMENT}"
                     )
             case Constant():
                 array = self._constants.get(tensor.name)
@@ -111,7 +126,6 @@ class _Check:
                 last_use.setdefault(name, number)
         live: dict[str, Arena] = {}
         for number, step in enumerate(self._manifest.steps):
-            self._call(step)
             for name in step.inputs:
                 if isinstance(self._tensors[name].place, Arena | Output) and name not in written:
                     self._fail(f"{step.name} reads {name} before it is written")
@@ -125,9 +139,7 @@ class _Check:
                 written.add(name)
             live = {name: arena for name, arena in live.items() if last_use.get(name, -1) > number}
         for result in self._manifest.results:
-            tensor = self._named(result.tensor, f"result {result.name}")
-            if isinstance(tensor.place, Arena):
-                self._fail(f"result {result.name} lies in the arena")
+            tensor = self._tensors[result.tensor]
             if isinstance(tensor.place, Output) and tensor.name not in written:
                 self._fail(f"result {result.name} is never written")
 

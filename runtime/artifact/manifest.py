@@ -1,6 +1,6 @@
 """The manifest of an artifact: everything but code and weights.
 
-    manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes
+    manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes, [functions]
     tensor     = name, shape, dtype, place, [scale], [images]
     scale      = step, zero
     place      = input | output | constant | arena(offset)
@@ -9,7 +9,8 @@
                | stream(name, stream, inputs, outputs, operators, macs)
     provenance = model, digest, tools, options, seed
 
-Places and steps are tagged unions: a device with another kind of step adds a variant.
+Places and steps are tagged unions: a device with another kind of step adds a variant. The code of
+functions is described in `runtime.artifact.instructions`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from runtime.artifact.instructions import FunctionCode
 from runtime.element_types import dtype_of
 
 BATCH_AXIS = 4
@@ -184,7 +186,7 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
     seed: int | None = None
 
 
-class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A compiled network.
 
     Attributes
@@ -192,9 +194,12 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     inputs, results
         In the model's order. A tensor may be several results.
     steps
-        In the order in which they run.
+        Without functions, in the order in which they run.
     arena_bytes
-        Size of the arena.
+        Size of the arena; of the network's own frame, if there are functions.
+    functions
+        The code that runs the steps, if the network has control flow: the network's own function
+        first, then those that it calls.
     """
 
     name: str
@@ -204,3 +209,4 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     results: tuple[Port, ...]
     steps: tuple[Step, ...]
     arena_bytes: int
+    functions: tuple[FunctionCode, ...] = ()

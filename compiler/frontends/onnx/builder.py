@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Final
 
@@ -15,11 +15,12 @@ from compiler.frontends.onnx.folding import fold, holds_symbols
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Let, TupleGet, Var
+from compiler.graph.nodes import Atom, Body, Call, Function, Global, Let, Param, TupleGet, Var
+from compiler.graph.nodes import Value as GraphValue
 from compiler.graph.operators import OPERATORS
 from compiler.graph.syntax import is_name, unique_name
-from compiler.graph.types import TensorType, Type, tensors_of
-from compiler.graph.visit import rename, renamed
+from compiler.graph.types import FunctionType, TensorType, Type, tensors_of
+from compiler.graph.visit import all_lets, map_bodies, names_in, rename, renamed, substitute
 from compiler.ir.dtypes import INT64
 
 _FOLDED: Final = 1 << 12
@@ -44,17 +45,110 @@ def legal_name(text: str) -> str:
     return name if is_name(name) else f"v_{name}"
 
 
+MAIN: Final = "main"
+"""The name of a model's own function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function for calls by name.
+
+    Attributes
+    ----------
+    captured
+        The values around the function that it takes after its own arguments.
+    """
+
+    name: str
+    captured: tuple[Var, ...]
+    params: tuple[Param, ...]
+    result: Type
+
+    def call(self, args: Sequence[Atom]) -> Call:
+        """A call with the function's own arguments."""
+        type_ = FunctionType(tuple(each.type for each in self.params), self.result)
+        return Call(Global(self.name, type_), (*args, *self.captured))
+
+
+@dataclass(slots=True)
+class _Program:
+    """What the builders of a model's bodies share.
+
+    Attributes
+    ----------
+    types
+        The types of all values, by name.
+    """
+
+    taken: set[str]
+    types: dict[str, Type] = field(default_factory=dict)
+    functions: list[Function] = field(default_factory=list)
+    count: int = 0
+
+
 class Builder:
-    """The bindings of a graph, added one by one.
+    """The bindings of a body, added one by one.
 
     Bindings of a node have numbers as names until `end_node` derives names from its results.
     """
 
-    def __init__(self, taken: set[str]) -> None:
+    def __init__(self, taken: set[str], program: _Program | None = None) -> None:
         self.lets: list[Let] = []
         self._taken = taken
+        self._program = program or _Program(taken)
         self._open: list[Let] = []
-        self._count = 0
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions of the program so far, for calls by name."""
+        return tuple(self._program.functions)
+
+    def inner(self) -> Builder:
+        """A builder of a body within this one."""
+        return Builder(self._taken, self._program)
+
+    def param(self, name: str, type_: Type) -> Param:
+        """A parameter with a new name, after `name`."""
+        found = Param(unique_name(legal_name(name), self._taken), type_)
+        self._program.types[found.name] = type_
+        return found
+
+    def add(self, lets: Sequence[Let]) -> None:
+        """Adds bindings that another builder has named."""
+        self._open += lets
+
+    def bind(self, value: GraphValue, type_: Type) -> Var:
+        """The name of a value of the graph that is no call of an operator."""
+        return self._let(value, type_)
+
+    def atom(self, value: Value) -> Atom:
+        """The value in the graph; raises `UnsupportedError` if it contains symbols."""
+        return _in_graph(value)
+
+    def function(
+        self, stem: str, params: Sequence[Param], body: Callable[[Callee], Body], result: Type
+    ) -> Callee:
+        """A new function for calls by name. Values around it that it uses become parameters.
+
+        Parameters
+        ----------
+        body
+            Makes the body, of named bindings; takes the function itself, for recursive calls.
+        """
+        name = unique_name(legal_name(stem), {each.name for each in self._program.functions})
+        if name == MAIN:
+            name = f"{MAIN}_"
+        own = {each.name for each in params}
+        # The captured values are known only when there is a body.
+        draft = body(Callee(name, (), tuple(params), result))
+        free = dict.fromkeys(_free(draft, own))
+        types = self._program.types
+        captured = [self.param(each, types[each]) for each in free]
+        callee = Callee(name, tuple(map(Var, free)), (*params, *captured), result)
+        names = {old: Var(new.name) for old, new in zip(free, captured, strict=True)}
+        whole = substitute(body(callee), names)
+        self._program.functions.append(Function(name, callee.params, whole, result))
+        return callee
 
     def call(
         self, operator: str, operands: Sequence[Value], attributes: Attributes = NO_ATTRIBUTES
@@ -91,23 +185,48 @@ class Builder:
         names: dict[str, Var] = {}
         for name, value in results.items():
             if isinstance(value.atom, Var) and value.atom.name in own - names.keys():
-                names[value.atom.name] = Var(unique_name(legal_name(name), self._taken))
+                if not is_name(value.atom.name):
+                    names[value.atom.name] = Var(unique_name(legal_name(name), self._taken))
         stem = legal_name(next(iter(results), operator))
-        for let in self._open:
-            if let.name not in names:
-                names[let.name] = Var(unique_name(f"{stem}_{operator.lower()}", self._taken))
-            named = rename(let.value, names)
-            self.lets.append(replace(let, name=names[let.name].name, value=named))
-        self._open = []
+        names = self._name(f"{stem}_{operator.lower()}", names)
         return {
             name: replace(value, atom=None if value.atom is None else renamed(value.atom, names))
             for name, value in results.items()
         }
 
-    def _let(self, value: Call | TupleGet, type_: Type) -> Var:
-        self._count += 1
+    def end_body(self, stem: str, results: Sequence[Value]) -> tuple[Value, ...]:
+        """Names all bindings that have no name yet, after `stem`; returns the named results."""
+        names = self._name(legal_name(stem), {})
+        return tuple(
+            replace(result, atom=None if result.atom is None else renamed(result.atom, names))
+            for result in results
+        )
+
+    def body(self, stem: str, result: Atom) -> Body:
+        """The body of all bindings; those that have no name yet are named after `stem`."""
+        result = renamed(result, self._name(legal_name(stem), {}))
+        return Body(tuple(self.lets), result)
+
+    def _name(self, stem: str, names: dict[str, Var]) -> dict[str, Var]:
+        """Name the open bindings, by `names` or after `stem`; returns the names of all."""
+        types = self._program.types
+        for let in self._open:
+            if let.name not in names:
+                # Bindings of other builders have their names.
+                done = is_name(let.name)
+                names[let.name] = Var(let.name if done else unique_name(stem, self._taken))
+            new = names[let.name].name
+            value = map_bodies(rename(let.value, names), lambda body: substitute(body, names))
+            self.lets.append(replace(let, name=new, value=value))
+            types[new] = types[let.name]
+        self._open = []
+        return names
+
+    def _let(self, value: GraphValue, type_: Type) -> Var:
+        self._program.count += 1
         # The dot keeps the name distinct from those that `legal_name` returns.
-        name = f"{self._count}."
+        name = f"{self._program.count}."
+        self._program.types[name] = type_
         self._open.append(Let(name, value, type_))
         return Var(name)
 
@@ -124,6 +243,12 @@ class Builder:
         if not isinstance(size, int) or size > max(_FOLDED, largest):
             return None
         return fold(operator, attributes, found, result)
+
+
+def _free(body: Body, own: set[str]) -> Iterator[str]:
+    """The names that a body uses and does not define."""
+    defined = own | {let.name for let in all_lets(body)}
+    return (name for name in names_in(body) if name not in defined)
 
 
 def _in_graph(value: Value) -> Atom:

@@ -136,6 +136,7 @@ _UFUNCS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "minimum": lambda *operands: reduce(np.minimum, operands),
         "multiply": np.multiply,
         "negative": np.negative,
+        "relu": lambda x: np.where((x > 0) | (x != x), x, np.zeros((), x.dtype)),
         "round_even": np.round,
         "subtract": np.subtract,
         "where": np.where,

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from onnx import ModelProto, NodeProto, defs
+from onnx import GraphProto, ModelProto, NodeProto, defs
 
 from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
-from compiler.frontends.onnx.builder import Builder, constant, legal_name
+from compiler.frontends.onnx.builder import MAIN, Builder, constant
 from compiler.frontends.onnx.functions import expanded
 from compiler.frontends.onnx.inputs import input_types, inputs_behind
-from compiler.frontends.onnx.node import Node, describe, domain_of, qualified_name
+from compiler.frontends.onnx.node import Node, Section, describe, domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from compiler.frontends.onnx.reading import legal, opsets, without_weights
+from compiler.frontends.onnx.reading import all_graphs, legal, opsets, without_weights
 from compiler.frontends.onnx.stored_floats import narrowed, widened
 from compiler.frontends.onnx.values import Array, Value, array_of
-from compiler.graph.nodes import Atom, Body, Function, Let, Param, Tuple, Var
+from compiler.graph.nodes import Atom, Body, Function, Let, Module, Tuple, Var
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
+from compiler.graph.visit import program
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,8 @@ def _imported(
 ) -> Imported:
     versions = opsets(model)
     small = expanded(without_weights(model), EXPANDED)
-    _supported(small.graph.node, versions)
-    if small.graph.sparse_initializer:
+    _supported([node for each in all_graphs(small.graph) for node in each.node], versions)
+    if any(each.sparse_initializer for each in all_graphs(small.graph)):
         raise UnsupportedError("sparse initialisers are not supported")
     legal(small)
     known = {
@@ -104,56 +106,96 @@ def _imported(
             raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
     known |= values
     try:
-        imported = _Import(versions, types, known).run(small)
+        imported = _converted(small.graph, versions, types, known)
     except UnknownValueError as error:
         sources = inputs_behind(small.graph, types, error.operand)
         raise UnknownValueError(f"{error}: {', '.join(sources)}", error.operand, sources) from error
     return replace(imported, bound=MappingProxyType(dict(values)))
 
 
-class _Import:
-    """Conversion of a model, node by node."""
+def _converted(
+    model: GraphProto,
+    versions: Mapping[str, int],
+    types: Mapping[str, TensorType],
+    known: Mapping[str, Array],
+) -> Imported:
+    """The graph of a model whose inputs have these types, with arrays for those that are known."""
+    taken: set[str] = set()
+    builder = Builder(taken)
+    names = tuple(name for name in types if name not in known)
+    params = tuple(builder.param(name, types[name]) for name in names)
+    found = {name: constant(each) for name, each in known.items()}
+    for name, param in zip(names, params, strict=True):
+        found[name] = Value(types[name], Var(param.name))
+    used = _used(model)
+    outputs = tuple(each.name for each in model.output)
+    if not outputs:
+        raise FrontendError("the model has no outputs")
+    graph = _Graph(versions, used, found, builder)
+    graph.nodes(model.node)
+    atoms, output_types = zip(*(graph.output(name) for name in outputs), strict=True)
+    result: Atom = atoms[0]
+    lets = builder.lets
+    if len(outputs) > 1:
+        result = Var(unique_name("results", taken))
+        lets.append(Let(result.name, Tuple(atoms), TupleType(output_types)))
+    function = Function(
+        MAIN, params, Body(tuple(lets), result), definitions=_in_use(lets, builder.functions)
+    )
+    verify(function)
+    graph_names = {
+        name: value.atom.name for name, value in found.items() if isinstance(value.atom, Var)
+    }
+    return Imported(function, names, outputs, MappingProxyType(graph_names))
+
+
+def _in_use(lets: Sequence[Let], functions: Sequence[Function]) -> tuple[Function, ...]:
+    """The functions that are called; attempts of an import may leave others."""
+    whole = Module((*functions, Function(MAIN, (), Body(tuple(lets), Var("")))))
+    return program(whole, MAIN).definitions
+
+
+def _used(graph: GraphProto) -> frozenset[str]:
+    """The names of all tensors that are operands or results, in the bodies of nodes too."""
+    found = {name for each in all_graphs(graph) for node in each.node for name in node.input}
+    return frozenset(found | {out.name for each in all_graphs(graph) for out in each.output})
+
+
+class _Graph:
+    """Conversion of a graph, node by node."""
 
     def __init__(
         self,
         versions: Mapping[str, int],
-        types: Mapping[str, TensorType],
-        known: Mapping[str, Array],
+        used: frozenset[str],
+        values: MutableMapping[str, Value],
+        builder: Builder,
     ) -> None:
         self._versions = versions
-        self._taken: set[str] = set()
-        self._builder = Builder(self._taken)
-        self._values: dict[str, Value] = {name: constant(each) for name, each in known.items()}
-        self._inputs = tuple(name for name in types if name not in known)
-        params = []
-        for name in self._inputs:
-            params.append(Param(unique_name(legal_name(name), self._taken), types[name]))
-            self._values[name] = Value(types[name], Var(params[-1].name))
-        self._params = tuple(params)
+        self._used = used
+        self._values = values
+        self._builder = builder
 
-    def run(self, model: ModelProto) -> Imported:
-        """Convert all nodes."""
-        graph = model.graph
-        outputs = tuple(each.name for each in graph.output)
-        used = frozenset(name for node in graph.node for name in node.input) | set(outputs)
-        for node in graph.node:
-            self._node(node, used)
-        if not outputs:
-            raise FrontendError("the model has no outputs")
-        atoms, types = zip(*(self._output(name) for name in outputs), strict=True)
-        result: Atom = atoms[0]
-        lets = self._builder.lets
-        if len(outputs) > 1:
-            result = Var(unique_name("results", self._taken))
-            lets.append(Let(result.name, Tuple(atoms), TupleType(types)))
-        function = Function("main", self._params, Body(tuple(lets), result))
-        verify(function)
-        names = {
-            name: value.atom.name
-            for name, value in self._values.items()
-            if isinstance(value.atom, Var)
-        }
-        return Imported(function, self._inputs, outputs, MappingProxyType(names))
+    def nodes(self, nodes: Iterable[NodeProto]) -> None:
+        """Convert nodes in order."""
+        for node in nodes:
+            self._node(node, self._used)
+
+    def section(self, graph: GraphProto, inputs: Sequence[Value], builder: Builder) -> Section:
+        """Convert the graph of a node's attribute, in the scope of the nodes before that node."""
+        values = ChainMap[str, Value]({}, self._values)
+        for tensor in graph.initializer:
+            values[tensor.name] = constant(array_of(tensor, f"initialiser {tensor.name}"))
+        names = [each.name for each in graph.input if each.name not in values.maps[0]]
+        if len(names) != len(inputs):
+            raise FrontendError(
+                f"graph {graph.name} has {len(names)} inputs, and {len(inputs)} are given"
+            )
+        values.update(zip(names, inputs, strict=True))
+        inner = _Graph(self._versions, self._used, values, builder.inner())
+        inner.nodes(graph.node)
+        results = tuple(values[each.name] for each in graph.output)
+        return Section(tuple(inner._builder.lets), results)
 
     def _node(self, proto: NodeProto, used: frozenset[str]) -> None:
         version = _version(proto, self._versions)
@@ -161,18 +203,19 @@ class _Import:
         operands = [self._values[name] if name else None for name in proto.input]
         converter = CONVERTERS[qualified_name(proto)]
         if converter.takes_stored_floats:
-            node = Node(proto, version, operands, used, self._builder)
+            node = Node(proto, version, operands, used, self._builder, self.section)
             results = converter.results(node)
         else:
             single = [None if each is None else widened(self._builder, each) for each in operands]
-            node = Node(proto, version, single, used, self._builder)
+            node = Node(proto, version, single, used, self._builder, self.section)
             results = narrowed(node, operands, converter.results(node))
         named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
         missing = set(proto.output[len(results) :]) & used
         assert not missing, f"{describe(proto)} has no {missing}"
-        self._values |= self._builder.end_node(proto.op_type, named)
+        self._values.update(self._builder.end_node(proto.op_type, named))
 
-    def _output(self, name: str) -> tuple[Atom, TensorType]:
+    def output(self, name: str) -> tuple[Atom, TensorType]:
+        """A result of the graph; raises `UnsupportedError` if it is not in the graph."""
         value = self._values[name]
         if value.atom is None:
             raise UnsupportedError(

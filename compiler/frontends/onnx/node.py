@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, defs
+from onnx import AttributeProto, GraphProto, NodeProto, defs
 
 from compiler.errors import (
     FrontendError,
@@ -20,6 +22,7 @@ from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
+from compiler.graph.nodes import Atom, Let
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.shapes import Reshape
 from compiler.ir.dtypes import DType
@@ -45,6 +48,22 @@ def describe(node: NodeProto) -> str:
     return f"node {node.name} ({node.op_type})" if node.name else f"node {node.op_type} of {made}"
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The graph of a node's attribute, converted: named bindings, and results."""
+
+    lets: tuple[Let, ...]
+    results: tuple[Value, ...]
+
+
+Convert: TypeAlias = Callable[[GraphProto, Sequence[Value], Builder], Section]
+"""Converts the graph of an attribute for given inputs, in a body within that of the builder."""
+
+
+def _no_graphs(graph: GraphProto, inputs: Sequence[Value], builder: Builder) -> Section:
+    raise FrontendError(f"graph {graph.name} is in no graph")
+
+
 class Node:
     """A node: operands, attributes with ONNX's defaults, and calls of the graph's operators.
 
@@ -61,15 +80,17 @@ class Node:
         inputs: Sequence[Value | None],
         used: frozenset[str],
         builder: Builder,
+        convert: Convert = _no_graphs,
     ) -> None:
         self.version = version
+        self.builder = builder
+        self._convert = convert
         self.operator: str = proto.op_type
         self.outputs: tuple[str, ...] = tuple(proto.output)
         self._operands: tuple[str, ...] = tuple(proto.input)
         self._where = describe(proto)
         self._inputs = tuple(inputs)
         self._used = used
-        self._builder = builder
         self._given = {each.name: each for each in proto.attribute}
         schema = defs.get_schema(proto.op_type, version, domain_of(proto))
         self._declared: Mapping[str, Any] = schema.attributes
@@ -83,6 +104,11 @@ class Node:
     def inputs(self) -> tuple[Value, ...]:
         """All operands; none may be missing."""
         return tuple(self.input(position) for position in range(len(self._inputs)))
+
+    @property
+    def operands(self) -> int:
+        """The number of operands, missing ones included."""
+        return len(self._inputs)
 
     def optional(self, position: int) -> Value | None:
         """An operand, or None if it is missing."""
@@ -208,6 +234,11 @@ class Node:
         found = self._attribute(name, AttributeProto.FLOATS)
         return () if found is None else tuple(map(float, found.floats))
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """An attribute of strings; empty if it is missing."""
+        found = self._attribute(name, AttributeProto.STRINGS)
+        return () if found is None else tuple(bytes(each).decode() for each in found.strings)
+
     def attributes(self, kind: type[A]) -> A:
         """The node's attributes as graph attributes; defaults for those that this version lacks."""
         given: dict[str, Any] = {}
@@ -250,7 +281,7 @@ class Node:
         """The results of a graph operator with attributes `to`; a missing operand is None."""
         given = [each for each in operands if each is not None]
         try:
-            return self._builder.call(operator, given, to)
+            return self.builder.call(operator, given, to)
         except (GraphError, IRError) as error:
             self.refuse(str(error).removeprefix("it = "))
         except UnsupportedError as error:
@@ -310,6 +341,38 @@ class Node:
         if number not in DTYPES:
             self.unsupported(f"the type {type_name(number)}")
         return DTYPES[number]
+
+    # Bodies ---------------------------------------------------------------------------------------
+
+    def graph(self, name: str) -> GraphProto:
+        """An attribute that is a graph."""
+        found = self._attribute(name, AttributeProto.GRAPH)
+        return self.needed(found, f"attribute {name} is missing").g
+
+    def section(self, graph: GraphProto, inputs: Sequence[Value] = ()) -> Section:
+        """A graph of an attribute, converted for these inputs, to be a body or part of this one."""
+        return self._convert(graph, inputs, self.builder)
+
+    def insert(self, section: Section) -> tuple[Value, ...]:
+        """The results of a section, computed here."""
+        self.builder.add(section.lets)
+        return section.results
+
+    @contextmanager
+    def within(self, builder: Builder) -> Iterator[None]:
+        """A context in which the node's calls are added to the body of another builder."""
+        outer, self.builder = self.builder, builder
+        try:
+            yield
+        finally:
+            self.builder = outer
+
+    def atoms(self, values: Sequence[Value]) -> tuple[Atom, ...]:
+        """Values as operands in the graph."""
+        try:
+            return tuple(map(self.builder.atom, values))
+        except UnsupportedError as error:
+            self.unsupported(str(error))
 
     # Errors ---------------------------------------------------------------------------------------
 

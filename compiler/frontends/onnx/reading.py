@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, defs, external_data_helper, inliner
+from onnx import GraphProto, ModelProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
 
@@ -109,6 +109,16 @@ def without_weights(model: ModelProto) -> ModelProto:
     if not model.functions:
         return small
     return guarded(lambda: inliner.inline_local_functions(small))
+
+
+def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """The graph, and the graphs in the attributes of its nodes, at any depth."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                if inner.node or inner.output:
+                    yield from all_graphs(inner)
 
 
 def legal(model: ModelProto) -> None:

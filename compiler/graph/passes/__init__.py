@@ -7,7 +7,9 @@ from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
+from compiler.graph.passes.inline import Inline
 from compiler.graph.passes.pipeline import Pass, simplifying_passes, transform
+from compiler.graph.passes.unroll import Unroll
 
 __all__ = [
     "BindSymbols",
@@ -17,7 +19,9 @@ __all__ = [
     "FoldNormalisation",
     "Fuse",
     "InferTypes",
+    "Inline",
     "Pass",
+    "Unroll",
     "simplifying_passes",
     "transform",
 ]

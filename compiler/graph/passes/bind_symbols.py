@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from compiler.errors import GraphError
 from compiler.graph.binding import bind
 from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent, replaced
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, Let, Param
+from compiler.graph.nodes import Call, Function, Global, Let, Param
+from compiler.graph.opspec import OpSpec
 from compiler.graph.syntax import unique_name
-from compiler.graph.types import Type, specialised, symbols_of
+from compiler.graph.types import FunctionType, Type, specialised, symbols_of
 from compiler.graph.visit import functions, rewrite_lets
+
+MAX_SPECIALISED: Final = 100
+"""The maximum number of copies of a function for different sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,50 +57,95 @@ class BindSymbols:
                     f"function {function.name} has no symbol {symbol}: "
                     f"{', '.join(sorted(known)) or 'it has none'}"
                 )
-        return _Binder({each.name for each in functions(function)}).function(
-            function, dict(self.sizes)
-        )
+        return _Binder(function).program(dict(self.sizes))
+
+
+_Sizes: TypeAlias = frozenset[tuple[str, Extent]]
 
 
 class _Binder:
     """The functions of a program, specialised to the sizes of their calls."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
+    def __init__(self, program: Function) -> None:
+        self._program = program
+        self._taken = {each.name for each in functions(program)}
         self._used: set[str] = set()
-        self._found: dict[tuple[str, frozenset[tuple[str, Extent]]], Function] = {}
+        self._found: dict[tuple[str, _Sizes], Function] = {}
+        self._names: dict[tuple[str, _Sizes], str] = {}
+        """The names of the specialised functions that are called by name."""
+        self._waiting: list[tuple[str, _Sizes]] = []
 
-    def function(self, function: Function, sizes: Mapping[str, Extent]) -> Function:
-        """The function for these sizes."""
+    def program(self, sizes: Mapping[str, Extent]) -> Function:
+        """The program for these sizes."""
+        program = self._program
+        key = program.name, frozenset(sizes.items())
+        self._names[key] = program.name
+        self._used.add(program.name)
+        bare = self._bound(replace(program, definitions=()), sizes, program.name)
+        made: dict[str, list[Function]] = {name: [] for name in program.named}
+        while self._waiting:
+            name, own = self._waiting.pop(0)
+            definition = replace(program.named[name], definitions=())
+            made[name].append(self._bound(definition, dict(own), self._names[name, own]))
+            if len(made[name]) > MAX_SPECIALISED:
+                raise GraphError(
+                    f"function {name} is called with more than {MAX_SPECIALISED} combinations of "
+                    "sizes: the sizes of its recursion have no end"
+                )
+        definitions = (each for group in made.values() for each in group)
+        return replace(bare, definitions=tuple(definitions))
+
+    def _function(self, function: Function, sizes: Mapping[str, Extent]) -> Function:
+        """The function that is called as a value for these sizes."""
         key = (function.digest, frozenset(sizes.items()))
         if key not in self._found:
-            self._found[key] = self._bound(function, sizes)
+            self._found[key] = self._bound(function, sizes, self._name(function.name))
         return self._found[key]
 
-    def _bound(self, function: Function, sizes: Mapping[str, Extent]) -> Function:
+    def _name(self, name: str) -> str:
+        """The name of a further specialised function."""
+        if name in self._used:
+            name = unique_name(name, self._taken)
+        self._used.add(name)
+        return name
+
+    def _bound(self, function: Function, sizes: Mapping[str, Extent], name: str) -> Function:
         types = infer(function)
 
         def change(let: Let) -> tuple[Let, ...]:
             value = let.value
-            if isinstance(value, Call) and isinstance(value.callee, Function):
+            if isinstance(value, Call) and not isinstance(value.callee, OpSpec):
                 value = replace(value, callee=self._callee(value, value.callee, types, sizes))
             return (replace(let, value=value, type=specialised(types[let.name], sizes)),)
 
-        name = function.name
-        if name in self._used:
-            name = unique_name(name, self._taken)
-        self._used.add(name)
+        body = rewrite_lets(function.body, change)
         params = tuple(Param(each.name, specialised(each.type, sizes)) for each in function.params)
         result = None if function.result is None else specialised(function.result, sizes)
-        body = rewrite_lets(function.body, change)
         return replace(function, name=name, params=params, body=body, result=result)
 
     def _callee(
-        self, call: Call, callee: Function, types: Mapping[str, Type], sizes: Mapping[str, Extent]
-    ) -> Function:
+        self,
+        call: Call,
+        callee: Function | Global,
+        types: Mapping[str, Type],
+        sizes: Mapping[str, Extent],
+    ) -> Function | Global:
         args = [atom.type if isinstance(atom, Constant) else types[atom.name] for atom in call.args]
-        bound = bind([param.type for param in callee.params], args)
+        if isinstance(callee, Global):
+            params: Sequence[Type] = callee.type.params
+        else:
+            params = [param.type for param in callee.params]
+        bound = bind(params, args)
         assert bound is not None, "verified"
-        return self.function(
-            callee, {name: replaced(extent, sizes) for name, extent in bound.items()}
+        own = {name: replaced(extent, sizes) for name, extent in bound.items()}
+        if not isinstance(callee, Global):
+            return self._function(callee, own)
+        key = callee.name, frozenset(own.items())
+        if key not in self._names:
+            self._names[key] = self._name(callee.name)
+            self._waiting.append(key)
+        type_ = FunctionType(
+            tuple(specialised(each, own) for each in callee.type.params),
+            specialised(callee.type.result, own),
         )
+        return Global(self._names[key], type_)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Var
-from compiler.graph.visit import bodies, map_bodies, rename, renamed
+from compiler.graph.visit import bodies, map_bodies, map_functions, rename, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class EliminateCommon:
 
     def apply(self, function: Function) -> Function:
         """The function without duplicate values."""
-        return replace(function, body=_body(function.body, {}, {}, {}))
+        return map_functions(function, lambda one: replace(one, body=_body(one.body, {}, {}, {})))
 
 
 def _body(

@@ -5,18 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compiler.graph.nodes import Body, Function, Let, Var
-from compiler.graph.visit import map_bodies, names_of
+from compiler.graph.visit import called_by_name, map_bodies, map_functions, names_of
 
 
 @dataclass(frozen=True, slots=True)
 class EliminateDead:
-    """Removes values that the result does not depend on. Parameters are kept."""
+    """Removes values that the result does not depend on, and functions that nothing calls.
+
+    Parameters are kept.
+    """
 
     name: str = "eliminate-dead"
 
     def apply(self, function: Function) -> Function:
         """The function without unused values."""
-        return replace(function, body=_needed(function.body))
+        changed = map_functions(function, lambda one: replace(one, body=_needed(one.body)))
+        called = called_by_name(changed)
+        definitions = tuple(each for each in changed.definitions if each.name in called)
+        return (
+            changed
+            if definitions == changed.definitions
+            else replace(changed, definitions=definitions)
+        )
 
 
 def _needed(body: Body) -> Body:

@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from compiler.graph.constant import Constant
-from compiler.graph.evaluate import NestedArray, Runner, run_call
-from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Value
+from compiler.graph.evaluate import NestedArray, Runner, run_call, type_of
+from compiler.graph.infer import infer
+from compiler.graph.nodes import Atom, Body, Call, Function, Global, If, Let, Tuple, TupleGet, Value
+from compiler.graph.opspec import OpSpec
 from compiler.graph.types import tensors_of
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, rename, renamed
+from compiler.graph.visit import map_bodies, map_functions, rename, renamed
 
 
 @dataclass(frozen=True, slots=True)
 class FoldConstants:
     """Computes values that depend on constants only, and selects the body of an `if` on a constant.
+
+    Calls by name are kept: whether they end is not known.
 
     ::
 
@@ -37,9 +41,17 @@ class FoldConstants:
 
     def apply(self, function: Function) -> Function:
         """The function with values that depend on constants only replaced by constants."""
+        verify(function)
+        return map_functions(function, self._function)
+
+    def body(self, body: Body) -> Body:
+        """A body that is not yet part of a function, whose types are not known."""
+        return self._body(body, {}, {}, None)
+
+    def _function(self, function: Function) -> Function:
         sizes = {
             name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in found)
-            for name, type_ in verify(function).items()
+            for name, type_ in infer(function).items()
             if (found := tensors_of(type_))
         }
         small = frozenset(name for name, size in sizes.items() if size <= self.limit)
@@ -50,8 +62,9 @@ class FoldConstants:
         body: Body,
         around: Mapping[str, NestedArray],
         aliases: Mapping[str, Atom],
-        small: frozenset[str],
+        small: frozenset[str] | None,
     ) -> Body:
+        """`small` names the values that are computed; None for those that their operands show."""
         known, names = dict(around), dict(aliases)
         lets: list[Let] = []
         for let in body.lets:
@@ -63,7 +76,8 @@ class FoldConstants:
                 names[let.name] = inner.result
                 continue
             value = map_bodies(value, lambda inner: self._body(inner, known, names, small))
-            found = self._known(let.name, value, known) if let.name in small else None
+            allowed = small is None or let.name in small
+            found = self._known(value, known, check=small is None) if allowed else None
             if found is not None:
                 known[let.name] = found
             if found is None or isinstance(found, tuple):
@@ -74,13 +88,17 @@ class FoldConstants:
         return Body(tuple(lets), renamed(body.result, names))
 
     def _known(
-        self, name: str, value: Value, known: Mapping[str, NestedArray]
+        self, value: Value, known: Mapping[str, NestedArray], *, check: bool
     ) -> NestedArray | None:
         """The result of a value if its operands are known, else None."""
         match value:
+            case Call(callee=Global()):
+                return None  # Whether the call ends is not known.
             case Call(args=args):
                 operands = _all_known(args, known)
-                return None if operands is None else run_call(name, value, operands, self.run)
+                if operands is None or (check and not self._is_small(value, operands)):
+                    return None
+                return run_call(value, operands, self.run)
             case Tuple(items=items):
                 parts = _all_known(items, known)
                 return None if parts is None else tuple(parts)
@@ -91,6 +109,14 @@ class FoldConstants:
                 return None
             case _:
                 assert_never(value)
+
+    def _is_small(self, call: Call, operands: Sequence[NestedArray]) -> bool:
+        """Whether the result of an operator is known to be within the limit."""
+        if not isinstance(call.callee, OpSpec):
+            return False
+        types = [type_of(each) for each in operands]
+        found = tensors_of(call.callee.result("it", types, call.attributes))
+        return all(isinstance(it.size, int) and it.size <= self.limit for it in found)
 
 
 def _all_known(atoms: Sequence[Atom], known: Mapping[str, NestedArray]) -> list[NestedArray] | None:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.constant import Constant
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, use_counts
+from compiler.graph.visit import map_bodies, map_functions, use_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,11 @@ class FoldNormalisation:
 
     def apply(self, function: Function) -> Function:
         """The function with normalisations folded where possible."""
-        types = verify(function)
-        counts = use_counts(function.body)
-        return replace(function, body=_body(function.body, {}, types, counts))
+        verify(function)
+        return map_functions(
+            function,
+            lambda one: replace(one, body=_body(one.body, {}, infer(one), use_counts(one.body))),
+        )
 
 
 def _body(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
 from compiler.graph.opspec import AnyOp, OpSpec, Pattern
 from compiler.graph.passes.grouping import Edge, groups_of
 from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import functions, map_bodies, names_of
+from compiler.graph.visit import functions, map_bodies, map_functions, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,11 @@ class Fuse:
 
     def apply(self, function: Function) -> Function:
         """The function with calls of kernels for operators."""
-        types = verify(function)
-        pool = KernelPool(types, {each.name for each in functions(function)})
-        return replace(function, body=self._body(function.body, types, pool))
+        verify(function)
+        pool = KernelPool({each.name for each in functions(function)})
+        return map_functions(
+            function, lambda one: replace(one, body=self._body(one.body, infer(one), pool))
+        )
 
     def _body(self, body: Body, types: Mapping[str, Type], pool: KernelPool) -> Body:
         lets = [
@@ -63,7 +66,7 @@ class Fuse:
         fused = []
         for number, let in enumerate(lets):
             if groups[number] == number:
-                fused.append(let if specs[number] is None else pool.fused(members[number]))
+                fused.append(let if specs[number] is None else pool.fused(members[number], types))
         return Body(tuple(fused), body.result)
 
     def _with_borders(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from compiler.graph.infer import infer, result_of
 from compiler.graph.nodes import Body, Call, Function, Let
-from compiler.graph.visit import functions, rewrite_lets
+from compiler.graph.visit import functions, map_functions, rewrite_lets
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,16 @@ class InferTypes:
 
     def apply(self, function: Function) -> Function:
         """The function with all types declared."""
+        infer(function)
         typed: dict[str, Function] = {}
-        for callee in functions(function):
-            typed[callee.digest] = _typed(callee, typed)
-        return typed[function.digest]
+
+        def change(one: Function) -> Function:
+            for callee in functions(one):
+                if callee.digest not in typed:
+                    typed[callee.digest] = _typed(callee, typed)
+            return typed[one.digest]
+
+        return map_functions(function, change)
 
 
 def _typed(function: Function, callees: dict[str, Function]) -> Function:

@@ -21,8 +21,6 @@ class KernelPool:
 
     Parameters
     ----------
-    types
-        The types of the program's values.
     taken
         Names of the existing functions.
     target
@@ -31,19 +29,24 @@ class KernelPool:
 
     def __init__(
         self,
-        types: Mapping[str, Type],
         taken: Iterable[str],
         target: str = "",
     ) -> None:
-        self._types = types
         self._target = target
         self._taken = set(taken)
         self._kernels: dict[str, Function] = {}
         """Kernels by the digest that they have when they are named `kernel`."""
 
-    def fused(self, lets: Sequence[Let]) -> Let:
-        """A `Let` of the last value whose value calls a kernel that computes all `lets`."""
-        nameless, args = self._nameless(lets)
+    def copy(self) -> KernelPool:
+        """A pool with these kernels, to which others can be added."""
+        pool = KernelPool(self._taken, self._target)
+        pool._kernels.update(self._kernels)
+        return pool
+
+    def fused(self, lets: Sequence[Let], types: Mapping[str, Type]) -> Let:
+        """A `Let` of the last value whose value calls a kernel that computes all `lets`; `types`
+        are those of their function."""
+        nameless, args = self._nameless(lets, types)
         kernel = self._kernels.get(nameless.digest)
         if kernel is None:
             kernel = replace(nameless, name=unique_name(_stem(lets), self._taken))
@@ -51,7 +54,9 @@ class KernelPool:
         reasons = dict.fromkeys(let.reason for let in lets if let.reason)
         return replace(lets[-1], value=Call(kernel, args), reason="; ".join(reasons) or None)
 
-    def _nameless(self, lets: Sequence[Let]) -> tuple[Function, tuple[Atom, ...]]:
+    def _nameless(
+        self, lets: Sequence[Let], types: Mapping[str, Type]
+    ) -> tuple[Function, tuple[Atom, ...]]:
         """A kernel `kernel` that computes `lets`, and its arguments: operands defined outside."""
         params: dict[Atom, Param] = {}
         names: dict[str, str] = {}
@@ -65,20 +70,20 @@ class KernelPool:
             elif atom.name in names:
                 return Var(names[atom.name])
             else:
-                type_ = self._types[atom.name]
+                type_ = types[atom.name]
             return Var(params.setdefault(atom, Param(f"p{len(params)}", type_)).name)
 
         renamed = []
         for let in lets:
             value = map_atoms(let.value, inside)
             names[let.name] = unique_name(_operator(let), taken)
-            renamed.append(Let(names[let.name], value, self._types[let.name]))
+            renamed.append(Let(names[let.name], value, types[let.name]))
         result = Var(names[lets[-1].name])
         kernel = Function(
             "kernel",
             tuple(params.values()),
             Body(tuple(renamed), result),
-            self._types[lets[-1].name],
+            types[lets[-1].name],
             FunctionKind.KERNEL,
             self._target,
         )

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from compiler.errors import GraphError
-from compiler.graph.evaluate import Runner
+from compiler.graph.evaluate import Interpreter, Runner
 from compiler.graph.nodes import Function
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.fold_constants import FoldConstants
 from compiler.graph.passes.fold_normalisation import FoldNormalisation
+from compiler.graph.passes.inline import Inline
+from compiler.graph.passes.unroll import Unroll
 from compiler.graph.verify import verify
 
 
@@ -30,6 +32,8 @@ def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
     """The passes that run before target-specific passes; `run` computes constants."""
     return (
         EliminateDead(),
+        Inline(),
+        Unroll(Interpreter()),
         EliminateCommon(),
         FoldConstants(run),
         FoldNormalisation(),

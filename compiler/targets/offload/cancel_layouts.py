@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_atoms
+from compiler.graph.visit import map_atoms, map_bodies, map_functions
 
 _SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
 """Operators that change a tensor's shape only, not the order of elements."""
@@ -34,28 +35,31 @@ class CancelLayouts:
 
     def apply(self, function: Function) -> Function:
         """The function with fewer changes of layout."""
-        types = verify(function)
-        return replace(function, body=_Canceller(function.body, types).body())
+        verify(function)
+        return map_functions(
+            function, lambda one: replace(one, body=_Canceller(infer(one)).body(one.body))
+        )
 
 
 class _Canceller:
-    def __init__(self, body: Body, types: Mapping[str, Type]) -> None:
-        self._body = body
+    def __init__(self, types: Mapping[str, Type]) -> None:
         self._types = types
-        self._made = {let.name: let for let in body.lets}
+        self._made: dict[str, Let] = {}
         self._same: dict[str, Atom] = {}
         """By the name of a redundant value, the earlier value that equals it."""
 
-    def body(self) -> Body:
+    def body(self, body: Body) -> Body:
+        """The body, in the scope of the values seen before."""
         lets = []
-        for let in self._body.lets:
-            changed = replace(let, value=map_atoms(let.value, self._known))
+        for let in body.lets:
+            value = map_bodies(map_atoms(let.value, self._known), self.body)
+            changed = replace(let, value=value)
             self._made[let.name] = changed
             same = self._source(changed)
             if same is not None:
                 self._same[let.name] = same
             lets.append(changed)
-        return Body(tuple(lets), self._known(self._body.result))
+        return Body(tuple(lets), self._known(body.result))
 
     def _known(self, atom: Atom) -> Atom:
         return self._same.get(atom.name, atom) if isinstance(atom, Var) else atom

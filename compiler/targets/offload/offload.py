@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from compiler.errors import Unsupported
@@ -15,7 +16,7 @@ from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.passes.pipeline import Pass
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import all_lets, functions
+from compiler.graph.visit import all_bodies, all_lets, functions, map_functions, rewrite_bodies
 from compiler.targets.offload.cancel_layouts import CancelLayouts
 from compiler.targets.offload.streams import FormStreams
 from compiler.targets.planner import Candidate, candidates
@@ -58,14 +59,33 @@ class Offload:
 
     def apply(self, function: Function) -> Function:
         """The function with kernels for the target; symbolic shapes are not allowed."""
-        types = verify(function)
-        found, reasons = candidates(self.target, function.body, types)
+        verify(function)
+        pool = KernelPool({each.name for each in functions(function)}, self.target.name)
+
+        def changed(one: Function) -> Function:
+            nonlocal pool
+            found, pool = self._function(one, pool)
+            return found
+
+        return map_functions(function, changed)
+
+    def _function(self, function: Function, before: KernelPool) -> tuple[Function, KernelPool]:
+        """A function on its own, and the kernels with its own; a match lies within one body."""
+        types = infer(function)
+        found: list[Candidate] = []
+        reasons: dict[str, str] = {}
+        for body in all_bodies(function.body):
+            matches, unmatched = candidates(self.target, body, types)
+            found += matches
+            reasons |= unmatched
         refused: dict[str, str] = {}
         while True:
             chosen = {each.match.name: each for each in found if each.match.name not in refused}
             rewritten = self._rewritten(function, types, chosen)
-            changed = _with(function.body, rewritten)
-            kernels = self._kernels(function, changed, rewritten)
+            changed = rewrite_bodies(function.body, partial(_with, rewritten=rewritten))
+            pool = before.copy()
+            wider = infer(replace(function, body=changed))
+            kernels = {name: pool.fused(it.kernel, wider) for name, it in rewritten.items()}
             refusals = {name: self._refusal(let) for name, let in kernels.items()}
             new = {name: reason for name, reason in refusals.items() if reason is not None}
             if not new:
@@ -77,7 +97,8 @@ class Offload:
         for rewrite in rewritten.values():
             for let in (*rewrite.operands, *rewrite.result):
                 reasons[let.name] = f"layout for the {self.target.name}"
-        return replace(function, body=_called(changed, rewritten, kernels, reasons))
+        called = rewrite_bodies(changed, lambda body: _called(body, rewritten, kernels, reasons))
+        return replace(function, body=called), pool
 
     def _refusal(self, let: Let) -> str | None:
         assert isinstance(let.value, Call), "made so"
@@ -102,15 +123,6 @@ class Offload:
             )
             for name, candidate in chosen.items()
         }
-
-    def _kernels(
-        self, function: Function, changed: Body, rewritten: Mapping[str, LayoutRewrite]
-    ) -> dict[str, Let]:
-        """The kernel calls, by the names of the matches."""
-        types = infer(replace(function, body=changed))
-        names = {each.name for each in functions(function)}
-        pool = KernelPool(types, names, self.target.name)
-        return {name: pool.fused(each.kernel) for name, each in rewritten.items()}
 
 
 def _called(

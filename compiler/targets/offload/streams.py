@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.graph.infer import infer
@@ -19,7 +19,15 @@ from compiler.graph.nodes import (
     Var,
 )
 from compiler.graph.syntax import unique_name
-from compiler.graph.visit import all_lets, atoms, functions, names_of, substitute
+from compiler.graph.types import Type
+from compiler.graph.visit import (
+    atoms,
+    functions,
+    map_functions,
+    names_of,
+    rewrite_bodies,
+    substitute,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +53,23 @@ class FormStreams:
 
     def apply(self, function: Function) -> Function:
         """The function with streams."""
-        types = infer(function)
         taken = {each.name for each in functions(function)}
-        names = set(types) | {let.name for let in all_lets(function.body)}
-        result = function.body.result
-        runs = _runs(function.body.lets, self.target)
+
+        def changed(one: Function) -> Function:
+            types = infer(one)
+            names = {*types}
+            body = rewrite_bodies(one.body, lambda body: self._formed(body, types, taken, names))
+            return replace(one, body=body)
+
+        infer(function)
+        return map_functions(function, changed)
+
+    def _formed(
+        self, body: Body, types: Mapping[str, Type], taken: set[str], names: set[str]
+    ) -> Body:
+        """The body with streams; `taken` are names of functions, `names` those of values."""
+        result = body.result
+        runs = _runs(body.lets, self.target)
         lets: list[Let] = []
         for number, (on_target, run) in enumerate(runs):
             if not on_target:
@@ -62,15 +82,15 @@ class FormStreams:
             inputs = _inputs(run)
             params = tuple(Param(each, types[each]) for each in inputs)
             name = unique_name("stream", taken)
-            body, results = _body(run, outputs, names)
-            stream = Function(name, params, body, kind=FunctionKind.STREAM, target=self.target)
+            inner, results = _body(run, outputs, names)
+            stream = Function(name, params, inner, kind=FunctionKind.STREAM, target=self.target)
             call = Call(stream, tuple(Var(each) for each in inputs))
             if results is None:
                 lets.append(Let(outputs[0], call))
                 continue
             lets.append(Let(results, call))
             lets += [Let(each, TupleGet(Var(results), at)) for at, each in enumerate(outputs)]
-        return replace(function, body=Body(tuple(lets), result))
+        return Body(tuple(lets), result)
 
 
 def _body(run: Sequence[Let], outputs: Sequence[str], names: set[str]) -> tuple[Body, str | None]:
@@ -134,19 +154,25 @@ class StreamsOnHost:
 
     def apply(self, function: Function) -> Function:
         """The function without streams."""
-        lets: list[Let] = []
-        inlined: set[str] = set()
-        for let in function.body.lets:
-            match let.value:
-                case Call(callee=Function(kind=FunctionKind.STREAM) as stream, args=args):
-                    lets += _inlined(stream, args)
-                    inlined.add(let.name)
-                case TupleGet(operand=operand) if operand.name in inlined:
-                    # One of the stream's results: the inlined kernel call already has this name.
-                    pass
-                case _:
-                    lets.append(let)
-        return replace(function, body=Body(tuple(lets), function.body.result))
+        return map_functions(
+            function, lambda one: replace(one, body=rewrite_bodies(one.body, _without_streams))
+        )
+
+
+def _without_streams(body: Body) -> Body:
+    lets: list[Let] = []
+    inlined: set[str] = set()
+    for let in body.lets:
+        match let.value:
+            case Call(callee=Function(kind=FunctionKind.STREAM) as stream, args=args):
+                lets += _inlined(stream, args)
+                inlined.add(let.name)
+            case TupleGet(operand=operand) if operand.name in inlined:
+                # One of the stream's results: the inlined kernel call already has this name.
+                pass
+            case _:
+                lets.append(let)
+    return Body(tuple(lets), body.result)
 
 
 def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:

@@ -38,11 +38,6 @@ func @f(x: float32[4], y: float32[3]):
     ("program", "message"),
     [
         (
-            "func @f(x: float32[2], c: bool[]):\n  a = if c:\n    yield x\n  else:\n"
-            "    b = relu(x)\n    yield b\n  return a\n",
-            "function f: a is decided when it runs",
-        ),
-        (
             "func @g(x: float32[2]):\n  return x\n"
             "func @f(x: float32[2]):\n  a = @g(x)\n  return a\n",
             "function f: a calls g, which is no kernel",

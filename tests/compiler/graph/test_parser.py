@@ -112,7 +112,7 @@ HEAD = "func @f(x: float32[2], t: (int8[1], int8[2])):\n"
         ("func @f(x: int8[N.M]):", 1, 17, "a symbol is letters, digits and _"),
         ("func @f(x: int8[]):\n  return x\nfunc @f():\n  return x", 3, 1, "another function @f"),
         (HEAD + "  y = frob(x)\n", 2, 7, "found 'frob', expected an operator that is known"),
-        (HEAD + "  y = @g(x)\n", 2, 8, "found 'g', expected a function defined above: there"),
+        (HEAD + "  y = @g(x)\n", 2, 8, "found 'g', expected a function of this text: @f"),
         (HEAD + "  y = relu(x, alpha=1.0)\n", 2, 15, "found 'alpha', expected one of none"),
         (HEAD + "  y = elu(x, alpha=none)\n", 2, 20, "found 'none', expected a float"),
         (HEAD + "  y = elu(x, alpha=1)\n", 2, 20, "found '1', expected a float"),

@@ -9,6 +9,7 @@ from typing import Final
 from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
+    control_flow,
     convolutions,
     detection,
     einsum,
@@ -19,6 +20,7 @@ from compiler.frontends.onnx.operators import (
     parts,
     products,
     quantised,
+    recurrent,
     reductions,
     resize,
     sampling,
@@ -32,6 +34,7 @@ __all__ = ["CONVERTERS", "EXPANDED"]
 CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
+        *control_flow.CONVERTERS,
         *convolutions.CONVERTERS,
         *detection.CONVERTERS,
         *einsum.CONVERTERS,
@@ -42,6 +45,7 @@ CONVERTERS: Converters = by_name(
         *parts.CONVERTERS,
         *products.CONVERTERS,
         *quantised.CONVERTERS,
+        *recurrent.CONVERTERS,
         *reductions.CONVERTERS,
         *resize.CONVERTERS,
         *sampling.CONVERTERS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from compiler.frontends.onnx.converter import Converter, direct
@@ -25,6 +27,13 @@ def _split(node: Node) -> tuple[Value, ...]:
         sizes = tuple(max(min(size, extent - size * each), 0) for each in range(count))
     if len(sizes) != count:
         node.refuse(f"{len(sizes)} sizes for {count} results")
+    if data.known is not None:
+        # Slices of what is known are known too.
+        starts = accumulate(sizes, initial=0)
+        return tuple(
+            node.call("slice", data, to=Slice((start,), (start + size,), (axis,)))
+            for start, size in zip(starts, sizes, strict=False)
+        )
     return node.calls("split", data, to=Split(sizes, axis))
 
 

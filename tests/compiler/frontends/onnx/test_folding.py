@@ -40,7 +40,7 @@ def same(operator: str, attributes: Attributes, *operands: Array) -> None:
     assert isinstance(result, TensorType)
     found = fold(operator, attributes, operands, result)
     atoms = tuple(each.atom for each in values if each.atom is not None)
-    wanted = run_call("it", Call(spec, atoms, attributes), operands, Interpreter())
+    wanted = run_call(Call(spec, atoms, attributes), operands, Interpreter())
     assert isinstance(wanted, np.ndarray)
     assert found is not None
     assert found.dtype == wanted.dtype

@@ -1,0 +1,92 @@
+"""Instructions: the order in which the steps of an artifact with control flow run.
+
+    code        = name, params, results, tensors, instructions, frame_bytes
+    instruction = run(step) | move(source, target)
+                | jump(target) | branch(condition, otherwise)
+                | call(function, inputs, outputs) | tail_call(function, inputs) | return
+
+A function has tensors of its own, in a frame: memory that each of its calls has for itself, with
+the offsets of one plan. Constants are shared. Operands are names of tensors; targets of jumps are
+numbers of instructions in the same function. Operands of a call are copied into the frame of the
+called function, its results back: no frame refers to another.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+MAX_CALLS: Final = 1000
+"""The maximum number of calls that wait for the result of another; tail calls do not wait."""
+
+
+class RunStep(Struct, frozen=True, tag="run", forbid_unknown_fields=True):
+    """Runs a step, by its number in the manifest."""
+
+    step: int
+
+
+class Move(Struct, frozen=True, tag="move", forbid_unknown_fields=True):
+    """Copies a tensor to another of its shape and type."""
+
+    source: str
+    target: str
+
+
+class Jump(Struct, frozen=True, tag="jump", forbid_unknown_fields=True):
+    """Continues at another instruction."""
+
+    target: int
+
+
+class Branch(Struct, frozen=True, tag="branch", forbid_unknown_fields=True):
+    """Continues at the next instruction if the condition, a bool scalar, holds, else at
+    `otherwise`."""
+
+    condition: str
+    otherwise: int
+
+
+class CallFunction(Struct, frozen=True, tag="call", forbid_unknown_fields=True):
+    """Calls a function: copies `inputs` to its parameters, and its results to `outputs`."""
+
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class TailCall(Struct, frozen=True, tag="tail_call", forbid_unknown_fields=True):
+    """Ends this function with a call, whose results are this function's; its frame is free then."""
+
+    function: str
+    inputs: tuple[str, ...]
+
+
+class Return(Struct, frozen=True, tag="return", forbid_unknown_fields=True):
+    """Ends the function: its results are in its result tensors."""
+
+
+Instruction: TypeAlias = RunStep | Move | Jump | Branch | CallFunction | TailCall | Return
+
+
+class FunctionCode(Struct, frozen=True, forbid_unknown_fields=True):
+    """The code of a function.
+
+    Attributes
+    ----------
+    params, results
+        Tensors that a call writes before the first instruction, and reads after `Return`; the
+        network's own function has its inputs and results in the manifest instead.
+    tensors
+        The function's own tensors: no other function has them as operands.
+    frame_bytes
+        Size of the memory in which the offsets of tensors in the arena count.
+    """
+
+    name: str
+    params: tuple[str, ...]
+    results: tuple[str, ...]
+    tensors: tuple[str, ...]
+    instructions: tuple[Instruction, ...]
+    frame_bytes: int

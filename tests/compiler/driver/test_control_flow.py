@@ -1,0 +1,110 @@
+"""Programs with control flow: evaluator, optimised program and artifact agree."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compiler.codegen import CpuTarget
+from compiler.driver.build import Backends, build
+from compiler.errors import CompilerError
+from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
+from compiler.graph.operators import OPERATORS
+from compiler.graph.parser import parse_function
+from compiler.graph.passes import simplifying_passes, transform
+from compiler.graph.printer import text
+from compiler.graph.types import leaves
+from compiler.graph.verify import verify
+from compiler.targets.cpu.target import cpu
+from compiler.targets.target import Target
+from runtime.artifact import Provenance, from_bytes, to_bytes
+from runtime.devices.cpu import CpuDevice
+from runtime.executor import Executor
+from tests.support.graphs import same_values
+from tests.support.random_programs import programs
+
+
+@cache
+def kept() -> tuple[Target[CpuTarget], Backends, NativeRunner]:
+    """The target, and caches of code for all programs."""
+    return cpu(CpuTarget.host(threads=1)), Backends(), NativeRunner(1, reassociate=False)
+
+
+def agrees(program: str, measure: int, a: list[int], b: list[int]) -> None:
+    function = parse_function(program, OPERATORS)
+    verify(function)
+    assert text(parse_function(text(function), OPERATORS)) == text(function)
+    target, backends, runner = kept()
+    values = [np.array(measure), np.array(a, np.int32), np.array(b, np.int32)]
+    wanted = evaluate(function, values, runner)
+    simpler = transform(function, simplifying_passes(runner))
+    same_values(evaluate(simpler, values, runner), wanted)
+    made = build(function, [target], Provenance("net"), backends=backends)
+    executor = Executor(from_bytes(to_bytes(made)), [CpuDevice(1)])
+    inputs = dict(zip(("n", "a", "b"), values, strict=True))
+    for _ in range(2):
+        found = executor.run(inputs).outputs.values()
+        same_values(tuple(found), tuple(leaves(wanted)))
+
+
+_numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=3)
+
+
+@settings(max_examples=2, suppress_health_check=[HealthCheck.too_slow])
+@given(programs(), st.integers(-1, 5), _numbers, _numbers)
+def test_a_few_programs(program: str, measure: int, a: list[int], b: list[int]) -> None:
+    agrees(program, measure, a, b)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
+@given(programs(), st.integers(-1, 5), _numbers, _numbers)
+def test_programs(program: str, measure: int, a: list[int], b: list[int]) -> None:
+    agrees(program, measure, a, b)
+
+
+def damage(program: str, random: np.random.Generator) -> str:
+    """The program with some words exchanged for others of it, dropped or doubled."""
+    words = program.split(" ")
+    for _ in range(int(random.integers(1, 4))):
+        at, other = random.integers(len(words), size=2)
+        match random.integers(3):
+            case 0:
+                words[at] = words[other]
+            case 1:
+                words[at], words[other] = words[other], words[at]
+            case _:
+                del words[at]
+    return " ".join(words)
+
+
+def refusals(program: str, seeds: range) -> list[str]:
+    """The messages for damaged programs; programs that are still legal have none."""
+    messages = []
+    for seed in seeds:
+        damaged = damage(program, np.random.default_rng(seed))
+        try:
+            verify(parse_function(damaged, OPERATORS))
+        except CompilerError as error:
+            messages.append(str(error))
+    assert not any("\n" in message for message in messages)
+    assert all("line " in each or "function " in each or "kernel " in each for each in messages)
+    return messages
+
+
+@settings(max_examples=2)
+@given(programs(), st.integers(0, 999))
+def test_damaged_programs_are_refused_with_a_place(program: str, seed: int) -> None:
+    assert refusals(program, range(seed, seed + 25))
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=100)
+@given(programs(), st.integers(0, 999))
+def test_many_damaged_programs(program: str, seed: int) -> None:
+    refusals(program, range(seed, seed + 100))

@@ -1,0 +1,191 @@
+"""Branches, loops and scans against ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+pytest.importorskip("onnxruntime", reason="what results are compared with")
+
+from compiler.errors import UnsupportedError
+from compiler.frontends.onnx import import_model
+from tests.support.onnx_runs import agree
+
+FLOAT, INT, TRUTH = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+Types = dict[str, tuple[int, list[int]]]
+
+
+def graph(nodes: Sequence[NodeProto], inputs: Types, outputs: Types, **weights: Any) -> Any:
+    """A graph, for a model or for an attribute."""
+    return helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()],
+        [helper.make_tensor_value_info(name, *of) for name, of in outputs.items()],
+        [numpy_helper.from_array(np.asarray(each), name) for name, each in weights.items()],
+    )
+
+
+def model(whole: Any) -> ModelProto:
+    return helper.make_model(whole, opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
+
+
+def node(operator: str, inputs: str, outputs: str, **attributes: Any) -> NodeProto:
+    """A node on operands and results with spaces between them; `-` for a missing one."""
+    names = ["" if each == "-" else each for each in inputs.split()]
+    return helper.make_node(operator, names, outputs.split(), **attributes)
+
+
+V: tuple[int, list[int]] = (FLOAT, [4])
+X = np.array([0.5, -1, 2, 3], np.float32)
+
+
+def halving() -> ModelProto:
+    """A loop that halves until the largest element is under a limit, and counts."""
+    body = graph(
+        [
+            node("Mul", "x half", "y"),
+            node("Add", "n one", "m"),
+            node("ReduceMax", "y", "most", keepdims=0),
+            node("Greater", "most limit", "more"),
+        ],
+        {"i": (INT, []), "c": (TRUTH, []), "x": V, "n": (INT, [])},
+        {"more": (TRUTH, []), "y": V, "m": (INT, [])},
+        half=np.float32(0.5),
+        one=np.int64(1),
+    )
+    return model(
+        graph(
+            [node("Loop", "trips first data start", "result count", body=body)],
+            {"data": V, "limit": (FLOAT, []), "trips": (INT, []), "first": (TRUTH, [])},
+            {"result": V, "count": (INT, [])},
+            start=np.int64(0),
+        )
+    )
+
+
+def test_a_loop_with_an_end_that_depends_on_data() -> None:
+    for limit, most, first in ((0.1, 100, True), (0.1, 2, True), (0.1, 100, False)):
+        feeds = {
+            "data": X,
+            "limit": np.array(limit, np.float32),
+            "trips": np.array(most),
+            "first": np.array(first),
+        }
+        assert len(agree(halving(), feeds).manifest.functions) == 2
+
+
+def branches() -> ModelProto:
+    """An `If` in an `If`, with values from around both."""
+
+    def leaf(operator: str) -> Any:
+        return graph([node(operator, "doubled x", "z")], {}, {"z": V})
+
+    inner = graph(
+        [
+            node("Relu", "x", "r"),
+            node("If", "b", "w", then_branch=leaf("Add"), else_branch=leaf("Mul")),
+            node("Sub", "w r", "y"),
+            node("Neg", "w", "y2"),
+        ],
+        {},
+        {"y": V, "y2": V},
+    )
+    other = graph([node("Identity", "x", "y"), node("Abs", "doubled", "y2")], {}, {"y": V, "y2": V})
+    return model(
+        graph(
+            [
+                node("Add", "x x", "doubled"),
+                node("If", "a", "out more", then_branch=inner, else_branch=other),
+                node("Add", "out more", "sum"),
+            ],
+            {"x": V, "a": (TRUTH, []), "b": (TRUTH, [])},
+            {"sum": V, "more": V},
+        )
+    )
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("a", [False, True])
+@pytest.mark.parametrize("b", [False, True])
+def test_branches(a: bool, b: bool) -> None:
+    feeds = {"x": X, "a": np.array(a), "b": np.array(b)}
+    assert len(agree(branches(), feeds).manifest.functions) == 1
+    known = import_model(branches(), values={"a": np.array(a), "b": np.array(b)})
+    assert "if " not in str(known.function)
+
+
+def scan(length: int, **attributes: Any) -> ModelProto:
+    """Sums of the rows of a matrix so far, and their squares."""
+    body = graph(
+        [node("Add", "s x", "t"), node("Mul", "t t", "u"), node("Identity", "t", "v")],
+        {"s": (FLOAT, [3]), "x": (FLOAT, [3])},
+        {"t": (FLOAT, [3]), "u": (FLOAT, [3]), "v": (FLOAT, [3])},
+    )
+    return model(
+        graph(
+            [node("Scan", "zero x", "last u v", body=body, num_scan_inputs=1, **attributes)],
+            {"x": (FLOAT, [length, 3])},
+            {"last": (FLOAT, [3]), "u": (FLOAT, [length, 3]), "v": (FLOAT, [3, length])},
+            zero=np.zeros(3, np.float32),
+        )
+    )
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("length", "functions"), [(3, 0), (300, 2)])
+def test_scans(length: int, functions: int) -> None:
+    x = np.random.default_rng(0).standard_normal((length, 3)).astype(np.float32) / 4
+    whole = scan(
+        length,
+        scan_input_directions=[1],
+        scan_output_axes=[0, 1],
+        scan_output_directions=[1, 0],
+    )
+    assert len(agree(whole, {"x": x}, 1e-4).manifest.functions) == functions
+
+
+def rows(count: int | None) -> ModelProto:
+    """A loop with results of all iterations, nested: each is a product of a loop of its own."""
+    inner = graph(
+        [node("Mul", "q two", "p"), node("Identity", "d", "e")],
+        {"j": (INT, []), "d": (TRUTH, []), "q": V},
+        {"e": (TRUTH, []), "p": V},
+        two=np.float32(1.5),
+    )
+    body = graph(
+        [
+            node("Add", "x base", "y"),
+            node("Loop", "i - y", "row", body=inner),
+            node("Identity", "c", "more"),
+        ],
+        {"i": (INT, []), "c": (TRUTH, []), "x": V},
+        {"more": (TRUTH, []), "y": V, "row": V},
+    )
+    known = {} if count is None else {"count": np.int64(count)}
+    inputs: Types = {"base": V, **({"count": (INT, [])} if count is None else {})}
+    return model(
+        graph(
+            [node("Loop", "count - base", "last all", body=body)],
+            inputs,
+            {"last": V, "all": (FLOAT, [4 if count is None else count, 4])},
+            **known,
+        )
+    )
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("count", "functions"), [(4, 0), (0, 0), (258, 3)])
+def test_results_of_all_iterations(count: int, functions: int) -> None:
+    x = np.array([0.5, -1, 0.25, 0], np.float32) * np.float32(1e-30)
+    artifact = agree(rows(count), {"base": x})
+    assert len(artifact.manifest.functions) == functions
+
+
+def test_a_number_of_results_that_is_not_known() -> None:
+    with pytest.raises(UnsupportedError, match=r"Loop.*operand M has to be known .* inputs: count"):
+        import_model(rows(None))

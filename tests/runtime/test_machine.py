@@ -1,0 +1,203 @@
+"""Artifacts with branches, calls and loops, and what is wrong with damaged ones."""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import cache
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from compiler.codegen import CpuTarget
+from compiler.driver import build
+from compiler.targets.cpu.target import cpu
+from runtime.artifact import (
+    MAX_CALLS,
+    Arena,
+    Artifact,
+    Branch,
+    CallFunction,
+    Instruction,
+    Jump,
+    Manifest,
+    Move,
+    Provenance,
+    Return,
+    TailCall,
+    from_bytes,
+    to_bytes,
+)
+from runtime.devices.cpu import CpuDevice
+from runtime.errors import ArtifactError, RunError
+from runtime.executor import Executor
+from tests.support.graphs import graph
+from tests.support.recursion import COUNT, EVEN, SUM, SWAP
+
+
+@cache
+def compiled(program: str) -> Artifact:
+    function = graph(program)
+    sizes = {"N": 3} if "N" in program else None
+    return build(function, [cpu(CpuTarget.host(threads=1))], Provenance("net"), sizes=sizes)
+
+
+@cache
+def executor(program: str) -> Executor:
+    return Executor(from_bytes(to_bytes(compiled(program))), [CpuDevice(1)])
+
+
+def run(program: str, **inputs: Any) -> list[Any]:
+    return [*executor(program).run({k: np.asarray(v) for k, v in inputs.items()}).outputs.values()]
+
+
+def test_recursion() -> None:
+    for number in (0, 1, 40, 900):
+        assert run(SUM, n=number) == [number * (number + 1) // 2]
+    for number in (0, 1, 5000):
+        assert run(EVEN, n=number) == [number % 2 == 0]
+
+
+def test_loops() -> None:
+    x = np.array([1, 2, 3], np.float32)
+    for number in (0, 1, 2000):
+        found = run(COUNT, n=number, x=x)
+        np.testing.assert_array_equal(found[0], x + np.float32(number))
+        assert found[1] == 0
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+def test_parameters_that_change_places(times: int) -> None:
+    a, b, c = (np.full(2, each) for each in (1, 2, 3))
+    found = run(SWAP, n=times, a=a, b=b, c=c)
+    for _ in range(times):
+        a, b, c = b, a, a
+    for ours, wanted in zip(found, (a, b, c), strict=True):
+        np.testing.assert_array_equal(ours, wanted)
+
+
+def test_recursion_without_end_is_stopped() -> None:
+    with pytest.raises(RunError, match=rf"^function \w+ of \w+: more than {MAX_CALLS} calls wait"):
+        run(SUM, n=-1)
+    assert run(SUM, n=3) == [6]
+
+
+def test_a_loop_allocates_nothing() -> None:
+    x = np.zeros(3, np.float32)
+    run(COUNT, n=10, x=x)
+    tracemalloc.start()
+    try:
+        peaks = []
+        for number in (100, 2000):
+            tracemalloc.reset_peak()
+            before, _ = tracemalloc.get_traced_memory()
+            run(COUNT, n=number, x=x)
+            peaks.append(tracemalloc.get_traced_memory()[1] - before)
+    finally:
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 4096
+
+
+def test_steps_are_counted() -> None:
+    found = executor(COUNT).run({"n": np.array(7), "x": np.zeros(3, np.float32)})
+    assert [each.name for each in found.profile.steps] == ["loop.go", "loop.m", "loop.y"]
+    assert all(each.seconds > 0 for each in found.profile.steps)
+
+
+def changed(at: int, *instructions: Instruction, **fields: Any) -> Manifest:
+    """The manifest of `COUNT` with other instructions from `at` in its loop, or other fields."""
+    manifest = compiled(COUNT).manifest
+    main, loop = manifest.functions
+    code = [*loop.instructions]
+    code[at : at + len(instructions)] = instructions
+    return replace(
+        manifest, functions=(main, replace(loop, **{"instructions": tuple(code), **fields}))
+    )
+
+
+def refused(manifest: Manifest, message: str) -> None:
+    artifact = compiled(COUNT)
+    with pytest.raises(ArtifactError, match=f"^artifact \\w+: {message}"):
+        Artifact(manifest, None, artifact.kernels, artifact.constants)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        (changed(0, Jump(99)), r"its functions run the steps \[1, 2\], and there are 3"),
+        (changed(1, Jump(99)), "function loop: instruction 1 continues at 99, where there is none"),
+        (changed(1, Jump(-1)), "function loop: instruction 1 continues at -1, where there is"),
+        (changed(1, Branch("loop.n", 6)), r"function loop: .* branches on loop.n, which is int6"),
+        (changed(1, Branch("x", 6)), "function loop: .* has the operand x, of another function"),
+        (changed(1, Move("loop.y", "loop.x")), "function loop: .* reads loop.y before it is writ"),
+        (changed(1, Move("loop.n", "loop.x")), r"function loop: .* copies loop.n, int64\[\], as l"),
+        (changed(4, Move("loop.x", "loop.x")), "function loop: .* reads or writes loop.x in pass"),
+        (changed(4, TailCall("main", ())), "function loop: .* calls main, and there is no such"),
+        (changed(4, TailCall("loop", ())), "function loop: instruction 4 has 0 operands for 2"),
+        (
+            changed(4, CallFunction("loop", ("loop.m", "loop.y"), ())),
+            "function loop: .* 0 operands",
+        ),
+        (changed(4, Return()), "function loop: instruction 4 reads loop.0.0 before it is written"),
+        (changed(0, params=("loop.n", "loop.n")), "function main: instruction 0 copies x, float"),
+        (changed(0, params=("n", "x")), "function loop: its parameter or result n is no tensor"),
+        (changed(0, frame_bytes=-1), r"loop.\w lies from .* in an arena of -1 bytes"),
+        (changed(0, frame_bytes=64), r"loop.\w lies from .* in an arena of 64 bytes"),
+        (changed(0, tensors=("n",)), r"loop.\w lies from .* in an arena of 0 bytes"),
+        (
+            changed(0, tensors=(*compiled(COUNT).manifest.functions[1].tensors, "n")),
+            "n is no tensor of loop alone",
+        ),
+    ],
+)
+def test_damaged_code(manifest: Manifest, message: str) -> None:
+    refused(manifest, message)
+
+
+def test_memory_is_followed_on_all_paths() -> None:
+    manifest = compiled(COUNT).manifest
+    places = {each.name: each.place for each in manifest.tensors}
+    for name, over in (("loop.y", "loop.x"), ("loop.m", "loop.x"), ("loop.n", "loop.x")):
+        place = places[over]
+        assert isinstance(place, Arena)
+        tensors = tuple(
+            replace(tensor, place=place) if tensor.name == name else tensor
+            for tensor in manifest.tensors
+        )
+        refused(replace(manifest, tensors=tensors), "function loop: .* writes loop.* over loop.")
+
+
+@pytest.mark.exhaustive
+def test_bytes_that_were_changed() -> None:
+    """Every value in the manifest's functions, at random: refused in one line, or still legal."""
+    artifact = compiled(COUNT)
+    plain = msgspec.to_builtins(artifact.manifest)
+    random = np.random.default_rng(5)
+    words = ["loop.x", "loop.y", "loop.n", "x", "main", "loop", "", -1, 0, 1, 5, 99, 1 << 40]
+    messages = []
+    for _ in range(4000):
+        damaged = msgspec.json.decode(msgspec.json.encode(plain))
+        _damage(damaged["functions"], random, words)
+        try:
+            manifest = msgspec.convert(damaged, Manifest)
+            Artifact(manifest, None, artifact.kernels, artifact.constants)
+        except (ArtifactError, msgspec.ValidationError) as error:
+            messages.append(str(error))
+    assert len(messages) > 2000
+    assert not any("\n" in message for message in messages)
+
+
+def _damage(value: Any, random: np.random.Generator, words: list[Any]) -> None:
+    """Replace one leaf of nested lists and dictionaries."""
+    while True:
+        keys = [*value] if isinstance(value, dict) else [*range(len(value))]
+        if not keys:
+            return
+        key = keys[random.integers(len(keys))]
+        if isinstance(value[key], dict | list) and random.integers(8):
+            value = value[key]
+        else:
+            value[key] = words[random.integers(len(words))]
+            return

@@ -1,0 +1,81 @@
+"""Recursive programs in tests."""
+
+from __future__ import annotations
+
+SUM = """
+func @sum(n: int64[]) -> int64[]:
+  z = equal(n, int64[](0))
+  r = if z:
+    yield n
+  else:
+    m = subtract(n, int64[](1))
+    t = @sum(m)
+    s = add(n, t)
+    yield s
+  return r
+"""
+"""n + ... + 1: recursion that is no tail call."""
+
+EVEN = """
+func @even(n: int64[]) -> bool[]:
+  z = equal(n, int64[](0))
+  r = if z:
+    yield bool[](True)
+  else:
+    m = subtract(n, int64[](1))
+    t = @odd(m)
+    yield t
+  return r
+
+func @odd(n: int64[]) -> bool[]:
+  z = equal(n, int64[](0))
+  r = if z:
+    yield bool[](False)
+  else:
+    m = subtract(n, int64[](1))
+    t = @even(m)
+    yield t
+  return r
+
+func @main(n: int64[]) -> bool[]:
+  r = @even(n)
+  return r
+"""
+"""Mutual recursion by tail calls."""
+
+COUNT = """
+func @loop(n: int64[], x: float32[N]) -> (float32[N], int64[]):
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    y = add(x, float32[](1.0))
+    t = @loop(m, y)
+    yield t
+  else:
+    u = (x, n)
+    yield u
+  return r
+
+func @main(n: int64[], x: float32[N]) -> (float32[N], int64[]):
+  r = @loop(n, x)
+  return r
+"""
+"""A loop: x + 1 + ... + 1, n times."""
+
+SWAP = """
+func @swap(n: int64[], a: int64[2], b: int64[2], c: int64[2]) -> (int64[2], int64[2], int64[2]):
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    t = @swap(m, b, a, a)
+    yield t
+  else:
+    u = (a, b, c)
+    yield u
+  return r
+
+func @main(n: int64[], a: int64[2], b: int64[2], c: int64[2]) -> (int64[2], int64[2], int64[2]):
+  r = @swap(n, a, b, c)
+  return r
+"""
+"""A loop whose parameters change places."""
