@@ -46,6 +46,6 @@ def test_scalars_and_nothing() -> None:
 
 
 def test_refusals() -> None:
-    for dtype in (np.float16, np.complex64):
+    for dtype in (np.complex64, np.complex128):
         with pytest.raises(GraphError, match=f"a constant of {np.dtype(dtype)}: "):
             Constant(np.zeros(1, dtype))
