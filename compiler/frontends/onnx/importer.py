@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from onnx import GraphProto, ModelProto, NodeProto, defs
@@ -105,6 +105,21 @@ def _imported(
         if array.dtype != types[name].dtype.numpy:
             raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
     known |= values
+    try:
+        imported = _converted(small.graph, versions, types, known)
+    except UnknownValueError as error:
+        sources = inputs_behind(small.graph, types, error.operand)
+        raise UnknownValueError(f"{error}: {', '.join(sources)}", error.operand, sources) from error
+    return replace(imported, bound=MappingProxyType(dict(values)))
+
+
+def _converted(
+    model: GraphProto,
+    versions: Mapping[str, int],
+    types: Mapping[str, TensorType],
+    known: Mapping[str, Array],
+) -> Imported:
+    """The graph of a model whose inputs have these types, with arrays for those that are known."""
     taken: set[str] = set()
     builder = Builder(taken)
     names = tuple(name for name in types if name not in known)
@@ -112,15 +127,12 @@ def _imported(
     found = {name: constant(each) for name, each in known.items()}
     for name, param in zip(names, params, strict=True):
         found[name] = Value(types[name], Var(param.name))
-    outputs = tuple(each.name for each in small.graph.output)
+    used = _used(model)
+    outputs = tuple(each.name for each in model.output)
     if not outputs:
         raise FrontendError("the model has no outputs")
-    graph = _Graph(versions, _used(small.graph), found, builder)
-    try:
-        graph.nodes(small.graph.node)
-    except UnknownValueError as error:
-        sources = inputs_behind(small.graph, types, error.operand)
-        raise UnknownValueError(f"{error}: {', '.join(sources)}", error.operand, sources) from error
+    graph = _Graph(versions, used, found, builder)
+    graph.nodes(model.node)
     atoms, output_types = zip(*(graph.output(name) for name in outputs), strict=True)
     result: Atom = atoms[0]
     lets = builder.lets
@@ -134,8 +146,7 @@ def _imported(
     graph_names = {
         name: value.atom.name for name, value in found.items() if isinstance(value.atom, Var)
     }
-    bound = MappingProxyType(dict(values))
-    return Imported(function, names, outputs, MappingProxyType(graph_names), bound)
+    return Imported(function, names, outputs, MappingProxyType(graph_names))
 
 
 def _in_use(lets: Sequence[Let], functions: Sequence[Function]) -> tuple[Function, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx.builder import legal_name
+from compiler.frontends.onnx.reading import all_graphs
 from compiler.frontends.onnx.values import DTYPES, type_refusal
 from compiler.graph.extents import Dim, Extent
 from compiler.graph.syntax import unique_name
@@ -50,7 +51,12 @@ def input_types(
 
 def inputs_behind(graph: GraphProto, inputs: Collection[str], name: str) -> tuple[str, ...]:
     """Those of the inputs that determine a value. A shape does not depend on values."""
-    makers = {made: node for node in graph.node for made in node.output}
+    graphs = list(all_graphs(graph))
+    makers = {made: node for each in graphs for node in each.node for made in node.output}
+    # What a body is given comes from the operands of its node.
+    for node in (node for each in graphs for node in each.node):
+        for attribute in node.attribute:
+            makers |= dict.fromkeys(_names(attribute.g.input), node)
     seen: set[str] = set()
     left = [name]
     while left:
@@ -60,7 +66,13 @@ def inputs_behind(graph: GraphProto, inputs: Collection[str], name: str) -> tupl
         seen.add(value)
         if value in makers and makers[value].op_type not in ("Shape", "Size"):
             left += makers[value].input
+            for attribute in makers[value].attribute:
+                left += _names(attribute.g.output)
     return tuple(each for each in inputs if each in seen)
+
+
+def _names(infos: Iterable[ValueInfoProto]) -> list[str]:
+    return [info.name for info in infos]
 
 
 class _Symbols:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import numpy as np
 from onnx import GraphProto
@@ -24,9 +23,6 @@ from compiler.graph.operators.parts import Gather
 from compiler.graph.operators.shapes import Transpose
 from compiler.graph.types import TensorType, TupleType, Type
 from compiler.ir.dtypes import INT64
-
-_SCAN_WITHOUT_BATCH: Final = 9
-"""The first version of `Scan` whose operands have no axis of sequences."""
 
 
 def _if(node: Node) -> tuple[Value, ...]:
@@ -95,6 +91,9 @@ def _loop(node: Node) -> tuple[Value, ...]:
         last, rows = repeat(node, count, state, step, len(body.node))
         return (*last, *rows)
     if len(body.output) > 1 + len(state):
+        # Raises an error that names inputs, if the end is among them.
+        for position in (0, 1):
+            node.known(position)
         node.unsupported(
             "the number of iterations, and so the shape of its results, has to be known when the "
             "model is imported"
@@ -160,8 +159,6 @@ def _unrolled(
 
 
 def _scan(node: Node) -> tuple[Value, ...]:
-    if node.version < _SCAN_WITHOUT_BATCH:
-        node.unsupported("it scans the sequences of a batch: opset 9 has a Scan without")
     body, scanned = node.graph("body"), node.integer("num_scan_inputs")
     operands = node.inputs
     if not 0 < scanned <= len(operands):
@@ -227,9 +224,9 @@ CONVERTERS: tuple[Converter, ...] = (
     ),
     Converter(
         "Scan",
-        (8, 9, 11, 16, 19, 21, 23, 24, 25),
+        (9, 11, 16, 19, 21, 23, 24, 25),
         _scan,
-        "a number of slices known at import; not version 8, which scans batches",
+        "a number of slices known at import",
         takes_stored_floats=True,
     ),
 )
