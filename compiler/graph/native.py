@@ -42,9 +42,9 @@ class NativeRunner(Runner):
 
     def __call__(self, computation: Computation, arrays: Sequence[Array]) -> Sequence[Array]:
         self.prepare([computation])
-        # Native code takes dense, row-major arrays; those of files may be in Fortran's order.
-        dense = [np.require(array, requirements=["C", "A"]) for array in arrays]
-        return self._compiled[computation.key](*dense)
+        # Native code takes contiguous, row-major arrays; those of files may be in Fortran's order.
+        given = [np.require(array, requirements=["C", "A"]) for array in arrays]
+        return self._compiled[computation.key](*given)
 
     def _function(self, computation: Computation) -> NativeFunction:
         outputs, inputs = computation.tensors()

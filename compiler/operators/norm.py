@@ -166,7 +166,7 @@ def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
     Raises
     ------
     TensorError
-        The type is no float; the axis is missing or empty.
+        The type is no float; the axis is missing.
     """
     check_kind("softmax", name, data, *FLOATS)
     over = axis_of("softmax", name, data, axis)

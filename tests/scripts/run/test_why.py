@@ -115,7 +115,7 @@ def test_the_page(run: Run, tmp_path: Path) -> None:
             "--why: no layer of the accelerator is called 'blocks_blocks_0_Relu': there are "
             "blocks_blocks_0_Relu_output_0, ",
         ),
-        ("", "--why: no layer of the accelerator is called '': there are "),
+        ("Relu", "--why: no layer of the accelerator is called 'Relu': there are "),
     ],
 )
 def test_a_layer_that_is_not_there(run: Run, name: str, message: str) -> None:
