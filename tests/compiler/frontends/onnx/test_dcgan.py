@@ -29,7 +29,7 @@ def network(
     def add(operator: str, data: str, *given: NDArray[Any], **attributes: Any) -> str:
         names = [f"w{len(weights) + number}" for number in range(len(given))]
         weights.update(
-            (name, each.astype(np.float32)) for name, each in zip(names, given, strict=True)
+            (name, array.astype(np.float32)) for name, array in zip(names, given, strict=True)
         )
         name = f"v{len(nodes)}"
         nodes.append(helper.make_node(operator, [data, *names], [name], **attributes))
