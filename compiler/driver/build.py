@@ -11,6 +11,7 @@ from compiler.driver.memory import plan_frame
 from compiler.driver.packed_images import packed_images
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
+from compiler.graph.indices import rows_of_tables
 from compiler.graph.live_ranges import live_ranges
 from compiler.graph.memory import plan_memory
 from compiler.graph.native import NativeRunner
@@ -104,6 +105,7 @@ def build(
     progress("simplifying")
     # Results are named before passes, which may replace a result by an equal value.
     outputs = _result_names(function) if outputs is None else outputs
+    rows = rows_of_tables(function)
     function = transform(function, [*_passes(function, targets, backends, sizes, fallback)])
     network = call_sequence(function)
     sequences = [network, *(call_sequence(each, called=True) for each in function.definitions)]
@@ -133,6 +135,7 @@ def build(
             place,
             (scales or {}).get(name),
             images.get(name),
+            rows.get(name),
         )
         for name, place in layout.places.items()
     )

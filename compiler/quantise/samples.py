@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 
 from compiler.errors import QuantisationError
 from compiler.graph.evaluate import Array
-from compiler.graph.nodes import Atom, Call, Function, Var
-from compiler.graph.operators.parts import Gather
-from compiler.graph.opspec import OpSpec
+from compiler.graph.indices import rows_of_tables
+from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType, specialised, symbols_of
-from compiler.graph.verify import verify
-from compiler.graph.visit import all_lets
 from compiler.ir.dtypes import BOOL
-
-_SAME_NUMBERS = frozenset({"cast", "reshape", "flatten", "squeeze", "unsqueeze", "transpose"})
-"""Operators whose results are indices if their operand is."""
 
 
 def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:
@@ -43,7 +37,7 @@ def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Seq
                 f"parameter {param.name} is {param.type}: calibrating it takes samples"
             )
         tensors.append((type_, type_.static_shape(param.name)))
-    rows = _rows_of_tables(function)
+    rows = rows_of_tables(function)
     for _ in range(count):
         yield [
             _drawn(generator, type_, shape, rows.get(param.name, 0))
@@ -65,33 +59,3 @@ def _drawn(
         limits = np.iinfo(dtype)
         return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     return np.ones(shape, dtype)
-
-
-def _rows_of_tables(function: Function) -> dict[str, int]:
-    """By the name of a parameter whose numbers are indices: how many numbers index all tables that
-    they are used for."""
-    types = verify(function)
-    source = {param.name: param.name for param in function.params}
-    rows: dict[str, int] = {}
-
-    def parameter(atom: Atom) -> str | None:
-        return source.get(atom.name) if isinstance(atom, Var) else None
-
-    for let in all_lets(function.body):
-        match let.value:
-            case Call(callee=OpSpec(name=name), args=(operand, *_)) if name in _SAME_NUMBERS:
-                found = parameter(operand)
-                if found is not None:
-                    source[let.name] = found
-            case Call(
-                callee=OpSpec(name="gather"), args=(table, indices), attributes=Gather(axis=axis)
-            ):
-                found = parameter(indices)
-                type_ = types[table.name] if isinstance(table, Var) else table.type
-                assert isinstance(type_, TensorType), "verified"
-                extent = type_.shape[axis]
-                if found is not None and isinstance(extent, int):
-                    rows[found] = min(extent, rows.get(found, extent))
-            case _:
-                pass
-    return rows

@@ -28,7 +28,7 @@ from runtime.artifact.stream import StreamCode
 from runtime.element_types import DTYPES, dtype_of
 from runtime.errors import ArtifactError
 from runtime.native import ALIGNMENT, ObjectCode
-from runtime.native.objects import is_shape
+from runtime.native.objects import MOST_ELEMENTS, is_shape
 
 
 def check(
@@ -98,6 +98,8 @@ class _Check:
             self._fail(
                 f"{tensor.name}: {tensor.images} images in blocks of the shape {tensor.shape}"
             )
+        if tensor.rows is not None and not 0 < tensor.rows < MOST_ELEMENTS:
+            self._fail(f"{tensor.name} indexes {tensor.rows} rows")
         match tensor.place:
             case Arena(offset=offset):
                 end = offset + tensor.bytes

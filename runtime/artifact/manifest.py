@@ -71,6 +71,9 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     images
         Of a tensor in blocks whose last block is not full: the images in it. The block's other
         rows are undefined: devices leave different values there, which nothing reads.
+    rows
+        Of an input whose numbers are indices, as tokens are: how many rows all tables have that it
+        indexes. For information only: other numbers pick the nearest row.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     place: Place
     scale: Scale | None = None
     images: int | None = None
+    rows: int | None = None
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"

@@ -17,8 +17,8 @@ _BYTE_BITS = 8
 def random_inputs(tensors: Sequence[Tensor], seed: int) -> dict[str, NDArray[Any]]:
     """An array for each tensor, the same for the same seed.
 
-    Floats have the standard normal distribution; bytes are uniform; wider integers, which may be
-    counts or indices, are 0 or 1.
+    Floats have the standard normal distribution; indices are uniform over the rows of their tables,
+    and bytes over all bytes; wider integers, which may be counts, are 0 or 1.
     """
     generator = np.random.default_rng(seed)
     return {each.name: _drawn(generator, each) for each in tensors}
@@ -28,6 +28,8 @@ def _drawn(generator: np.random.Generator, tensor: Tensor) -> NDArray[Any]:
     dtype = dtype_of(tensor.dtype)
     if is_float(dtype):
         return generator.standard_normal(tensor.shape).astype(dtype)
+    if dtype.kind in "iu" and tensor.rows is not None:
+        return generator.integers(0, tensor.rows, tensor.shape).astype(dtype)
     if dtype.kind in "iu" and dtype.itemsize * 8 == _BYTE_BITS:
         limits = np.iinfo(dtype)
         return generator.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)

@@ -37,11 +37,6 @@ class Transformer:
         """The model, with weights of variance 1 / inputs."""
         return _Builder(self, np.random.default_rng(seed)).model()
 
-    def tokens(self, seed: int = 0) -> Array:
-        """Random tokens."""
-        generator = np.random.default_rng(seed)
-        return generator.integers(0, self.vocabulary, (1, self.length))
-
 
 @dataclass
 class _Builder:

@@ -62,6 +62,8 @@ TENSORS = compiled().manifest.tensors
         (other(steps=(STEPS[0], *STEPS)), "b writes b, which is not its own"),
         (tensor("b", dtype="complex64"), "b is of type complex64; .*float32.* are"),
         (tensor("b", shape=(1, -4, 6, 6)), r"b has the shape \(1, -4, 6, 6\)"),
+        (tensor("b", rows=0), "b indexes 0 rows"),
+        (tensor("b", rows=1 << 50), "b indexes 1125899906842624 rows"),
         (tensor("b", images=1), r"b: 1 images in blocks of the shape \(1, 4, 6, 6\)"),
         (tensor("b", shape=(1, 1, 6, 6, 2, 2), images=3), "b: 3 images in blocks of the shape"),
         (tensor("b", shape=(1, 1, 6, 6, 2, 2), images=0), "b: 0 images in blocks of the shape"),

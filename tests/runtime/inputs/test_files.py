@@ -164,6 +164,7 @@ def test_random_inputs_are_the_seeds() -> None:
         Tensor("c", (50,), "uint8", Input()),
         Tensor("d", (50,), "bool", Input()),
         Tensor("e", (50,), "int64", Input()),
+        Tensor("f", (50,), "int32", Input(), rows=7),
     ]
     one, same, other = (random_inputs(tensors, seed) for seed in (0, 0, 1))
     for tensor in tensors:
@@ -173,3 +174,4 @@ def test_random_inputs_are_the_seeds() -> None:
     assert (one["a"] != other["a"]).all()
     assert one["c"].max() > 200
     assert set(one["e"]) == {0, 1}
+    assert set(one["f"]) == set(range(7))
