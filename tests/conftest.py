@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
 
-EXAMPLES = 40
+EXAMPLES = 25
 """Examples of a property that does not say how many: `make test` has some two hundred of them."""
 MANY_EXAMPLES = 200
 """The same for `make test-exhaustive`."""

@@ -13,15 +13,16 @@ from hw.config import HardwareConfig
 from tests.cocotb.machines import EXTENDED, TINY, WIDE
 from tests.cocotb.simulators import Simulator, run_benches
 
-ALL = ("bench_registers", "bench_programs", "bench_faults", "bench_stops")
-RUNS = {TINY: ALL, EXTENDED: ("bench_extensions",), WIDE: ("bench_programs",)}
+LONG = pytest.mark.exhaustive
+RUNS = [
+    pytest.param(TINY, ("bench_registers", "bench_programs"), id="tiny"),
+    pytest.param(TINY, ("bench_faults", "bench_stops"), id="tiny-stopped", marks=LONG),
+    pytest.param(EXTENDED, ("bench_extensions",), id="tiny-x"),
+    pytest.param(WIDE, ("bench_programs",), id="wide", marks=LONG),
+]
 
 
-@pytest.mark.parametrize(
-    "config",
-    [TINY, EXTENDED, pytest.param(WIDE, marks=pytest.mark.exhaustive)],
-    ids=lambda config: config.name,
-)
+@pytest.mark.parametrize(("config", "benches"), RUNS)
 @pytest.mark.parametrize(
     "simulator",
     [
@@ -29,12 +30,14 @@ RUNS = {TINY: ALL, EXTENDED: ("bench_extensions",), WIDE: ("bench_programs",)}
         # Under Verilator the `rtl` engine runs the same Verilog in every other test.
         for simulator, marks in (
             (Simulator.ICARUS, ()),
-            (Simulator.VERILATOR, pytest.mark.exhaustive),
+            (Simulator.VERILATOR, LONG),
         )
     ],
 )
-def test_every_bench_passes(simulator: Simulator, config: HardwareConfig, tmp_path: Path) -> None:
-    modules = [f"tests.cocotb.{module}" for module in RUNS[config]]
+def test_every_bench_passes(
+    simulator: Simulator, config: HardwareConfig, benches: tuple[str, ...], tmp_path: Path
+) -> None:
+    modules = [f"tests.cocotb.{module}" for module in benches]
     outcomes = run_benches(simulator, config, modules, tmp_path)
     failures = [f"{one.bench}: {one.failure}" for one in outcomes if one.failure]
     assert not failures, "\n".join(failures)

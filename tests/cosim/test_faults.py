@@ -76,6 +76,7 @@ def test_the_run_stops_with_every_bit_of_every_machine(engines: dict[str, Engine
         _stops(engines, case, None)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_the_run_stops_with_it(engines: dict[str, Engine], case: Case) -> None:
     _stops(engines, case, None)

@@ -48,6 +48,7 @@ def test_a_wrong_product_is_found(planted: Path) -> None:
     assert verdict.killed
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

@@ -48,6 +48,7 @@ def test_every_module_has_a_mutant(design: VerilogDesign) -> None:
     assert [mutant.module for mutant in found] == list(design.modules)
 
 
+@pytest.mark.exhaustive
 def test_same_seed_same_mutants(design: VerilogDesign) -> None:
     modules = ("tandem_mac", "tandem_gate", "tandem_queue_9x4")
     first, again, other = (list_mutants(design, modules, 30, seed) for seed in (1, 1, 2))

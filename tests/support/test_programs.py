@@ -119,7 +119,7 @@ def test_same_seed_same_program() -> None:
 
 @pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
 def test_nothing_is_read_before_it_is_written(config: HardwareConfig) -> None:
-    for seed in range(30):
+    for seed in range(12):
         made = random_program(config, seed, 60)
         machine, memory = ReferenceMachine(config), made.image.copy()
         rng = np.random.default_rng(seed)

@@ -81,6 +81,7 @@ def defined(op: BinaryOp, dtype: DType) -> bool:
     return op is not BinaryOp.POW
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", [LoopKind.SERIAL, LoopKind.VECTORIZED])
 @pytest.mark.parametrize("dtype", ARRAY_TYPES, ids=str)
 def test_binary(dtype: DType, kind: LoopKind) -> None:

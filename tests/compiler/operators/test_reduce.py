@@ -60,6 +60,7 @@ AXES: dict[str, list[tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize(
     ("operator", "dtype", "axes"),

@@ -176,6 +176,7 @@ def forgets_options(own: Callable[..., Any], *args: Any) -> Any:
     return tuple(forgotten(step) if isinstance(step, Split) else step for step in own(*args))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("sketch", "error"),

@@ -20,7 +20,7 @@ from hw.rtl.verilog import TOP, VerilogDesign, generate
 from sim.rtl.toolchain import find_toolchain
 
 LINT = Path(hw.__file__).parent / "rtl" / "lint.vlt"
-QUICK = ("tiny", "pynq")
+QUICK = ("tiny", pytest.param("pynq", marks=pytest.mark.exhaustive))
 
 _PORT = re.compile(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", re.M)
 _MEMORY = re.compile(r"^  reg (?:\[\d+:0\] )?(\w+) \[\d+:0\];$", re.M)

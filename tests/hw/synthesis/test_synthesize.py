@@ -61,9 +61,8 @@ def test_every_scratchpad_of_the_default_is_block_ram(memory: MemoryId, family: 
     check_scratchpad(memory, family)
 
 
-@pytest.mark.parametrize(
-    "family", [Family.ECP5, pytest.param(Family.XC7, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("family", [Family.ECP5, Family.XC7])
 def test_the_accumulators_of_the_default_are_block_ram(family: Family) -> None:
     config = load_config(DEFAULT)
     found = synthesize(block(DEFAULT, "tandem_accumulator"), family)

@@ -117,6 +117,7 @@ def test_rankings_of_records() -> None:
     assert Ranking.of(space, records[3:4]) is None
 
 
+@pytest.mark.exhaustive
 def test_a_second_run_measures_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = tmp_path / "records.jsonl"
     layers = ("--layer", "a=4,4,8,8,1,1,0", "--layer", "b=2,4,8,16,1,1,0", "--config", "small8")

@@ -101,6 +101,7 @@ def test_cycles_are_those_of_a_run(space: Path, tmp_path: Path) -> None:
         assert json.loads(result.stdout)["cycles"] == point["cycles"]
 
 
+@pytest.mark.exhaustive
 def test_what_is_done_with_the_front(space: Path, tmp_path: Path) -> None:
     report, folder = tmp_path / "page.html", tmp_path / "machines"
     url = f"sqlite:///{tmp_path / 'studies.db'}"

@@ -144,6 +144,7 @@ def worker_with(folder: Path, address: str) -> Iterator[None]:
         worker.wait()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("version", "joins"),
     [("9.9", "between batches"), ("9.9", "within a batch"), (None, "within a batch")],

@@ -266,6 +266,7 @@ def test_illegal_program_is_refused_before_it_starts(engine: Engine) -> None:
         launch(engine, program_of(finish=False))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("write", "fault", "instruction"),
     [
