@@ -28,6 +28,10 @@ _MODES: Final = {
 """Interpolations; those with `bi` are the names up to opset 19."""
 
 
+_FAR: Final = 3
+"""More elements than a cubic sample reaches to one side."""
+
+
 def _grid_sample(node: Node) -> Value:
     """Samples at positions whose coordinates, last axis first, are -1 and 1 at the borders."""
     data, grid = node.input(0), node.input(1)
@@ -51,7 +55,7 @@ def _grid_sample(node: Node) -> Value:
         positions = node.call("round_even", positions)
     border = _border(node, aligned)
     if border is Border.BORDER:
-        positions = _moved_inside(node, positions, extents, aligned)
+        positions = _in_reach(node, positions, extents)
     return node.call("sample", data, node.cast(positions, data.dtype), to=Sample(mode, border))
 
 
@@ -62,18 +66,11 @@ def _border(node: Node, aligned: bool) -> Border:
     return Border(word)
 
 
-def _moved_inside(node: Node, positions: Value, extents: Array, aligned: bool) -> Value:
-    """Positions outside of the image moved to its first or last elements."""
-    margin = extents.dtype.type(0 if aligned else 0.5)
-    zero = node.number(0, positions)
-    inside = node.call(
-        "logical_and",
-        node.call("greater_or_equal", positions, node.number(-margin, positions)),
-        node.call("less_or_equal", positions, node.constant(extents - 1 + margin)),
-    )
-    clipped = node.call("maximum", positions, zero)
-    clipped = node.call("minimum", clipped, node.constant(extents - 1))
-    return node.call("where", inside, positions, clipped)
+def _in_reach(node: Node, positions: Value, extents: Array) -> Value:
+    """Positions far outside of the image moved to where all that a sample depends on is one element
+    at the border already: indices may be of any size then."""
+    low = node.call("maximum", positions, node.number(-_FAR, positions))
+    return node.call("minimum", low, node.constant(extents - 1 + _FAR))
 
 
 def _affine_grid(node: Node) -> Value:
