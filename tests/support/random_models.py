@@ -44,8 +44,8 @@ class RandomModel:
         Shapes of the values so far, by name.
     in_reference
         Whether ONNX's reference evaluator computes all nodes as ONNX Runtime does. Of pools with
-        `ceil_mode`, and MaxPool of stride 1 with padding, it has other shapes and divisors; up to
-        opset 13, its BatchNormalization is that of training.
+        `ceil_mode`, and MaxPool of stride 1 or with `auto_pad`, it has other shapes and divisors;
+        up to opset 13, its BatchNormalization is that of training.
     """
 
     seed: int
@@ -199,7 +199,8 @@ class RandomModel:
             return
         if self.odds(0.5) and windows.get("auto_pad") is None:
             windows["ceil_mode"] = 1
-        if "ceil_mode" in windows or (not average and max(windows["strides"]) == 1):
+        same = str(windows.get("auto_pad", "")).startswith("SAME")
+        if "ceil_mode" in windows or (not average and (same or max(windows["strides"]) == 1)):
             self.in_reference = False
         if average:
             windows["count_include_pad"] = self.draw(0, 1)
