@@ -33,6 +33,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Commands that share files are run together; `utilization` is run below.
 TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",))
 SLOW = ("rtl", "tune", "search")
+# Other tests run these networks on the RTL, and compare them with the CPU.
+COMPARED = ("--check", "--compare")
+
+
+def compares(command: str) -> bool:
+    return command.startswith("run") and any(option in command for option in COMPARED)
+
+
+def check(command: str) -> None:
+    result = CliRunner().invoke(app, shlex.split(command))
+    assert result.exit_code == 0, (command, result.output)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +57,20 @@ SLOW = ("rtl", "tune", "search")
 def test_the_commands_of_the_tour(here: Path, verbs: tuple[str, ...]) -> None:
     # Runs with the records of `tune` follow it.
     recorded = [command for command in COMMANDS if "--records" in command]
-    plain = [command for command in COMMANDS if command not in recorded]
+    plain = [command for command in COMMANDS if command not in recorded and not compares(command)]
     among = recorded if "tune" in verbs else plain
     commands = [command for command in among if command.split()[0] in verbs]
     assert {command.split()[0] for command in commands} == {*verbs}
     for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command))
-        assert result.exit_code == 0, (command, result.output)
+        check(command)
+
+
+@pytest.mark.exhaustive
+def test_the_comparisons_of_the_tour(here: Path) -> None:
+    commands = list(filter(compares, COMMANDS))
+    assert len(commands) == len(COMPARED)
+    for command in commands:
+        check(command)
 
 
 def test_the_tour_shows_every_verb() -> None:

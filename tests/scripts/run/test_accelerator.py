@@ -66,8 +66,9 @@ def test_milliseconds_at_a_clock_that_is_named(model: Path, tmp_path: Path) -> N
 def test_milliseconds_at_a_clock_that_was_measured(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = tmp_path / "page.html"
-    options = ["run", model, "--engine", "rtl", "--config", "tiny", "--json", "--report", page]
+    page, artifact = tmp_path / "page.html", tmp_path / "net.tandem"
+    assert tandem("compile", model, "--config", "tiny", "-o", artifact).exit_code == 0
+    options = ["run", artifact, "--engine", "rtl", "--json", "--report", page]
     found: list[Timing | None] = [None]
     asked: list[tuple[VerilogDesign, list[int]]] = []
 

@@ -99,6 +99,7 @@ def test_every_token_is_needed_where_results_are_requantised(seed: int) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("config", [None, "extended", "requantising"])
 @pytest.mark.parametrize("seed", MANY)
-def test_every_token_of_many_streams_is_needed(seed: int) -> None:
-    check(seed)
+def test_every_token_of_many_streams_is_needed(seed: int, config: str | None) -> None:
+    check(seed, None if config is None else machine(config))
