@@ -63,7 +63,9 @@ class RealNetwork:
         given = [inputs[name] for name in self.imported.inputs]
         if isinstance(result, Var):
             # With all calibrated values as results, kernels are the same as in calibration.
-            names = int8_values(function, verify(function))
+            own = {param.name for param in function.params}
+            own |= {let.name for let in function.body.lets}
+            names = [each for each in int8_values(function, verify(function)) if each in own]
             function = return_values(function, (*names, result.name))
         values = evaluate(function, given, self.runner)
         assert isinstance(values, tuple) or not isinstance(result, Var), "a tuple of all"

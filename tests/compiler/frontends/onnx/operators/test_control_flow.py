@@ -237,5 +237,7 @@ def test_the_first_scan(lengths: bool, backward: int, length: int) -> None:
     assert bool(imported.function.definitions) is (length > 3)
     feeds = {"n": counts, "s": state, "x": x}
     found = evaluate(imported.function, [feeds[each] for each in imported.inputs], NativeRunner())
+    assert isinstance(found, tuple)
     for ours, wanted in zip(found, (last, rows), strict=True):
+        assert isinstance(ours, np.ndarray)
         np.testing.assert_allclose(ours, wanted, 1e-3, 1e-4)
