@@ -61,8 +61,8 @@ def has_scales(function: Function) -> bool:
         isinstance(let.value, Call)
         and isinstance(let.value.callee, OpSpec)
         and let.value.callee.name in ("quantise", "dequantise")
-        for each in functions(function)
-        for let in all_lets(each.body)
+        for callee in functions(function)
+        for let in all_lets(callee.body)
     )
 
 
@@ -158,9 +158,9 @@ def apply_scales(
     made.reuse_analyses(function)
     found = transform(made, (EliminateCommon(), EliminateDead()))
     left = {
-        tensor_name(found, each, let.name)
-        for each in found.named.values()
-        for let in all_lets(each.body)
+        tensor_name(found, callee, let.name)
+        for callee in found.named.values()
+        for let in all_lets(callee.body)
     }
     kept = {name: scale for name, scale in scales.items() if name in left}
     return Quantised(found, function, kept)
