@@ -83,8 +83,8 @@ def operators(function: Function) -> list[str]:
 
 def test_every_layer_is_one_of_integers() -> None:
     found = quantised(0, 1, 3).function
-    for each in found.named.values():
-        named = operators(each)
+    for function in found.named.values():
+        named = operators(function)
         assert named.count("conv2d") == named.count("requantise") > 0
         assert "relu" not in named
     assert found.type == program().type
