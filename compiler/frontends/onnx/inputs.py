@@ -76,7 +76,7 @@ def inputs_behind(graph: GraphProto, inputs: Collection[str], name: str) -> tupl
     return tuple(each for each in inputs if (each, True) in seen)
 
 
-_COUNTING: Final = frozenset({"Compress", "NonMaxSuppression", "NonZero", "TopK", "Unique"})
+_COUNTING: Final = frozenset({"Compress", "Loop", "NonMaxSuppression", "NonZero", "TopK", "Unique"})
 """Operators whose results have shapes that depend on values."""
 
 

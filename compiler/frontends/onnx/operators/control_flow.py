@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from onnx import GraphProto
 
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.loops import (
+    MOST_ROWS,
+    collect,
     is_short,
     known_truth,
     loop,
@@ -17,7 +20,7 @@ from compiler.frontends.onnx.loops import (
     stack,
 )
 from compiler.frontends.onnx.node import Node, Section
-from compiler.frontends.onnx.values import Value
+from compiler.frontends.onnx.values import Count, Value
 from compiler.graph.nodes import Body, If, Tuple, TupleGet, Var
 from compiler.graph.operators.parts import Gather
 from compiler.graph.operators.shapes import Transpose
@@ -90,6 +93,8 @@ def _loop(node: Node) -> tuple[Value, ...]:
     if always and count is not None:
         last, rows = repeat(node, count, state, step, len(body.node))
         return (*last, *rows)
+    if len(body.output) > 1 + len(state) and count is not None and count <= MOST_ROWS:
+        return _bounded_rows(node, count, truth if go is None else go, state)
     if len(body.output) > 1 + len(state):
         # Raises an error that names inputs, if the end is among them.
         for position in (0, 1):
@@ -109,6 +114,24 @@ def _loop(node: Node) -> tuple[Value, ...]:
         return node.reshape(after, ()), following
 
     return loop(node, limit, truth if go is None else go, state, iteration)
+
+
+def _bounded_rows(node: Node, most: int, go: Value, state: Sequence[Value]) -> tuple[Value, ...]:
+    """The results of a loop that has at most `most` iterations; how many depends on data."""
+    body = node.graph("body")
+
+    def step(
+        index: Value, condition: Value | None, given: Sequence[Value]
+    ) -> tuple[Value | None, Sequence[Value], Sequence[Value]]:
+        assert condition is not None, "the loop has one"
+        after, *found = node.insert(node.section(body, (index, condition, *given[1:])))
+        done = node.call("add", index, node.number(1, index))
+        return node.reshape(after, ()), (done, *found[: len(state)]), found[len(state) :]
+
+    none = node.constant(np.zeros((), np.int64))
+    (done, *last), rows = collect(node, most, go, (none, *state), step)
+    count = Count(done, next(filter(None, node.outputs)))
+    return (*last, *(replace(each, counts={0: count}) for each in rows))
 
 
 def _count(limit: Value | None, go: Value | None) -> int | None:
@@ -277,7 +300,7 @@ CONVERTERS: tuple[Converter, ...] = (
         "Loop",
         (1, 11, 13, 16, 19, 21, 23, 24, 25),
         _loop,
-        "tensors only; results of all iterations need a number of iterations known at import",
+        "tensors only; results of all iterations need a limit known at import, which bounds them",
         takes_stored_floats=True,
     ),
     Converter(

@@ -18,7 +18,7 @@ from compiler.graph.native import NativeRunner
 from tests.support.onnx_runs import agree
 
 FLOAT, INT, TRUTH = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-Types = dict[str, tuple[int, list[int]]]
+Types = dict[str, tuple[int, list[Any]]]
 
 
 def graph(nodes: Sequence[NodeProto], inputs: Types, outputs: Types, **weights: Any) -> Any:
@@ -191,6 +191,50 @@ def test_results_of_all_iterations(count: int, functions: int) -> None:
 def test_a_number_of_results_that_is_not_known() -> None:
     with pytest.raises(UnsupportedError, match=r"Loop.*operand M has to be known .* inputs: count"):
         import_model(rows(None))
+
+
+def steps(most: int) -> ModelProto:
+    """A loop of at most so many iterations that halves until the largest element is under a limit,
+    with the results of all iterations, and their number."""
+    body = graph(
+        [
+            node("Mul", "x half", "y"),
+            node("Identity", "y", "row"),
+            node("ReduceMax", "y", "most", keepdims=0),
+            node("Greater", "most limit", "more"),
+        ],
+        {"i": (INT, []), "c": (TRUTH, []), "x": V},
+        {"more": (TRUTH, []), "y": V, "row": V},
+        half=np.float32(0.5),
+    )
+    return model(
+        graph(
+            [
+                node("Loop", "trips first data", "result all", body=body),
+                node("ReduceSum", "all axis", "total", keepdims=0),
+                node("Shape", "all", "shape"),
+            ],
+            {"data": V, "limit": (FLOAT, []), "first": (TRUTH, [])},
+            {"result": V, "all": (FLOAT, ["rows", 4]), "total": V, "shape": (INT, [2])},
+            trips=np.int64(most),
+            axis=np.array([0]),
+        )
+    )
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("limit", [0.2, 5, -1])
+def test_results_of_as_many_iterations_as_data_says(limit: float) -> None:
+    for first in (True, False):
+        feeds = {"data": X, "limit": np.array(limit, np.float32), "first": np.array(first)}
+        agree(steps(7), feeds)
+
+
+def test_too_many_results() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"Loop.*operand cond has to be known .* inputs: first"
+    ):
+        import_model(steps(1 << 40))
 
 
 def old_scan(batch: int, length: int, lengths: bool, backward: int) -> ModelProto:
