@@ -282,6 +282,7 @@ def test_the_first_scan(lengths: bool, backward: int, length: int) -> None:
     feeds = {"n": counts, "s": state, "x": x}
     found = evaluate(imported.function, [feeds[each] for each in imported.inputs], NativeRunner())
     assert isinstance(found, tuple)
-    for ours, wanted in zip(found, (last, rows), strict=True):
+    results: tuple[Any, ...] = (last, rows)
+    for ours, wanted in zip(found, results, strict=True):
         assert isinstance(ours, np.ndarray)
         np.testing.assert_allclose(ours, wanted, 1e-3, 1e-4)
