@@ -21,6 +21,7 @@ from runtime.artifact import (
     Output,
     Step,
     Tensor,
+    cut,
 )
 from runtime.devices.device import Device, StepFunction
 from runtime.errors import RunError
@@ -115,6 +116,8 @@ class Executor:
         InputError
             An input that is missing, unknown, or of another shape or type; NaN or infinity in one
             that the network rounds to integers.
+        RunError
+            Calls without end; a result larger than it can be, as of a `k` beyond its axis.
         """
         begun = perf_counter()
         input_arrays = self._input_tensors(inputs)
@@ -226,13 +229,20 @@ def _new_outputs(artifact: Artifact) -> dict[str, _Array]:
 
 
 def _results(artifact: Artifact, arrays: Mapping[str, _Array]) -> dict[str, _Array]:
-    """The results by name; inputs, constants and tensors of several results are copied."""
+    """The results by name; inputs, constants and tensors of several results are copied.
+
+    Raises `RunError` if a count is out of range.
+    """
+    counts: dict[str, dict[int, int]] = {}
+    for count in artifact.manifest.counts:
+        counts.setdefault(count.result, {})[count.axis] = int(arrays[count.tensor])
     tensors = {tensor.name: tensor for tensor in artifact.manifest.tensors}
     results: dict[str, _Array] = {}
     returned: set[str] = set()
     for port in artifact.manifest.results:
         array = arrays[port.tensor]
         shared = isinstance(tensors[port.tensor].place, Input | Constant) or port.tensor in returned
-        results[port.name] = array.copy() if shared else array
+        whole = array.copy() if shared else array
+        results[port.name] = cut(f"result {port.name}", whole, counts.get(port.name, {}))
         returned.add(port.tensor)
     return results

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime.errors import RunError
 from runtime.executor import Run
 from runtime.profile import Profile, join_steps
 
@@ -16,16 +17,26 @@ def join_runs(runs: Sequence[Run]) -> Run:
     """Combine runs of one artifact: outputs are concatenated, times and counts summed.
 
     The events of a stream are those of the first run.
+
+    Raises
+    ------
+    RunError
+        Outputs whose shapes depend on the inputs, and differ beyond the first axis.
     """
     first, *others = runs
     if not others:
         return first
     steps = zip(*(run.profile.steps for run in runs), strict=True)
     profile = Profile(tuple(map(join_steps, steps)), sum(run.profile.seconds for run in runs))
-    outputs = {name: _concatenated([run.outputs[name] for run in runs]) for name in first.outputs}
+    outputs = {
+        name: _concatenated(name, [run.outputs[name] for run in runs]) for name in first.outputs
+    }
     watched = {name: np.stack([run.watched[name] for run in runs]) for name in first.watched}
     return Run(outputs, profile, watched)
 
 
-def _concatenated(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+def _concatenated(name: str, arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({array.shape[1:] for array in arrays}) > 1:
+        shapes = ", ".join(str(list(array.shape)) for array in arrays)
+        raise RunError(f"output {name} has a shape of its own in each batch: {shapes}")
     return np.concatenate(arrays) if arrays[0].ndim else np.stack(arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
@@ -26,6 +27,7 @@ from compiler.targets.target import Backend, Target
 from runtime.artifact import (
     Arena,
     Artifact,
+    Count,
     FunctionCode,
     Input,
     Instruction,
@@ -63,6 +65,7 @@ def build(
     name: str | None = None,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    counts: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
     sizes: Mapping[str, int] | None = None,
     scales: Mapping[str, Scale] | None = None,
     fallback: bool = False,
@@ -80,6 +83,9 @@ def build(
         Name of the network; by default the function's.
     inputs, outputs
         Names of the parameters and results, in order; by default those of the graph.
+    counts
+        Extents of outputs that are known only after a run: by output and axis, the number of the
+        function's result that is the extent. Such results follow the outputs.
     sizes
         Values of the function's symbols.
     scales
@@ -112,7 +118,9 @@ def build(
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
-    _same_number(function, "gives", outputs, network.results)
+    extents = sorted({number for axes in counts.values() for number in axes.values()})
+    if extents != [*range(len(outputs), len(network.results))] or not extents:
+        _same_number(function, "gives", outputs, network.results)
     types = {name: type_ for each in sequences for name, type_ in each.types.items()}
     parts = ArtifactParts(types, progress)
     invocations = [call for each in sequences for call in each.invocations]
@@ -123,7 +131,7 @@ def build(
     steps = tuple(by_name[call.kernel.target].step(call, parts) for call in invocations)
     results = tuple(
         Port(name, parts.tensor_of(result))
-        for name, result in zip(outputs, network.results, strict=True)
+        for name, result in zip(outputs, network.results, strict=False)
     )
     layout = _layout(function, sequences, steps, parts)
     images = {name: count for each in sequences for name, count in packed_images(each).items()}
@@ -148,6 +156,11 @@ def build(
         steps=steps,
         arena_bytes=layout.arena_bytes,
         functions=layout.functions,
+        counts=tuple(
+            Count(name, axis, parts.tensor_of(network.results[number]))
+            for name, axes in counts.items()
+            for axis, number in axes.items()
+        ),
     )
     return Artifact(manifest, parts.config, parts.kernels, parts.constants, parts.streams)
 

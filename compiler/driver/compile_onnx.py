@@ -47,30 +47,29 @@ class RealNetwork:
 
     Attributes
     ----------
-    inputs, outputs
-        The names of the model's inputs and outputs, in order.
+    imported
+        The model.
     runner
         The runner of the network's calibration, which has compiled most kernels.
     """
 
     function: Function
-    inputs: Sequence[str]
-    outputs: Sequence[str]
+    imported: Imported
     runner: Runner
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs of one run by name, for inputs by name."""
         function, result = self.function, self.function.body.result
-        given = [inputs[name] for name in self.inputs]
+        given = [inputs[name] for name in self.imported.inputs]
         if isinstance(result, Var):
             # With all calibrated values as results, kernels are the same as in calibration.
-            names = int8_values(function, verify(function))
+            own = {param.name for param in function.params}
+            own |= {let.name for let in function.body.lets}
+            names = [each for each in int8_values(function, verify(function)) if each in own]
             function = return_values(function, (*names, result.name))
         values = evaluate(function, given, self.runner)
-        found = values[-1] if isinstance(result, Var) else values
-        several = found if isinstance(found, tuple) else (found,)
-        arrays = [each for each in several if not isinstance(each, tuple)]
-        return dict(zip(self.outputs, arrays, strict=True))
+        assert isinstance(values, tuple) or not isinstance(result, Var), "a tuple of all"
+        return self.imported.by_name(values[-1] if isinstance(result, Var) else values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +99,14 @@ class PreparedNetwork:
 
     Attributes
     ----------
+    imported
+        The model, which names inputs and outputs.
     real
         The network before quantisation; None if it was not quantised, or was imported quantised.
     """
 
     function: Function
-    inputs: Sequence[str]
-    outputs: Sequence[str]
+    imported: Imported
     scales: Mapping[str, Scale]
     provenance: Provenance
     real: RealNetwork | None = None
@@ -126,8 +126,9 @@ class PreparedNetwork:
             targets,
             self.provenance,
             name=self.provenance.model,
-            inputs=self.inputs,
-            outputs=self.outputs,
+            inputs=self.imported.inputs,
+            outputs=self.imported.outputs,
+            counts=self.imported.counts,
             scales=self.scales,
             fallback=fallback,
             backends=self._backends,
@@ -203,12 +204,12 @@ def prepare_network(
         runner = NativeRunner(CpuTarget.host().threads)
         quantised = _quantised(imported, options, options.quantise, runner)
         if not has_scales(function):
-            real = RealNetwork(quantised.real, imported.inputs, imported.outputs, runner)
+            real = RealNetwork(quantised.real, imported, runner)
         function = quantised.function
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
     provenance = _with_tools(provenance, mode)
-    return PreparedNetwork(function, imported.inputs, imported.outputs, scales, provenance, real)
+    return PreparedNetwork(function, imported, scales, provenance, real)
 
 
 def _with_tools(provenance: Provenance, mode: str) -> Provenance:

@@ -96,10 +96,23 @@ class Interpreter(Runner):
         return interpreter.run(program_of(*computation.tensors()), arrays)
 
 
+Observe: TypeAlias = Callable[[str, str, NestedArray], None]
+"""Takes the name of a function, of a value in it, and the value."""
+
+
 def evaluate(
-    function: Function, args: Sequence[NestedArray], run: Runner | None = None
+    function: Function,
+    args: Sequence[NestedArray],
+    run: Runner | None = None,
+    observe: Observe | None = None,
 ) -> NestedArray:
     """The function's result for the arguments; `run` defaults to the interpreter.
+
+    Parameters
+    ----------
+    observe
+        Called for parameters and values of the function, of bodies in it and of functions that it
+        calls, whenever they are computed; not for those within kernels.
 
     Raises
     ------
@@ -117,7 +130,7 @@ def evaluate(
         )
     run = run or Interpreter()
     run.prepare(_static_kernels(function))
-    return _run(_Call(function, args), _Evaluation(function.named, run))
+    return _run(_Call(function, args), _Evaluation(function.named, run, observe))
 
 
 def run_call(call: Call, args: Sequence[NestedArray], run: Runner) -> NestedArray:
@@ -214,23 +227,32 @@ def _run(call: _Call, evaluation: _Evaluation) -> NestedArray:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """The functions that can be called by name, and the runner."""
+    """The functions that can be called by name, the runner, and who observes values."""
 
     named: Mapping[str, Function]
     run: Runner
+    observe: Observe | None = None
 
     def function(self, call: _Call) -> _Running:
         """The execution of a function."""
         function, args = call.function, call.args
         if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
             known = dict(zip((each.name for each in function.params), args, strict=True))
-            return (yield from self._body(function.body, known, True))
+            for name, value in known.items():
+                self._seen(function.name, name, value)
+            return (yield from self._body(function.name, function.body, known, True))
         arrays = [each for each in args if not isinstance(each, tuple)]
         found = self.run(_computation(function, tuple(map(_tensor, arrays))), arrays)
         return _nest(result_of(function), iter(found))
 
-    def _body(self, body: Body, around: Mapping[str, NestedArray], last: bool) -> _Running:
-        """The execution of a body; `last` if its result is the function's."""
+    def _seen(self, function: str, name: str, value: NestedArray) -> None:
+        if self.observe is not None:
+            self.observe(function, name, value)
+
+    def _body(
+        self, function: str, body: Body, around: Mapping[str, NestedArray], last: bool
+    ) -> _Running:
+        """The execution of a body of a function; `last` if its result is the function's."""
         known = dict(around)
         for number, let in enumerate(body.lets):
             tail = last and number == len(body.lets) - 1 and body.result == Var(let.name)
@@ -241,8 +263,8 @@ class _Evaluation:
                     known[let.name] = _operator(spec, attributes, arrays, self.run)
                 case Call(callee=callee, args=args):
                     assert not isinstance(callee, OpSpec), "the case before"
-                    function = callee if isinstance(callee, Function) else self.named[callee.name]
-                    call = _Call(function, [_atom(each, known) for each in args])
+                    called = callee if isinstance(callee, Function) else self.named[callee.name]
+                    call = _Call(called, [_atom(each, known) for each in args])
                     if tail:
                         return call
                     known[let.name] = yield call
@@ -255,13 +277,14 @@ class _Evaluation:
                 case If(condition=condition, then=then, otherwise=otherwise):
                     holds = _atom(condition, known)
                     assert not isinstance(holds, tuple), "verified"
-                    chosen = self._body(then if holds else otherwise, known, tail)
+                    chosen = self._body(function, then if holds else otherwise, known, tail)
                     found = yield from chosen
                     if isinstance(found, _Call):
                         return found
                     known[let.name] = found
                 case _:
                     assert_never(value)
+            self._seen(function, let.name, known[let.name])
         return _atom(body.result, known)
 
 

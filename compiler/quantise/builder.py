@@ -47,6 +47,12 @@ class Builder:
         self.lets: list[Let] = []
         self.scales: dict[str, tuple[str, Scale]] = {}
 
+    def inner(self) -> Builder:
+        """A builder of a body within this one, which knows the names and records the scales."""
+        made = Builder((), self._targets)
+        made._taken, made._origins, made.scales = self._taken, self._origins, self.scales
+        return made
+
     def call(
         self,
         of: str,

@@ -8,14 +8,18 @@ from compiler.errors import QuantisationError
 from compiler.graph.evaluate import NestedArray, Runner, evaluate
 from compiler.graph.nodes import Function
 from compiler.graph.verify import verify
+from compiler.graph.visit import bodies
 from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import int8_values, return_values
+from compiler.quantise.points import points, return_values
 
 
 def calibrate(
     function: Function, samples: Iterable[Sequence[NestedArray]], run: Runner
 ) -> dict[str, Histogram]:
-    """The histograms of the tensors that become int8 (`int8_values`), by name.
+    """The histograms of the tensors that become int8 (`points`), by name.
+
+    Of a network with control flow all iterations and calls count; a tensor that no sample reaches
+    has an empty histogram.
 
     Parameters
     ----------
@@ -33,20 +37,35 @@ def calibrate(
     GraphError
         Samples that do not fit the parameters.
     """
-    names = int8_values(function, verify(function))
-    histograms = {name: Histogram() for name in names}
-    watched = return_values(function, names)
+    verify(function)
+    wanted = points(function)
+    histograms = {name: Histogram() for name in wanted}
+
+    def add(name: str, value: NestedArray) -> None:
+        assert not isinstance(value, tuple), "points are tensors"
+        try:
+            histograms[name].add(value)
+        except QuantisationError as error:
+            raise QuantisationError(f"calibrating {name}: {error}") from None
+
+    names = {place: name for name, place in wanted.items()}
+
+    def observe(of: str, name: str, value: NestedArray) -> None:
+        if (of, name) in names:
+            add(names[of, name], value)
+
+    branches = bool(function.definitions) or any(bodies(let.value) for let in function.body.lets)
+    watched = function if branches else return_values(function, [*wanted])
     seen = False
     for sample in samples:
         seen = True
+        if branches:
+            evaluate(function, sample, run, observe)
+            continue
         values = evaluate(watched, sample, run)
         assert isinstance(values, tuple), "that is its result"
-        for name, value in zip(names, values, strict=True):
-            assert not isinstance(value, tuple), "points are tensors"
-            try:
-                histograms[name].add(value)
-            except QuantisationError as error:
-                raise QuantisationError(f"calibrating {name}: {error}") from None
+        for name, value in zip(wanted, values, strict=True):
+            add(name, value)
     if not seen:
         raise QuantisationError("calibrating: there is no sample")
     return histograms

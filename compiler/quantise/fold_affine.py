@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.graph.constant import Constant
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.reductions import Epsilon
 from compiler.graph.opspec import AnyOp, OpSpec
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import use_counts
+from compiler.graph.visit import map_bodies, map_functions, use_counts
 from compiler.ir.dtypes import FLOAT32
 
 _LAYERS = ("conv2d", "dense")
@@ -56,25 +57,44 @@ class FoldAffine:
 
     def apply(self, function: Function) -> Function:
         """The function with folded chains; dead values are left to `EliminateDead`."""
-        types, counts = verify(function), use_counts(function.body)
-        affines: dict[str, Affine] = {}
-        layers: set[str] = set()
-        lets: list[Let] = []
-        for let in function.body.lets:
-            found = affine_of(let.value, types)
-            if found is not None:
-                first = affines.get(found.data.name) if counts[found.data.name] == 1 else None
-                whole = found if first is None else found.after(first)
-                affines[let.name] = whole
-                if first is not None or (
-                    whole.data.name in layers and counts[whole.data.name] == 1
-                ):
-                    let = replace(let, value=_norm(whole))
-            value = let.value
-            if isinstance(value, Call) and value.callee.name in _LAYERS:
-                layers.add(let.name)
-            lets.append(let)
-        return replace(function, body=Body(tuple(lets), function.body.result))
+        verify(function)
+        return map_functions(
+            function,
+            lambda one: replace(
+                one, body=_folded(one.body, infer(one), use_counts(one.body), {}, set())
+            ),
+        )
+
+
+def _folded(
+    body: Body,
+    types: Mapping[str, Type],
+    counts: Mapping[str, int],
+    around: Mapping[str, Affine],
+    layers_around: Set[str],
+) -> Body:
+    """The body, and those within it, with folded chains.
+
+    Parameters
+    ----------
+    around, layers_around
+        The affine values and the layers around the body.
+    """
+    affines, layers = dict(around), set(layers_around)
+    lets: list[Let] = []
+    for let in body.lets:
+        found = affine_of(let.value, types)
+        if found is not None:
+            first = affines.get(found.data.name) if counts[found.data.name] == 1 else None
+            whole = found if first is None else found.after(first)
+            affines[let.name] = whole
+            if first is not None or (whole.data.name in layers and counts[whole.data.name] == 1):
+                let = replace(let, value=_norm(whole))
+        value = map_bodies(let.value, lambda inner: _folded(inner, types, counts, affines, layers))
+        if isinstance(value, Call) and value.callee.name in _LAYERS:
+            layers.add(let.name)
+        lets.append(replace(let, value=value))
+    return Body(tuple(lets), body.result)
 
 
 def affine_of(value: Any, types: Mapping[str, Type]) -> Affine | None:

@@ -22,11 +22,14 @@ from compiler.graph.passes import (
 )
 from compiler.graph.types import TensorType
 from compiler.graph.verify import verify
+from compiler.graph.visit import all_lets, functions, map_functions
+from compiler.quantise.builder import Builder
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.fold_affine import FoldAffine
-from compiler.quantise.forms import Scale
+from compiler.quantise.forms import Scale, ValueForms
 from compiler.quantise.histogram import Histogram, scale_of
 from compiler.quantise.options import QuantiseOptions
+from compiler.quantise.points import tensor_name
 from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
 from compiler.quantise.token_layers import TokenLayers
@@ -58,7 +61,8 @@ def has_scales(function: Function) -> bool:
         isinstance(let.value, Call)
         and isinstance(let.value.callee, OpSpec)
         and let.value.callee.name in ("quantise", "dequantise")
-        for let in function.body.lets
+        for callee in functions(function)
+        for let in all_lets(callee.body)
     )
 
 
@@ -105,7 +109,8 @@ def quantise_network(
 
 def _check_not_empty(function: Function) -> None:
     """Raise `QuantisationError` for a tensor without elements, which has no range."""
-    for name, type_ in infer(function).items():
+    values = (value for each in function.named.values() for value in infer(each).items())
+    for name, type_ in values:
         if isinstance(type_, TensorType) and type_.size == 0:
             raise QuantisationError(
                 f"{name} is {type_}: a tensor without elements cannot be quantised"
@@ -113,7 +118,7 @@ def _check_not_empty(function: Function) -> None:
 
 
 def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -> dict[str, Scale]:
-    """A symmetric scale for each tensor, rounded to float32.
+    """A symmetric scale for each tensor that a sample has reached, rounded to float32.
 
     A tensor of which all values are smaller becomes zeros: a denormal scale would round to 0.
     """
@@ -121,6 +126,7 @@ def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -
     return {
         name: Scale(float(np.float32(max(scale_of(histogram, options), least))))
         for name, histogram in histograms.items()
+        if histogram.counts.any()
     }
 
 
@@ -131,11 +137,30 @@ def apply_scales(
     targets: Sequence[Target[Any]] = (),
 ) -> Quantised:
     """The function quantised with the scales `chosen`, and the scales stated in a QDQ network."""
-    rewriter = Rewriter(function, verify(function), chosen, options, RULES, targets)
-    body = rewriter.body(function.body)
-    made = replace(function, body=body)
+    verify(function)
+    scales: dict[str, tuple[str, Scale]] = {}
+
+    def quantised(one: Function) -> Function:
+        types, builder = infer(one), Builder(infer(one), targets)
+        own = {
+            name: chosen[tensor]
+            for name in types
+            if (tensor := tensor_name(function, one, name)) in chosen
+        }
+        params = {param.name: ValueForms(None, emitted=True) for param in one.params}
+        body = Rewriter(types, own, options, RULES, builder, params).body(one.body)
+        for name, (of, scale) in builder.scales.items():
+            real = tensor_name(function, one, of)
+            scales[tensor_name(function, one, name)] = (real, scale)
+        return replace(one, body=body)
+
+    made = map_functions(function, quantised)
     made.reuse_analyses(function)
     found = transform(made, (EliminateCommon(), EliminateDead()))
-    left = {let.name for let in found.body.lets}
-    scales = {name: found for name, found in rewriter.builder.scales.items() if name in left}
-    return Quantised(found, function, scales)
+    left = {
+        tensor_name(found, callee, let.name)
+        for callee in found.named.values()
+        for let in all_lets(callee.body)
+    }
+    kept = {name: scale for name, scale in scales.items() if name in left}
+    return Quantised(found, function, kept)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import EliminateDead, Fuse, transform
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import names_of
+from compiler.graph.visit import all_lets, atoms, bodies, names_of
 from compiler.ir.dtypes import FLOAT32
 from compiler.quantise.rewriter import Rule
 from compiler.quantise.rules import RULES
@@ -19,34 +20,60 @@ from compiler.quantise.rules import RULES
 def int8_values(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:
     """The names of float32 values that become int8, in program order.
 
+    Values in bodies within the function are among them, those of functions that it calls are not.
+
     These are the values that rules take as int8, and results of rules with `always_int8`, as of a
     convolution, whose users take real numbers: an accelerator gives such results as int8 only.
     """
     wanted: set[str] = set()
     always = _always_int8(function)
-    in_reals = {function.body.result.name} if isinstance(function.body.result, Var) else set()
+    in_reals: set[str] = set()
 
     def want(name: str) -> None:
         type_ = types[name]
         if isinstance(type_, TensorType) and type_.dtype == FLOAT32:
             wanted.add(name)
 
-    for let in reversed(function.body.lets):
-        if let.name in always and let.name in in_reals:
-            want(let.name)
-        operands = _int8_operands(let.value, wanted=let.name in wanted)
-        for name in operands:
-            want(name)
-        if let.name not in always:
-            in_reals |= names_of(let.value) - set(operands)
-    names = [*(each.name for each in function.params), *(let.name for let in function.body.lets)]
+    def walk(body: Body) -> None:
+        in_reals.update({body.result.name} if isinstance(body.result, Var) else ())
+        for let in reversed(body.lets):
+            for inner in bodies(let.value):
+                walk(inner)
+            if let.name in always and let.name in in_reals:
+                want(let.name)
+            operands = _int8_operands(let.value, wanted=let.name in wanted)
+            for name in operands:
+                want(name)
+            if let.name not in always:
+                read = {each.name for each in atoms(let.value) if isinstance(each, Var)}
+                in_reals.update(read - set(operands))
+
+    walk(function.body)
+    names = [
+        *(each.name for each in function.params),
+        *(let.name for let in all_lets(function.body)),
+    ]
     return tuple(each for each in names if each in wanted)
+
+
+def points(program: Function) -> Mapping[str, tuple[str, str]]:
+    """The values of a program that become int8: function and name, by the name of their tensor."""
+    return {
+        tensor_name(program, function, name): (function.name, name)
+        for function in program.named.values()
+        for name in int8_values(function, infer(function))
+    }
+
+
+def tensor_name(program: Function, function: Function, name: str) -> str:
+    """The name of a value's tensor: in a function that is called by name, with the function's."""
+    return name if function.name == program.name else f"{function.name}.{name}"
 
 
 def _always_int8(function: Function) -> set[str]:
     """Names of results whose accumulators become int8 also for users in real numbers."""
     found: set[str] = set()
-    for let in function.body.lets:
+    for let in all_lets(function.body):
         rule = _rule_of(let.value)
         if rule is None:
             continue
@@ -79,7 +106,7 @@ def _rule_of(value: Value) -> Rule | None:
 
 def return_values(function: Function, names: Sequence[str]) -> Function:
     """The function fused into kernels, with the tuple of the named values as its result."""
-    taken = {each.name for each in function.params} | {each.name for each in function.body.lets}
+    taken = {each.name for each in function.params} | {let.name for let in all_lets(function.body)}
     result = unique_name("watched", taken)
     values = Let(result, Tuple(tuple(map(Var, names))))
     body = Body((*function.body.lets, values), Var(result))

@@ -11,20 +11,21 @@ trampoline (`trampoline.py`), so that Python's stack is no limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from compiler.errors import QuantisationError
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Var
+from compiler.graph.nodes import Atom, Body, Call, Var
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import atoms, bodies, names_in, use_counts
+from compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
 from compiler.quantise.builder import Builder
 from compiler.quantise.forms import (
     Concatenation,
@@ -37,7 +38,6 @@ from compiler.quantise.forms import (
 )
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.trampoline import Steps, run
-from compiler.targets.target import Target
 
 A = TypeVar("A", bound=Attributes)
 
@@ -73,7 +73,7 @@ class Rule:
 
 
 class Rewriter:
-    """Rewrites the body of a function.
+    """Rewrites a body, and the bodies within it.
 
     Parameters
     ----------
@@ -84,31 +84,34 @@ class Rewriter:
         a `quantise` states a scale.
     rules
         Rules by the operator's name.
-    targets
-        Targets that all have to compute the requantisations exactly.
+    builder
+        The builder of the new body.
+    around
+        The forms of the values around the body, by name: parameters, in the body of a function.
     """
 
     def __init__(
         self,
-        function: Function,
         types: Mapping[str, Type],
         chosen: Mapping[str, Scale],
         options: QuantiseOptions,
         rules: Mapping[str, Rule],
-        targets: Sequence[Target[Any]],
+        builder: Builder,
+        around: Mapping[str, ValueForms],
     ) -> None:
         self.types = types
         self.chosen = chosen
         self.options = options
-        self.uses = use_counts(function.body)
-        self.builder = Builder(types, targets)
+        self.uses = Counter[str]()
+        self.builder = builder
         self._rules = rules
-        self._forms = {param.name: ValueForms(None, emitted=True) for param in function.params}
+        self._forms = dict(around)
         self._unscalable: set[str] = set()
         """Names of accumulators for whose scale no requantisation is exact."""
 
     def body(self, body: Body) -> Body:
         """The quantised body, whose results are approximately those of `body`."""
+        self.uses = use_counts(body)
         for let in body.lets:
             forms = self._forms[let.name] = ValueForms(let)
             value = let.value
@@ -270,7 +273,18 @@ class Rewriter:
             for name in dict.fromkeys(names_in(inner)):
                 if name in self._forms:
                     yield self._emit_real(Var(name))
-        self.builder.lets.append(forms.let)
+        self.builder.lets.append(replace(forms.let, value=map_bodies(value, self._inner)))
+
+    def _inner(self, body: Body) -> Body:
+        """The quantised body of a branch, which reads values around it in any of their forms."""
+        around = {
+            name: ValueForms(None, True, None, forms.int8, dict(forms.int8_of_scale))
+            for name, forms in self._forms.items()
+            if forms.emitted
+        }
+        builder = self.builder.inner()
+        inner = Rewriter(self.types, self.chosen, self.options, self._rules, builder, around)
+        return inner.body(body)
 
 
 def attributes_of(call: Call, kind: type[A]) -> A:

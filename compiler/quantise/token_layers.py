@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.constant import Constant
+from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.products import Conv2d
@@ -18,7 +19,7 @@ from compiler.graph.opspec import OpSpec, Pattern
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import renamed, substituted
+from compiler.graph.visit import map_bodies, map_functions, rename, renamed
 
 _SWAP = Transpose((1, 0))
 
@@ -44,8 +45,13 @@ class TokenLayers:
 
     def apply(self, function: Function) -> Function:
         """The function with convolutions; dead values are left to `EliminateDead`."""
-        types = verify(function)
-        return replace(function, body=_Rewriter(types, set(types)).body(function.body))
+        verify(function)
+
+        def changed(one: Function) -> Function:
+            types = infer(one)
+            return replace(one, body=_Rewriter(types, set(types)).body(one.body))
+
+        return map_functions(function, changed)
 
 
 @dataclass
@@ -72,8 +78,14 @@ class _Rewriter:
             if not isinstance(value, Call) or not (
                 self._product(let, value) or self._elementwise(let, value)
             ):
-                self.lets.append(replace(let, value=substituted(value, self.tokens)))
+                value = map_bodies(rename(value, self.tokens), self._inner)
+                self.lets.append(replace(let, value=value))
         return Body(tuple(self.lets), renamed(body.result, self.tokens))
+
+    def _inner(self, body: Body) -> Body:
+        """A body within this one, in which the images around it are known."""
+        inner = _Rewriter(self.types, self.taken, dict(self.images), dict(self.tokens))
+        return inner.body(body)
 
     def _product(self, let: Let, call: Call) -> bool:
         if not isinstance(call.callee, OpSpec) or call.callee.name != "matmul":

@@ -14,6 +14,7 @@ before any member is decoded, and any zip tool can open the file.
 """
 
 from runtime.artifact.artifact import Artifact
+from runtime.artifact.counts import cut
 from runtime.artifact.files import from_bytes, is_artifact, read_artifact, to_bytes, write_artifact
 from runtime.artifact.instructions import (
     MAX_CALLS,
@@ -30,6 +31,7 @@ from runtime.artifact.instructions import (
 from runtime.artifact.manifest import (
     Arena,
     Constant,
+    Count,
     Input,
     KernelCall,
     Manifest,
@@ -50,6 +52,7 @@ __all__ = [
     "Branch",
     "CallFunction",
     "Constant",
+    "Count",
     "FunctionCode",
     "Input",
     "Instruction",
@@ -70,6 +73,7 @@ __all__ = [
     "StreamCode",
     "TailCall",
     "Tensor",
+    "cut",
     "from_bytes",
     "is_artifact",
     "read_artifact",

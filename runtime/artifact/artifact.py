@@ -69,6 +69,8 @@ class Artifact:
             )
             if ports != given:
                 self._fail(f"its fallback is of another network: {kind} differ")
+        if self._counted != fallback._counted:
+            self._fail("its fallback is of another network: counts differ")
         for step in self.manifest.steps:
             if isinstance(step, StreamCall):
                 for name in (*step.inputs, *step.outputs):
@@ -79,6 +81,11 @@ class Artifact:
     def _types(self) -> dict[str, tuple[tuple[int, ...], str]]:
         """Shapes and element types of the tensors, by name."""
         return {tensor.name: (tensor.shape, tensor.dtype) for tensor in self.manifest.tensors}
+
+    @property
+    def _counted(self) -> set[tuple[str, int]]:
+        """The extents of results that are known only after a run."""
+        return {(count.result, count.axis) for count in self.manifest.counts}
 
     def _fail(self, reason: str) -> NoReturn:
         raise ArtifactError(f"artifact {self.manifest.name}: {reason}")

@@ -6,7 +6,7 @@ arrays. So everything is checked once, before the first run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from numpy.typing import NDArray
@@ -84,10 +84,26 @@ class _Check:
         for result in manifest.results:
             if isinstance(self._named(result.tensor, f"result {result.name}").place, Arena):
                 self._fail(f"result {result.name} lies in the arena")
+        self._counts()
         if manifest.functions:
             check_code(manifest, self._tensors, self._fail)
         else:
             self._steps()
+
+    def _counts(self) -> None:
+        counts = self._manifest.counts
+        results = {each.name: self._tensors[each.tensor] for each in self._manifest.results}
+        if len({(each.result, each.axis) for each in counts}) < len(counts):
+            self._fail("two counts are of one extent")
+        for count in counts:
+            what = f"the extent of {count.result} along axis {count.axis}"
+            if count.result not in results:
+                self._fail(f"{what} is counted, and there is no such result")
+            if not 0 <= count.axis < len(results[count.result].shape):
+                self._fail(f"{what} is counted, and it is {results[count.result]}")
+            tensor = self._named(count.tensor, what)
+            if (tensor.shape, tensor.dtype) != ((), "int64") or isinstance(tensor.place, Arena):
+                self._fail(f"{what} is {tensor.name}, {tensor}, which is no number or in the arena")
 
     def _tensor(self, tensor: Tensor) -> None:
         if tensor.dtype not in DTYPES:
@@ -123,7 +139,7 @@ class _Check:
     def _steps(self) -> None:
         """Check that steps read tensors that are written, and overwrite none that is live."""
         written: set[str] = set()
-        last_use = {port.tensor: len(self._manifest.steps) for port in self._manifest.results}
+        last_use = dict.fromkeys(self._manifest.returned, len(self._manifest.steps))
         for number, step in reversed([*enumerate(self._manifest.steps)]):
             for name in step.inputs:
                 last_use.setdefault(name, number)
@@ -142,9 +158,13 @@ class _Check:
                 written.add(name)
             live = {name: arena for name, arena in live.items() if last_use.get(name, -1) > number}
         for result in self._manifest.results:
-            tensor = self._tensors[result.tensor]
-            if isinstance(tensor.place, Output) and tensor.name not in written:
-                self._fail(f"result {result.name} is never written")
+            self._is_written(f"result {result.name}", result.tensor, written)
+        for count in self._manifest.counts:
+            self._is_written(f"a count of {count.result}", count.tensor, written)
+
+    def _is_written(self, what: str, name: str, written: Collection[str]) -> None:
+        if isinstance(self._tensors[name].place, Output) and name not in written:
+            self._fail(f"{what} is never written")
 
     def _check_apart(
         self, step: Step, tensor: Tensor, place: Arena, live: Mapping[str, Arena]

@@ -148,8 +148,7 @@ class _Function:
     def _results(self) -> tuple[str, ...]:
         if not self._main:
             return self._code.results
-        ports = [port.tensor for port in self._manifest.results]
-        return tuple(name for name in ports if name in self._bits)
+        return tuple(name for name in self._manifest.returned if name in self._bits)
 
     def _called(self, at: int, name: str) -> FunctionCode:
         found = self._functions.get(name)

@@ -1,10 +1,12 @@
 """The manifest of an artifact: everything but code and weights.
 
-    manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes, [functions]
+    manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes, [functions],
+                 [counts]
     tensor     = name, shape, dtype, place, [scale], [images]
     scale      = step, zero
     place      = input | output | constant | arena(offset)
     port       = name, tensor                                   of an input or a result
+    count      = result, axis, tensor
     step       = kernel(name, function, inputs, outputs, operators, macs)
                | stream(name, stream, inputs, outputs, operators, macs)
     provenance = model, digest, tools, options, seed
@@ -166,6 +168,24 @@ class Port(Struct, frozen=True, forbid_unknown_fields=True):
     tensor: str
 
 
+class Count(Struct, frozen=True, forbid_unknown_fields=True):
+    """An extent of a result that is known only after a run.
+
+    Attributes
+    ----------
+    result
+        The model's name for the result, whose tensor has the greatest possible extent.
+    axis
+        The axis, counted from 0.
+    tensor
+        The name of a tensor that holds the extent, a scalar of int64.
+    """
+
+    result: str
+    axis: int
+    tensor: str
+
+
 class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
     """The provenance of an artifact: the model, tools and options of its compilation.
 
@@ -204,6 +224,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     functions
         The code that runs the steps, if the network has control flow: the network's own function
         first, then those that it calls.
+    counts
+        The extents of results that are known only after a run.
     """
 
     name: str
@@ -214,3 +236,9 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     steps: tuple[Step, ...]
     arena_bytes: int
     functions: tuple[FunctionCode, ...] = ()
+    counts: tuple[Count, ...] = ()
+
+    @property
+    def returned(self) -> tuple[str, ...]:
+        """The names of the tensors that are read after a run."""
+        return (*(each.tensor for each in self.results), *(each.tensor for each in self.counts))

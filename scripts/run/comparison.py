@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -27,7 +28,7 @@ class Comparison:
     mismatches
         Number of elements that differ.
     largest
-        The largest absolute difference.
+        The largest absolute difference; infinite between tensors of different shapes.
     first
         The first tensor that differs, the index, and both values; empty if all are equal.
     """
@@ -49,7 +50,7 @@ class Comparison:
             "reference": "cpu",
             "equal": self.equal,
             "mismatches": self.mismatches,
-            "max_abs_diff": self.largest,
+            "max_abs_diff": self.largest if math.isfinite(self.largest) else None,
             "first": self.first or None,
         }
 
@@ -76,6 +77,12 @@ def compare(
     largest, first = 0.0, ""
     for name, found, wanted in _pairs(run, reference):
         tensors += 1
+        if found.shape != wanted.shape:
+            elements += wanted.size
+            mismatches += max(found.size, wanted.size)
+            largest = math.inf
+            first = first or f"{name} is {list(found.shape)} and has to be {list(wanted.shape)}"
+            continue
         mask = np.broadcast_to(defined.get(name, np.True_), found.shape)
         elements += int(np.count_nonzero(mask))
         # Compared as bits, so that a NaN equals itself.

@@ -16,7 +16,7 @@ def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
     """The signal-to-quantisation-noise ratio of each float output, in decibels.
 
     The ratio is the sum of squares of the reference over the sum of squares of the error: infinite
-    if the error is zero, NaN if the reference is not finite.
+    if the error is zero, NaN if the reference is not finite or of another shape.
 
     Parameters
     ----------
@@ -28,6 +28,9 @@ def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
     for found, wanted in pairs:
         for name, right in wanted.items():
             if right.dtype.kind != "f":
+                continue
+            if found[name].shape != right.shape:
+                signals[name] = noises[name] = math.nan
                 continue
             real = right.astype(np.float64)
             with np.errstate(invalid="ignore", over="ignore"):

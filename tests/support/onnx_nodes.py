@@ -100,7 +100,7 @@ def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:
         assert isinstance(param.type, TensorType)
         arrays.append(np.array(feeds[name], param.type.dtype.numpy, order="C"))
     found = evaluate(imported.function, arrays, NativeRunner(reassociate=False))
-    return found if isinstance(found, tuple) else (found,)
+    return [*imported.by_name(found).values()]
 
 
 def _difference(case: TestCase, found: Sequence[Any], expected: Sequence[Array]) -> str:

@@ -38,8 +38,7 @@ def rival_outputs(model: ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
 def evaluated(imported: Imported, feeds: Mapping[str, Array]) -> list[Array]:
     """The model's outputs by the evaluator."""
     found = evaluate(imported.function, [feeds[name] for name in imported.inputs], NativeRunner(1))
-    several = found if isinstance(found, tuple) else (found,)
-    return [each for each in several if not isinstance(each, tuple)]
+    return [*imported.by_name(found).values()]
 
 
 def compiled(imported: Imported) -> Artifact:
@@ -50,6 +49,7 @@ def compiled(imported: Imported) -> Artifact:
         Provenance("model"),
         inputs=imported.inputs,
         outputs=imported.outputs,
+        counts=imported.counts,
     )
     return from_bytes(to_bytes(made))
 

@@ -426,6 +426,23 @@ def bit_shift(random: Random) -> RandomNode:
     return RandomNode("BitShift", (data, amount), attributes, 1, 28, False)
 
 
+def non_zero(random: Random) -> RandomNode:
+    """Positions of what is not 0, of all element types."""
+    dtype = (np.float32, np.int32, np.uint8, np.bool_)[int(random.integers(0, 4))]
+    shape = _shape(random, int(random.integers(1, 5)), least=0, most=5)
+    return RandomNode("NonZero", (random.integers(0, 3, shape).astype(dtype),))
+
+
+def compress(random: Random) -> RandomNode:
+    """Slices along an axis, or elements, of a mask that may be too short."""
+    shape = _shape(random, int(random.integers(1, 4)))
+    axis = _axis(random, len(shape)) if _flag(random) else None
+    extent = int(np.prod(shape)) if axis is None else shape[axis]
+    mask = random.integers(0, 2, int(random.integers(1, extent + 1))).astype(np.bool_)
+    attributes = {} if axis is None else {"axis": axis}
+    return RandomNode("Compress", (_floats(random, *shape), mask), attributes, 1, 11, False)
+
+
 NODES: Mapping[str, Callable[[Random], RandomNode]] = {
     function.__name__: function
     for function in (
@@ -433,6 +450,6 @@ NODES: Mapping[str, Callable[[Random], RandomNode]] = {
         *(cumulative_sum, cumulative_product, reverse_sequence, grid_sample, affine_grid),
         *(deform_conv, roi_align, resize, crop_and_resize, einsum, dft, stft, determinant),
         *(col2im, max_unpool, tensor_scatter, unique, non_max_suppression, layer_norm, loss),
-        bit_shift,
+        *(bit_shift, non_zero, compress),
     )
 }

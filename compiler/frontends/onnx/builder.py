@@ -189,18 +189,12 @@ class Builder:
                     names[value.atom.name] = Var(unique_name(legal_name(name), self._taken))
         stem = legal_name(next(iter(results), operator))
         names = self._name(f"{stem}_{operator.lower()}", names)
-        return {
-            name: replace(value, atom=None if value.atom is None else renamed(value.atom, names))
-            for name, value in results.items()
-        }
+        return {name: value.renamed(names) for name, value in results.items()}
 
     def end_body(self, stem: str, results: Sequence[Value]) -> tuple[Value, ...]:
         """Names all bindings that have no name yet, after `stem`; returns the named results."""
         names = self._name(legal_name(stem), {})
-        return tuple(
-            replace(result, atom=None if result.atom is None else renamed(result.atom, names))
-            for result in results
-        )
+        return tuple(result.renamed(names) for result in results)
 
     def body(self, stem: str, result: Atom) -> Body:
         """The body of all bindings; those that have no name yet are named after `stem`."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from onnx import GraphProto, ModelProto, NodeProto, defs
 
 from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
+from compiler.frontends.onnx.bounded import counted
 from compiler.frontends.onnx.builder import MAIN, Builder, constant
 from compiler.frontends.onnx.functions import expanded
 from compiler.frontends.onnx.inputs import input_types, inputs_behind
@@ -18,11 +19,13 @@ from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from compiler.frontends.onnx.reading import all_graphs, legal, opsets, without_weights
 from compiler.frontends.onnx.stored_floats import narrowed, widened
 from compiler.frontends.onnx.values import Array, Value, array_of
+from compiler.graph.evaluate import NestedArray
 from compiler.graph.nodes import Atom, Body, Function, Let, Module, Tuple, Var
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
 from compiler.graph.visit import program
+from runtime.artifact import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,16 @@ class Imported:
     Attributes
     ----------
     function
-        Maps the inputs to the output, or to a tuple of several outputs.
+        Maps the inputs to the output, or to a tuple of several outputs and what `counts` names.
     inputs, outputs
         The ONNX names of the inputs and outputs, in order.
     names
         Maps ONNX names of tensors, which are any text, to names of the graph's values, which are
         letters, digits and `_`.
+    counts
+        Where outputs have extents that are known only when the network runs: by output and axis,
+        the number of the function's result that is the extent. The output is as large as it can
+        be, with padding behind its extent.
     bound
         Inputs of the model that became constants, by name.
     """
@@ -46,7 +53,27 @@ class Imported:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     names: Mapping[str, str]
+    counts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     bound: Mapping[str, Array] = field(default_factory=dict)
+
+    def by_name(self, found: NestedArray) -> dict[str, Array]:
+        """The outputs by name, of the model's shapes, from the function's result.
+
+        Raises
+        ------
+        RunError
+            A count is out of range.
+        """
+        several = found if isinstance(found, tuple) else (found,)
+        arrays = [each for each in several if not isinstance(each, tuple)]
+        return {
+            name: cut(
+                f"output {name}",
+                array,
+                {axis: int(arrays[at]) for axis, at in self.counts.get(name, {}).items()},
+            )
+            for name, array in zip(self.outputs, arrays, strict=False)
+        }
 
 
 def import_model(
@@ -133,12 +160,19 @@ def _converted(
         raise FrontendError("the model has no outputs")
     graph = _Graph(versions, used, found, builder)
     graph.nodes(model.node)
-    atoms, output_types = zip(*(graph.output(name) for name in outputs), strict=True)
+    values = [graph.output(name) for name in outputs]
+    sizes = {
+        builder.atom(count.size): count.size.type
+        for value in values
+        for count in value.counts.values()
+    }
+    atoms = (*(builder.atom(value) for value in values), *sizes)
     result: Atom = atoms[0]
     lets = builder.lets
-    if len(outputs) > 1:
+    if len(atoms) > 1:
         result = Var(unique_name("results", taken))
-        lets.append(Let(result.name, Tuple(atoms), TupleType(output_types)))
+        types_ = (*(value.type for value in values), *sizes.values())
+        lets.append(Let(result.name, Tuple(atoms), TupleType(types_)))
     function = Function(
         MAIN, params, Body(tuple(lets), result), definitions=_in_use(lets, builder.functions)
     )
@@ -146,7 +180,17 @@ def _converted(
     graph_names = {
         name: value.atom.name for name, value in found.items() if isinstance(value.atom, Var)
     }
-    return Imported(function, names, outputs, MappingProxyType(graph_names))
+    counts = {
+        name: MappingProxyType(
+            {
+                axis: len(outputs) + [*sizes].index(builder.atom(count.size))
+                for axis, count in value.counts.items()
+            }
+        )
+        for name, value in zip(outputs, values, strict=True)
+        if value.counts
+    }
+    return Imported(function, names, outputs, MappingProxyType(graph_names), counts)
 
 
 def _in_use(lets: Sequence[Let], functions: Sequence[Function]) -> tuple[Function, ...]:
@@ -195,6 +239,14 @@ class _Graph:
         inner = _Graph(self._versions, self._used, values, builder.inner())
         inner.nodes(graph.node)
         results = tuple(values[each.name] for each in graph.output)
+        for info, result in zip(graph.output, results, strict=True):
+            for axis, count in result.counts.items():
+                raise UnknownValueError(
+                    f"result {info.name} of graph {graph.name}: not supported: its extent along "
+                    f"axis {axis}, up to {result.shape[axis]}, has to be known when the "
+                    "model is imported, and depends on inputs",
+                    count.source,
+                )
         return Section(tuple(inner._builder.lets), results)
 
     def _node(self, proto: NodeProto, used: frozenset[str]) -> None:
@@ -202,19 +254,22 @@ class _Graph:
         assert version is not None, "`_supported` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
         converter = CONVERTERS[qualified_name(proto)]
-        if converter.takes_stored_floats:
-            node = Node(proto, version, operands, used, self._builder, self.section)
-            results = converter.results(node)
-        else:
-            single = [None if each is None else widened(self._builder, each) for each in operands]
-            node = Node(proto, version, single, used, self._builder, self.section)
-            results = narrowed(node, operands, converter.results(node))
+        given = operands
+        if not converter.takes_stored_floats:
+            given = [None if each is None else widened(self._builder, each) for each in operands]
+        node = Node(proto, version, given, used, self._builder, self.section)
+
+        def convert() -> tuple[Value, ...]:
+            found = converter.results(node)
+            return found if converter.takes_stored_floats else narrowed(node, operands, found)
+
+        results = counted(node, convert)
         named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
         missing = set(proto.output[len(results) :]) & used
         assert not missing, f"{describe(proto)} has no {missing}"
         self._values.update(self._builder.end_node(proto.op_type, named))
 
-    def output(self, name: str) -> tuple[Atom, TensorType]:
+    def output(self, name: str) -> Value:
         """A result of the graph; raises `UnsupportedError` if it is not in the graph."""
         value = self._values[name]
         if value.atom is None:
@@ -222,7 +277,7 @@ class _Graph:
                 f"output {name} is computed from shapes that are not known: give shapes for the "
                 "inputs"
             )
-        return value.atom, value.type
+        return value
 
 
 def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
@@ -50,25 +51,33 @@ def input_types(
 
 
 def inputs_behind(graph: GraphProto, inputs: Collection[str], name: str) -> tuple[str, ...]:
-    """Those of the inputs that determine a value. A shape does not depend on values."""
+    """Those of the inputs that determine a value. A shape depends on values only behind operators
+    of data-dependent shape."""
     graphs = list(all_graphs(graph))
     makers = {made: node for each in graphs for node in each.node for made in node.output}
     # What a body is given comes from the operands of its node.
     for node in (node for each in graphs for node in each.node):
         for attribute in node.attribute:
             makers |= dict.fromkeys(_names(attribute.g.input), node)
-    seen: set[str] = set()
-    left = [name]
+    seen: set[tuple[str, bool]] = set()
+    left = [(name, True)]
     while left:
-        value = left.pop()
-        if value in seen:
+        value, by_value = left.pop()
+        if (value, by_value) in seen:
             continue
-        seen.add(value)
-        if value in makers and makers[value].op_type not in ("Shape", "Size"):
-            left += makers[value].input
-            for attribute in makers[value].attribute:
-                left += _names(attribute.g.output)
-    return tuple(each for each in inputs if each in seen)
+        seen.add((value, by_value))
+        if value in makers:
+            maker = makers[value]
+            by_value &= maker.op_type not in ("Shape", "Size")
+            by_value |= maker.op_type in _COUNTING
+            left += ((each, by_value) for each in maker.input)
+            for attribute in maker.attribute:
+                left += ((each, by_value) for each in _names(attribute.g.output))
+    return tuple(each for each in inputs if (each, True) in seen)
+
+
+_COUNTING: Final = frozenset({"Compress", "Loop", "NonMaxSuppression", "NonZero", "TopK", "Unique"})
+"""Operators whose results have shapes that depend on values."""
 
 
 def _names(infos: Iterable[ValueInfoProto]) -> list[str]:

@@ -22,12 +22,21 @@ UNROLLED: Final = 4096
 ITERATIONS: Final = 256
 """The maximum number of iterations of a loop that is unrolled."""
 
+MOST_ROWS: Final = 1 << 20
+"""The maximum number of rows of a loop of which only the limit is known."""
+
 _SCALAR: Final = TensorType((), INT64)
 _TRUTH: Final = TensorType((), BOOL)
 
 Step: TypeAlias = Callable[[Value, Sequence[Value]], tuple[Sequence[Value], Sequence[Value]]]
 """Emits an iteration: takes its number, a scalar, and the state; returns the next state, and the
 rows that the iteration adds to the loop's arrays of rows."""
+
+ConditionalStep: TypeAlias = Callable[
+    [Value, Value | None, Sequence[Value]],
+    tuple[Value | None, Sequence[Value], Sequence[Value]],
+]
+"""As `Step`, of a loop with a condition: takes it too, and returns the next one before the rest."""
 
 
 def is_short(count: int, values: int) -> bool:
@@ -69,31 +78,45 @@ def reversed_rows(node: Node, value: Value) -> Value:
 def _counted(
     node: Node, count: int, state: Sequence[Value], step: Step
 ) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-    """As `repeat`, by a function. Rows are written to arrays that are part of the state."""
+    """As `repeat`, by a function."""
+    return collect(node, count, None, state, lambda index, _, given: (None, *step(index, given)))
+
+
+def collect(
+    node: Node, most: int, go: Value | None, state: Sequence[Value], step: ConditionalStep
+) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """The last state of a loop of at most `most` iterations, as a call of a function, and its rows.
+
+    Rows are written to arrays that are part of the state, of `most` rows each: those behind the
+    last iteration are zeros. `go` says whether there is a first iteration; None if always.
+    """
     fixed = len(state)
     trial = node.builder.inner()
     with node.within(trial):
         index, *given = _values([trial.param("index", _SCALAR), *_params(trial, state)])
-        _, rows = step(index, given)
-    numbers = node.constant(np.arange(count, dtype=np.int64))
-    arrays = [_empty(node, count, row.type) for row in rows]
+        condition = None if go is None else _values([trial.param("go", _TRUTH)])[0]
+        _, _, rows = step(index, condition, given)
+    numbers = node.constant(np.arange(most, dtype=np.int64))
+    arrays = [_empty(node, most, row.type) for row in rows]
 
-    def body(index: Value, given: Sequence[Value]) -> tuple[Value | None, Sequence[Value]]:
-        after, added = step(index, given[:fixed])
+    def iteration(
+        index: Value, condition: Value | None, given: Sequence[Value]
+    ) -> tuple[Value | None, Sequence[Value]]:
+        after, following, added = step(index, condition, given[:fixed])
         here = node.call("equal", numbers, index)
         written = [
             node.call(
                 "where",
-                node.reshape(here, (count, *(1 for _ in row.shape))),
+                node.reshape(here, (most, *(1 for _ in row.shape))),
                 node.call("unsqueeze", row, to=Unsqueeze((0,))),
                 array,
             )
             for row, array in zip(added, given[fixed:], strict=True)
         ]
-        return None, (*after, *written)
+        return after, (*following, *written)
 
-    limit = node.constant(np.array(count, np.int64))
-    found = loop(node, limit, None, (*state, *arrays), lambda index, _, given: body(index, given))
+    limit = node.constant(np.array(most, np.int64))
+    found = loop(node, limit, go, (*state, *arrays), iteration)
     return found[:fixed], found[fixed:]
 
 

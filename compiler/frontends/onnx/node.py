@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -19,13 +19,22 @@ from compiler.errors import (
     UnsupportedError,
 )
 from compiler.frontends.onnx.builder import Builder, constant
-from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
+from compiler.frontends.onnx.values import (
+    DTYPES,
+    NO_COUNTS,
+    Array,
+    Count,
+    Counts,
+    Value,
+    array_of,
+    type_name,
+)
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.nodes import Atom, Let
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.shapes import Reshape
-from compiler.ir.dtypes import DType
+from compiler.ir.dtypes import INT64, DType
 
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
@@ -89,7 +98,8 @@ class Node:
         self.outputs: tuple[str, ...] = tuple(proto.output)
         self._operands: tuple[str, ...] = tuple(proto.input)
         self._where = describe(proto)
-        self._inputs = tuple(inputs)
+        self._inputs = tuple(each and replace(each, counts=NO_COUNTS) for each in inputs)
+        self._counts = tuple(NO_COUNTS if each is None else each.counts for each in inputs)
         self._used = used
         self._given = {each.name: each for each in proto.attribute}
         schema = defs.get_schema(proto.op_type, version, domain_of(proto))
@@ -117,6 +127,23 @@ class Node:
     def input(self, position: int) -> Value:
         """A required operand."""
         return self.needed(self.optional(position), f"{self._name(position)} is missing")
+
+    def counts(self, position: int) -> Counts:
+        """The extents of an operand's bounded axes; `input` has the operand without them."""
+        return self._counts[position] if position < len(self._counts) else NO_COUNTS
+
+    def count(self, size: Value, position: int) -> Count:
+        """An extent that is known only when the network runs, and that an operand determines."""
+        return Count(self.cast(self.reshape(size, ()), INT64), self._operands[position])
+
+    def refuse_bounded(self, position: int, axis: int) -> NoReturn:
+        """Raise an error: an operand has a bounded axis, and its extent has to be known."""
+        raise UnknownValueError(
+            f"{self._where}: not supported: the extent of axis {axis} of {self._name(position)}, "
+            f"up to {self.input(position).shape[axis]}, has to be known when the model is "
+            "imported, and depends on inputs",
+            self.counts(position)[axis].source,
+        )
 
     def known(self, position: int) -> Array | None:
         """The elements, numbers or extents, of an operand that must be known; None if missing."""

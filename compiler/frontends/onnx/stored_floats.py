@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.frontends.onnx.builder import Builder
 from compiler.frontends.onnx.node import Node
@@ -16,7 +17,7 @@ def widened(builder: Builder, value: Value) -> Value:
     if not value.dtype.is_stored_float:
         return value
     (found,) = builder.call("cast", [value], Cast(FLOAT32))
-    return found
+    return replace(found, counts=value.counts)
 
 
 def narrowed(
@@ -28,7 +29,9 @@ def narrowed(
         if operand is not None and operand.dtype.is_stored_float:
             types.setdefault(node.operand_type(position), operand.dtype)
     return tuple(
-        node.cast(result, types.get(node.result_type(position), FLOAT32))
+        replace(
+            node.cast(result, types.get(node.result_type(position), FLOAT32)), counts=result.counts
+        )
         if result.dtype == FLOAT32
         else result
         for position, result in enumerate(results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -18,6 +18,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.extents import Extent
 from compiler.graph.nodes import Atom
 from compiler.graph.types import TensorType
+from compiler.graph.visit import renamed
 from compiler.ir import dtypes
 from compiler.ir.dtypes import DType
 
@@ -60,20 +61,60 @@ def type_refusal(number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Count:
+    """An extent that is known only when the network runs.
+
+    Attributes
+    ----------
+    size
+        The extent, a scalar of int64 in the graph.
+    source
+        The name in the model of the operand that determines it.
+    """
+
+    size: Value
+    source: str
+
+    def is_same(self, other: Count) -> bool:
+        """Whether two extents are equal whenever the network runs."""
+        return self.size.atom == other.size.atom
+
+
+Counts: TypeAlias = Mapping[int, Count]
+"""Extents that are known only when the network runs, by axis."""
+NO_COUNTS: Final[Counts] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Value:
     """A tensor of a model.
 
     Attributes
     ----------
+    type
+        The tensor's type; along the axes in `counts` it has the greatest possible extent.
     atom
         The tensor's name or constant in the graph; None for a tensor that contains symbols.
     symbols
         The elements of a tensor computed from symbolic shapes, as an object array of `Extent`.
+    counts
+        The extents of the bounded axes. Behind them lies padding, of any values.
     """
 
     type: TensorType
     atom: Atom | None
     symbols: Array | None = None
+    counts: Counts = field(default_factory=lambda: NO_COUNTS)
+
+    def renamed(self, names: Mapping[str, Atom]) -> Value:
+        """The value with the names of the graph's values replaced."""
+        if self.atom is None:
+            return self
+        counts = {
+            axis: replace(count, size=count.size.renamed(names))
+            for axis, count in self.counts.items()
+        }
+        return replace(self, atom=renamed(self.atom, names), counts=counts)
 
     @property
     def known(self) -> Array | None:

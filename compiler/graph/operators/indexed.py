@@ -8,7 +8,15 @@ from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import axis_of, leading, passed_through, same_axes
 from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
-from compiler.operators import col2im, cumulative, determinant, sample, scatter, top_k
+from compiler.operators import (
+    col2im,
+    compaction,
+    cumulative,
+    determinant,
+    sample,
+    scatter,
+    top_k,
+)
 from compiler.operators.sample import Border, SampleMode
 from compiler.operators.scatter import ScatterReduction
 
@@ -83,6 +91,13 @@ SPECS: tuple[AnyOp, ...] = (
     define_operator(cumulative.cumulative_sum, Pattern.OPAQUE, DATA, Cumulative, _along),
     define_operator(cumulative.cumulative_product, Pattern.OPAQUE, DATA, Cumulative, _along),
     define_operator(top_k.top_k, Pattern.OPAQUE, DATA, TopK, _along),
+    define_operator(
+        compaction.true_positions,
+        Pattern.OPAQUE,
+        Operands(("mask",)),
+        Attributes,
+        leading(1),
+    ),
     define_operator(
         scatter.scatter_elements, Pattern.OPAQUE, _UPDATED, ScatterElements, leading(0)
     ),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from compiler.graph.nodes import Call
 from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
+from compiler.graph.visit import all_lets
 from compiler.quantise.fold_affine import FoldAffine
 from tests.support.graphs import agree
 from tests.support.networks import called, network
@@ -45,4 +47,28 @@ def test_folds(lines: list[str], wanted: list[str]) -> None:
     start = network(text)
     found = transform(start, (FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()))
     assert called(found) == wanted
+    agree(start, found, 1e-4)
+
+
+def test_in_branches() -> None:
+    """Chains within a branch fold, those that begin before it too."""
+    start = network(
+        f"""
+func @f({PARAMS}, xp: bool[]):
+  k = multiply(x, d)
+  y = if xp:
+    a = conv2d(x, w)
+    m = multiply(a, c)
+    n = add(m, c)
+    yield n
+  else:
+    s = add(k, d)
+    u = conv2d(s, w)
+    yield u
+  return y
+"""
+    )
+    found = transform(start, (FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()))
+    values = [let.value for let in all_lets(found.body) if isinstance(let.value, Call)]
+    assert [each.callee.name for each in values] == ["conv2d", "batch_norm", "conv2d"]
     agree(start, found, 1e-4)

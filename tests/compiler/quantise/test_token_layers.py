@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from compiler.graph.native import NativeRunner
+from compiler.graph.nodes import Call
 from compiler.graph.passes import EliminateDead, transform
+from compiler.graph.visit import all_lets
 from compiler.quantise.network import quantise_network
 from compiler.quantise.samples import synthetic
 from compiler.quantise.token_layers import TokenLayers
@@ -138,3 +140,24 @@ func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32
     found = run_on(shared, "functional", x).outputs
     for name, value in wanted.items():
         np.testing.assert_array_equal(found[name], value)
+
+
+def test_in_branches() -> None:
+    """Layers within a branch go on with the images that were made before it."""
+    start = network(
+        f"""
+func @f({PARAMS}, xp: bool[]):
+  a = matmul(x, w)
+  y = if xp:
+    c = relu(a)
+    d = matmul(c, v)
+    yield d
+  else:
+    yield x
+  return y
+"""
+    )
+    found = transform(start, (TokenLayers(), EliminateDead()))
+    values = [let.value for let in all_lets(found.body) if isinstance(let.value, Call)]
+    assert [each.callee.name for each in values] == [*TO, "conv2d", "relu", "conv2d", *TO]
+    agree(start, found, 1e-4)

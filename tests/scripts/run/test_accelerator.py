@@ -197,6 +197,16 @@ def test_what_is_undefined_is_not_compared() -> None:
     assert (other.mismatches, other.largest, other.first) == (1, 4.0, "y[0] is 5 and has to be 1")
 
 
+def test_results_of_different_shapes() -> None:
+    def run(values: list[int]) -> Run:
+        return Run({"y": np.array(values, np.int64)}, Profile((), 0.0), {})
+
+    other = compare(run([1, 2]), run([1, 2, 3]))
+    assert (other.equal, other.elements, other.mismatches) == (False, 3, 3)
+    assert other.first == "y is [2] and has to be [3]"
+    assert other.as_json()["max_abs_diff"] is None
+
+
 def test_a_difference_is_told() -> None:
     def run(values: list[float], small: list[int]) -> Run:
         watched = {"a": np.array(small, np.int8)}

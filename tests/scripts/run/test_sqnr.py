@@ -22,6 +22,7 @@ def test_by_output_over_all_batches() -> None:
 @pytest.mark.parametrize(
     ("found", "wanted", "ratio", "shown"),
     [
+        ([1.0, 2.0], [1.0], math.nan, "unknown"),
         ([1.0, 2.0], [1.0, 2.0], math.inf, "no error"),
         ([0.0, 0.0], [0.0, 0.0], math.inf, "no error"),
         ([1.0, 2.0], [0.0, 0.0], -math.inf, "unknown"),

@@ -24,8 +24,10 @@ from compiler.frontends.onnx.operators import (
     reductions,
     resize,
     sampling,
+    selection,
     shapes,
     signals,
+    unique,
     windows,
 )
 
@@ -49,8 +51,10 @@ CONVERTERS: Converters = by_name(
         *reductions.CONVERTERS,
         *resize.CONVERTERS,
         *sampling.CONVERTERS,
+        *selection.CONVERTERS,
         *shapes.CONVERTERS,
         *signals.CONVERTERS,
+        *unique.CONVERTERS,
         *windows.CONVERTERS,
     )
 )

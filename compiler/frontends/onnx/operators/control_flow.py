@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from onnx import GraphProto
 
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.loops import (
+    MOST_ROWS,
+    collect,
     is_short,
     known_truth,
     loop,
@@ -17,7 +20,7 @@ from compiler.frontends.onnx.loops import (
     stack,
 )
 from compiler.frontends.onnx.node import Node, Section
-from compiler.frontends.onnx.values import Value
+from compiler.frontends.onnx.values import Count, Value
 from compiler.graph.nodes import Body, If, Tuple, TupleGet, Var
 from compiler.graph.operators.parts import Gather
 from compiler.graph.operators.shapes import Transpose
@@ -90,6 +93,8 @@ def _loop(node: Node) -> tuple[Value, ...]:
     if always and count is not None:
         last, rows = repeat(node, count, state, step, len(body.node))
         return (*last, *rows)
+    if len(body.output) > 1 + len(state) and count is not None and count <= MOST_ROWS:
+        return _bounded_rows(node, count, truth if go is None else go, state)
     if len(body.output) > 1 + len(state):
         # Raises an error that names inputs, if the end is among them.
         for position in (0, 1):
@@ -109,6 +114,24 @@ def _loop(node: Node) -> tuple[Value, ...]:
         return node.reshape(after, ()), following
 
     return loop(node, limit, truth if go is None else go, state, iteration)
+
+
+def _bounded_rows(node: Node, most: int, go: Value, state: Sequence[Value]) -> tuple[Value, ...]:
+    """The results of a loop that has at most `most` iterations; how many depends on data."""
+    body = node.graph("body")
+
+    def step(
+        index: Value, condition: Value | None, given: Sequence[Value]
+    ) -> tuple[Value | None, Sequence[Value], Sequence[Value]]:
+        assert condition is not None, "the loop has one"
+        after, *found = node.insert(node.section(body, (index, condition, *given[1:])))
+        done = node.call("add", index, node.number(1, index))
+        return node.reshape(after, ()), (done, *found[: len(state)]), found[len(state) :]
+
+    none = node.constant(np.zeros((), np.int64))
+    (done, *last), rows = collect(node, most, go, (none, *state), step)
+    count = Count(done, next(filter(None, node.outputs)))
+    return (*last, *(replace(each, counts={0: count}) for each in rows))
 
 
 def _count(limit: Value | None, go: Value | None) -> int | None:
@@ -158,7 +181,65 @@ def _unrolled(
     return results
 
 
+def _scan_batches(node: Node) -> tuple[Value, ...]:
+    """The first `Scan`: a loop over the sequences along axis 0, and one over the slices of each.
+
+    Of a sequence that is shorter than its operand, state stays what it is after the last slice, and
+    rows behind are zeros.
+    """
+    body, scanned = node.graph("body"), node.integer("num_scan_inputs")
+    operands = [node.input(position) for position in range(1, node.operands)]
+    if not 0 < scanned <= len(operands):
+        node.refuse(f"num_scan_inputs is {scanned}, of {len(operands)} operands")
+    state, data = operands[:-scanned], operands[-scanned:]
+    backwards = node.integers("directions") or (0,) * scanned
+    if len(backwards) != scanned or any(each.rank < 2 for each in data):
+        node.refuse(
+            f"{len(backwards)} directions, and {', '.join(str(each.type) for each in data)}"
+        )
+    sizes = {(node.extent(0, each), node.extent(1, each)) for each in data}
+    if len(sizes) != 1 or any(each.shape[:1] != data[0].shape[:1] for each in state):
+        node.refuse(f"its operands are {', '.join(str(each.type) for each in operands)}")
+    ((batch, count),) = sizes
+    lengths = node.optional(0)
+    if lengths is not None and lengths.shape != (batch,):
+        node.refuse(f"sequence_lens is {lengths.type}, for {batch} sequences")
+
+    def item(value: Value, index: Value) -> Value:
+        return node.call("gather", value, index, to=Gather())
+
+    def sequence(number: Value, _: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+        own = [item(each, number) for each in data]
+        length = node.constant(np.array(count, np.int64))
+        if lengths is not None:
+            length = node.cast(item(lengths, number), INT64)
+
+        def step(index: Value, given: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+            last = node.call("subtract", length, node.number(1, length))
+            back = node.call("subtract", last, index)
+            places = [back if backward else index for backward in backwards]
+            slices = list(map(item, own, places))
+            found = node.insert(node.section(body, (*given, *slices)))
+            if lengths is not None:
+                goes_on = node.call("less", index, length)
+                zeros = [node.number(0, each) for each in found[len(state) :]]
+                found = tuple(
+                    node.call("where", goes_on, new, old)
+                    for new, old in zip(found, (*given, *zeros), strict=True)
+                )
+            return found[: len(state)], found[len(state) :]
+
+        start = [item(each, number) for each in state]
+        final, rows = repeat(node, count, start, step, len(body.node) + scanned)
+        return (), (*final, *rows)
+
+    _, results = repeat(node, batch, (), sequence, count * (len(body.node) + scanned))
+    return results
+
+
 def _scan(node: Node) -> tuple[Value, ...]:
+    if node.version == 8:
+        return _scan_batches(node)
     body, scanned = node.graph("body"), node.integer("num_scan_inputs")
     operands = node.inputs
     if not 0 < scanned <= len(operands):
@@ -219,12 +300,12 @@ CONVERTERS: tuple[Converter, ...] = (
         "Loop",
         (1, 11, 13, 16, 19, 21, 23, 24, 25),
         _loop,
-        "tensors only; results of all iterations need a number of iterations known at import",
+        "tensors only; results of all iterations need a limit known at import, which bounds them",
         takes_stored_floats=True,
     ),
     Converter(
         "Scan",
-        (9, 11, 16, 19, 21, 23, 24, 25),
+        (8, 9, 11, 16, 19, 21, 23, 24, 25),
         _scan,
         "a number of slices known at import",
         takes_stored_floats=True,

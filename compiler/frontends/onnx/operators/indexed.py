@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.operators.spatial import per_axis
-from compiler.frontends.onnx.values import Array, Value
+from compiler.frontends.onnx.padding import filled, highest, lowest
+from compiler.frontends.onnx.values import Count, Value
 from compiler.graph.operators.elementwise import Modulo
 from compiler.graph.operators.indexed import (
     Col2Im,
@@ -30,25 +32,48 @@ def _reduction(node: Node) -> ScatterReduction:
 
 
 def _scatter_elements(node: Node) -> Value:
-    operands = (node.input(0), node.input(1), node.input(2))
     to = ScatterElements(node.integer("axis"), _reduction(node))
-    return node.call("scatter_elements", *operands, to=to)
+    return node.call("scatter_elements", node.input(0), _indices(node), node.input(2), to=to)
+
+
+def _indices(node: Node) -> Value:
+    """The indices of a scatter; padding lies out of range, where it changes nothing."""
+    found = node.input(1)
+    for axis, count in node.counts(1).items():
+        found = filled(node, found, axis, count, found.dtype.low)
+    return found
 
 
 def _scatter_nd(node: Node) -> Value:
-    operands = (node.input(0), node.input(1), node.input(2))
-    return node.call("scatter_nd", *operands, to=ScatterNd(_reduction(node)))
+    to = ScatterNd(_reduction(node))
+    return node.call("scatter_nd", node.input(0), _indices(node), node.input(2), to=to)
 
 
 def _top_k(node: Node) -> tuple[Value, ...]:
-    data, axis = node.input(0), node.integer("axis")
-    if node.has("k"):
-        k = node.integer("k")
+    """The greatest or least elements; all of them, sorted, where `k` depends on inputs."""
+    data, largest = node.input(0), bool(node.integer("largest", 1))
+    (axis,) = node.axes([node.integer("axis")], data)
+    axis %= data.rank
+    sorted_ = data
+    if axis in node.counts(0):
+        last = lowest(data) if largest else highest(data)
+        sorted_ = filled(node, data, axis, node.counts(0)[axis], last)
+    k = None if node.has("k") else node.needed(node.optional(1), "k is missing")
+    count: Count | None = None
+    if k is None:
+        most = node.integer("k")
+    elif k.known is not None:
+        most = int(node.scalar(1) or 0)
     else:
-        k = int(node.needed(node.scalar(1), "k is missing"))
-    to = TopK(k, axis, bool(node.integer("largest", 1)))
-    indices = node.call("top_k", data, to=to)
-    return node.call("gather_elements", data, indices, to=Gather(axis)), indices
+        most, count = node.extent(axis, data), node.count(k, 1)
+    if axis in node.counts(0):
+        fewer = node.number(most, node.counts(0)[axis].size) if count is None else count.size
+        size = node.call("minimum", node.counts(0)[axis].size, fewer)
+        count = replace(node.counts(0)[axis], size=size)
+    indices = node.call("top_k", sorted_, to=TopK(most, axis, largest))
+    found = node.call("gather_elements", data, indices, to=Gather(axis))
+    counts = {} if count is None else {axis: count}
+    return replace(found, counts=counts), replace(indices, counts=counts)
 
 
 def _cumulative(node: Node) -> Value:
@@ -159,68 +184,17 @@ def _max_unpool(node: Node) -> Value:
     return node.call("pad", result, to=Pad((*(0,) * len(shape), *after), value=0.0))
 
 
-def _compress(node: Node) -> Value:
-    data, condition = node.input(0), _known(node, 1)
-    kept = np.flatnonzero(condition)
-    axis = 0
-    if "axis" in node.given():
-        (axis,) = node.axes([node.integer("axis")], data)
-    else:
-        data = node.reshape(data, (-1,))
-    return node.call("gather", data, node.constant(kept), to=Gather(axis))
-
-
-def _non_zero(node: Node) -> Value:
-    found = np.nonzero(np.atleast_1d(_known(node, 0)))
-    return node.constant(np.stack(found).astype(np.int64))
-
-
-def _unique(node: Node) -> tuple[Value, ...]:
-    data = _known(node, 0)
-    axis: int | None = None
-    if "axis" in node.given():
-        (axis,) = node.axes([node.integer("axis")], node.input(0))
-    if data.dtype.kind == "f" and np.isnan(data).any():
-        node.unsupported("NaN among the elements")
-    rows = data.reshape(-1) if axis is None else np.moveaxis(data, axis, 0)
-    _, first, inverse, counts = np.unique(rows, True, True, True, axis=0)
-    inverse = inverse.reshape(-1)
-    if not node.integer("sorted"):
-        order = np.argsort(first)
-        position = np.empty_like(order)
-        position[order] = np.arange(len(order))
-        first, inverse, counts = first[order], position[inverse], counts[order]
-    found = rows[first] if axis is None else np.moveaxis(rows[first], 0, axis)
-    arrays = (
-        np.ascontiguousarray(found),
-        *(each.astype(np.int64) for each in (first, inverse, counts)),
-    )
-    return tuple(map(node.constant, arrays))
-
-
-def _known(node: Node, position: int) -> Array:
-    """The elements of an operand that must be known, because they determine the result's shape."""
-    found = node.needed(node.known(position), "an operand is missing")
-    if found.dtype == object:
-        node.unsupported("extents that are no numbers yet: give shapes for the inputs")
-    return found
-
-
-_SHAPED = "what determines the shape of the result has to be known at import"
 _OUTSIDE = "indices out of range change nothing"
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("Scatter", (9,), _scatter_elements, _OUTSIDE),
     Converter("ScatterElements", (11, 13, 16, 18), _scatter_elements, _OUTSIDE),
     Converter("ScatterND", (11, 13, 16, 18), _scatter_nd, _OUTSIDE),
-    Converter("TopK", (1, 10, 11, 24), _top_k, "k known at import"),
+    Converter("TopK", (1, 10, 11, 24), _top_k, "where k depends on inputs, results are bounded"),
     Converter("CumSum", (11, 14), _cumulative, "the axis known at import"),
     Converter("CumProd", (26,), _cumulative, "the axis known at import"),
     Converter("ReverseSequence", (10, 28), _reverse_sequence, "shapes known at import"),
     Converter("TensorScatter", (24,), _tensor_scatter, "shapes known at import"),
     Converter("Col2Im", (18,), _col2im, "both shapes known at import"),
     Converter("MaxUnpool", (9, 11, 22), _max_unpool, "shapes known at import"),
-    Converter("Compress", (9, 11, 28), _compress, _SHAPED),
-    Converter("NonZero", (9, 13), _non_zero, _SHAPED),
-    Converter("Unique", (11, 28), _unique, _SHAPED),
 )

@@ -38,6 +38,11 @@ def _split(node: Node) -> tuple[Value, ...]:
 
 
 def _slice(node: Node) -> Value:
+    return node.call("slice", node.input(0), to=bounds(node))
+
+
+def bounds(node: Node) -> Slice:
+    """What a `Slice` cuts, with axes and steps."""
     data = node.input(0)
     if node.has("starts"):
         starts, ends = node.integers("starts"), node.integers("ends")
@@ -51,7 +56,7 @@ def _slice(node: Node) -> Value:
     steps = (1,) * count if steps is None else steps
     if not len(ends) == len(axes) == len(steps) == count:
         node.refuse(f"{count} starts, {len(ends)} ends, {len(axes)} axes, {len(steps)} steps")
-    return node.call("slice", data, to=Slice(starts, ends, node.axes(axes, data), steps))
+    return Slice(starts, ends, node.axes(axes, data), steps)
 
 
 def _pad(node: Node) -> Value:

@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
+from compiler.frontends.onnx.padding import filled, highest, lowest
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
 from compiler.graph.operators.parts import OneHot
@@ -35,12 +36,35 @@ REDUCTIONS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
 """The name of the graph operator of each reduction, and versions."""
 
 
-def _reduce(node: Node) -> Value:
-    data = node.input(0)
+NEUTRAL: Final[Mapping[str, Callable[[Value], float | bool]]] = MappingProxyType(
+    {
+        "ReduceL1": lambda _: 0,
+        "ReduceL2": lambda _: 0,
+        "ReduceMax": lowest,
+        "ReduceMin": highest,
+        "ReduceProd": lambda _: 1,
+        "ReduceSum": lambda _: 0,
+        "ReduceSumSquare": lambda _: 0,
+    }
+)
+"""The number that changes no result of a reduction of a tensor."""
+
+
+def reduced_axes(node: Node) -> tuple[int, ...] | None:
+    """The axes of a reduction; None for all."""
     axes = node.integers("axes") if node.has("axes") else node.numbers(1)
-    if not axes:
-        # An empty list means the same as no list: all axes, or none with `noop_with_empty_axes`.
-        axes = () if node.integer("noop_with_empty_axes", 0) else None
+    if axes:
+        return axes
+    # An empty list means the same as no list: all axes, or none with `noop_with_empty_axes`.
+    return () if node.integer("noop_with_empty_axes", 0) else None
+
+
+def _reduce(node: Node) -> Value:
+    data, axes = node.input(0), reduced_axes(node)
+    gone = range(data.rank) if axes is None else [axis % data.rank for axis in axes]
+    for axis, count in node.counts(0).items():
+        if axis in gone and node.operator in NEUTRAL:
+            data = filled(node, data, axis, count, NEUTRAL[node.operator](data))
     keepdims = bool(node.integer("keepdims"))
     images = axes is not None and data.rank == 4 and {each % 4 for each in axes} == {2, 3}
     if node.operator == "ReduceMean" and data.dtype.is_float and images:

@@ -13,10 +13,6 @@ from tests.support.operator_table import table
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 
 
-LEFT_OUT = {"Scan": {8}}
-"""The first `Scan` had a batch axis and lengths of sequences, which no other version has."""
-
-
 def test_the_page_has_the_table() -> None:
     """If not: `python -m tests.support.operator_table`."""
     assert table() in PAGE.read_text()
@@ -33,5 +29,5 @@ def test_versions() -> None:
     for name, versions in known.items():
         # Of those before the oldest opset the last one is still in force.
         first = max((each for each in versions if each <= OLDEST), default=0)
-        wanted = sorted(each for each in {*versions} - LEFT_OUT.get(name, set()) if each >= first)
+        wanted = sorted(each for each in versions if each >= first)
         assert list(CONVERTERS[name].versions) == wanted, name

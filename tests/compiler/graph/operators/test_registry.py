@@ -15,6 +15,7 @@ from compiler.graph.opspec import registry
 from compiler.operators import (
     blocks,
     col2im,
+    compaction,
     conv2d,
     cumulative,
     determinant,
@@ -34,8 +35,8 @@ from compiler.operators import (
 from compiler.operators.elementwise import ELEMENTWISE
 
 MODULES = (
-    *(blocks, col2im, conv2d, cumulative, determinant, gather, layout, matmul, norm, pad, pool),
-    *(quantised, reduce, sample, scatter, slicing, top_k),
+    *(blocks, col2im, compaction, conv2d, cumulative, determinant, gather, layout, matmul, norm),
+    *(pad, pool, quantised, reduce, sample, scatter, slicing, top_k),
 )
 HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})
 FUNCTIONS: dict[str, Callable[..., object]] = {

@@ -86,6 +86,7 @@ CASES = [
     ("x: float32[N, 3]", "cumulative_sum(x, axis=1)", "float32[N, 3]"),
     ("x: float32[N, 3]", "cumulative_product(x, axis=1)", "float32[N, 3]"),
     ("x: float32[N, 3]", "top_k(x, k=2)", "int64[N, 2]"),
+    ("m: bool[N]", "true_positions(m)", "int64[N]"),
     ("x: float32[N, M, 3, 3], p: float32[N, 4, 2]", "sample(x, p)", "float32[N, M, 4]"),
     ("x: float32[N, 3, 3]", "determinant(x)", "float32[N]"),
     (

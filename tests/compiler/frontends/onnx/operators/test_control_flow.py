@@ -13,10 +13,12 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 
 from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
+from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 from tests.support.onnx_runs import agree
 
 FLOAT, INT, TRUTH = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-Types = dict[str, tuple[int, list[int]]]
+Types = dict[str, tuple[int, list[Any]]]
 
 
 def graph(nodes: Sequence[NodeProto], inputs: Types, outputs: Types, **weights: Any) -> Any:
@@ -189,3 +191,98 @@ def test_results_of_all_iterations(count: int, functions: int) -> None:
 def test_a_number_of_results_that_is_not_known() -> None:
     with pytest.raises(UnsupportedError, match=r"Loop.*operand M has to be known .* inputs: count"):
         import_model(rows(None))
+
+
+def steps(most: int) -> ModelProto:
+    """A loop of at most so many iterations that halves until the largest element is under a limit,
+    with the results of all iterations, and their number."""
+    body = graph(
+        [
+            node("Mul", "x half", "y"),
+            node("Identity", "y", "row"),
+            node("ReduceMax", "y", "most", keepdims=0),
+            node("Greater", "most limit", "more"),
+        ],
+        {"i": (INT, []), "c": (TRUTH, []), "x": V},
+        {"more": (TRUTH, []), "y": V, "row": V},
+        half=np.float32(0.5),
+    )
+    return model(
+        graph(
+            [
+                node("Loop", "trips first data", "result all", body=body),
+                node("ReduceSum", "all axis", "total", keepdims=0),
+                node("Shape", "all", "shape"),
+            ],
+            {"data": V, "limit": (FLOAT, []), "first": (TRUTH, [])},
+            {"result": V, "all": (FLOAT, ["rows", 4]), "total": V, "shape": (INT, [2])},
+            trips=np.int64(most),
+            axis=np.array([0]),
+        )
+    )
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("limit", [0.2, 5, -1])
+def test_results_of_as_many_iterations_as_data_says(limit: float) -> None:
+    for first in (True, False):
+        feeds = {"data": X, "limit": np.array(limit, np.float32), "first": np.array(first)}
+        agree(steps(7), feeds)
+
+
+def test_too_many_results() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"Loop.*operand cond has to be known .* inputs: first"
+    ):
+        import_model(steps(1 << 40))
+
+
+def old_scan(batch: int, length: int, lengths: bool, backward: int) -> ModelProto:
+    """Sums of the rows of several matrices so far, each of a length of its own, in opset 8."""
+    body = graph(
+        [node("Add", "s x", "t"), node("Mul", "t t", "u")],
+        {"s": (FLOAT, [3]), "x": (FLOAT, [3])},
+        {"t": (FLOAT, [3]), "u": (FLOAT, [3])},
+    )
+    first = "n" if lengths else "-"
+    scanned = node(
+        "Scan", f"{first} s x", "last u", body=body, num_scan_inputs=1, directions=[backward]
+    )
+    whole = graph(
+        [scanned],
+        {
+            **({"n": (INT, [batch])} if lengths else {}),
+            "s": (FLOAT, [batch, 3]),
+            "x": (FLOAT, [batch, length, 3]),
+        },
+        {"last": (FLOAT, [batch, 3]), "u": (FLOAT, [batch, length, 3])},
+    )
+    return helper.make_model(whole, opset_imports=[helper.make_opsetid("", 8)], ir_version=3)
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize(
+    ("lengths", "backward", "length"),
+    [(True, 0, 3), (False, 1, 3), (False, 0, 300), (True, 1, 3), (True, 0, 300)],
+)
+def test_the_first_scan(lengths: bool, backward: int, length: int) -> None:
+    """Sequences by themselves; a short one keeps its state, and has zeros behind its rows."""
+    random = np.random.default_rng(length)
+    x = random.standard_normal((2, length, 3)).astype(np.float32) / 4
+    state = random.standard_normal((2, 3)).astype(np.float32)
+    counts = np.array([2, length]) if lengths else np.full(2, length)
+    rows, last = np.zeros_like(x), state.copy()
+    for batch, count in enumerate(counts):
+        order = reversed(range(count)) if backward else range(count)
+        for step, at in enumerate(order):
+            last[batch] += x[batch, at]
+            rows[batch, step] = last[batch] ** 2
+    imported = import_model(old_scan(2, length, lengths, backward))
+    assert bool(imported.function.definitions) is (length > 3)
+    feeds = {"n": counts, "s": state, "x": x}
+    found = evaluate(imported.function, [feeds[each] for each in imported.inputs], NativeRunner())
+    assert isinstance(found, tuple)
+    results: tuple[Any, ...] = (last, rows)
+    for ours, wanted in zip(found, results, strict=True):
+        assert isinstance(ours, np.ndarray)
+        np.testing.assert_allclose(ours, wanted, 1e-3, 1e-4)
