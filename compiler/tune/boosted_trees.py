@@ -1,8 +1,9 @@
-"""A learned cost model: boosted trees that rank choices.
+"""A learned cost model: boosted trees that correct a reference cost.
 
-As in AutoTVM (Chen et al., NeurIPS 2018, section 3.2) the objective is the order of pairs, not the
-cost itself. Choices of several workloads can be learned from together: only pairs of one workload
-are compared.
+What is learned is the logarithm of a choice's cost as a multiple of its reference, which is a lower
+bound where one is known. Such multiples mean the same for all workloads, so that measurements of
+several can be learned from together. (AutoTVM, Chen et al., NeurIPS 2018, section 3.2, learns the
+order of pairs; it has no bounds to learn from.)
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from compiler.templates.space import Floats
 if TYPE_CHECKING:
     from xgboost import Booster
 
-ROUNDS = 60
+ROUNDS = 200
+UNMEASURED = 2.0
+"""What failed or was abandoned is taken to cost this multiple of the dearest measured choice."""
 _PARAMETERS = {
-    "objective": "rank:pairwise",
-    "lambdarank_pair_method": "mean",
-    "lambdarank_num_pair_per_sample": 8,
-    "eta": 0.2,
+    "objective": "reg:squarederror",
+    "eta": 0.05,
     "max_depth": 5,
+    # Trees of some choices and some features each: what one layer alone shows counts for less.
+    "subsample": 0.5,
+    "colsample_bynode": 0.2,
     "min_child_weight": 0.0,
     "nthread": 1,
     "verbosity": 0,
@@ -41,10 +45,22 @@ class Measured:
         [choices, features].
     costs
         [choices]; infinite for choices that failed or were abandoned.
+    references
+        [choices]; see `Candidates.references`.
     """
 
     features: Floats
     costs: Floats
+    references: Floats
+
+    @property
+    def labels(self) -> Floats:
+        """What is learned: [choices]; some cost is finite."""
+        measured = np.isfinite(self.costs)
+        dearest = self.costs[measured].max()
+        costs = np.where(measured, self.costs, UNMEASURED * dearest)
+        found: Floats = np.log(costs / self.references)
+        return found
 
 
 class BoostedTrees:
@@ -55,21 +71,25 @@ class BoostedTrees:
         self._booster: Booster | None = None
 
     def train(self, groups: Sequence[Measured]) -> None:
-        """Forget what was learned and learn from these measurements; at least one is finite."""
+        """Forget what was learned and learn from these measurements, all groups of which weigh the
+        same; each has a finite cost.
+        """
         # Lazy import: XGBoost takes a second to import.
         from xgboost import DMatrix, train
 
         features = np.concatenate([group.features for group in groups])
-        labels = np.concatenate([group.costs.min() / group.costs for group in groups])
-        data = DMatrix(features, label=labels, nthread=1)
-        data.set_group([len(group.costs) for group in groups])
+        labels = np.concatenate([group.labels for group in groups])
+        sizes = np.array([len(group.costs) for group in groups])
+        weights = np.repeat(sizes.sum() / len(groups) / sizes, sizes)
+        data = DMatrix(features, label=labels, weight=weights, nthread=1)
         parameters = {**_PARAMETERS, "seed": self._seed}
         self._booster = train(parameters, data, num_boost_round=ROUNDS)
 
-    def scores(self, features: Floats) -> Floats:
-        """A number for each choice of one workload, higher is better; it must be trained."""
+    def scores(self, features: Floats, references: Floats) -> Floats:
+        """A number for each choice of one workload, higher is better: the negative logarithm of its
+        predicted cost. The model must be trained."""
         from xgboost import DMatrix
 
         assert self._booster is not None, "trained"
         found = self._booster.predict(DMatrix(features, nthread=1))
-        return np.asarray(found, np.float64)
+        return np.asarray(-np.log(references) - found, np.float64)

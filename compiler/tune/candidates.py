@@ -85,6 +85,12 @@ class Candidates:
         return self.target.cost.features(self.template, self.workload, self.choices)
 
     @cached_property
+    def references(self) -> Floats:
+        """What a learned cost model compares each choice's cost with: its bound; 1 where none is
+        known."""
+        return references(self.bounds)
+
+    @cached_property
     def settings(self) -> Ints:
         """The number of each choice's setting among those of its knob: [rows, knobs]."""
         columns = (np.unique(column, return_inverse=True)[1] for column in self._columns)
@@ -102,6 +108,12 @@ class Candidates:
     @cached_property
     def _rows(self) -> Mapping[tuple[tuple[str, Setting], ...], int]:
         return {_key(self.choice(row)): row for row in range(len(self))}
+
+
+def references(bounds: Floats) -> Floats:
+    """What a learned cost model compares costs with, from lower bounds."""
+    found: Floats = np.where(bounds > 0, bounds, 1.0)
+    return found
 
 
 def _key(choice: Choice) -> tuple[tuple[str, Setting], ...]:

@@ -16,6 +16,7 @@ from compiler.templates.accelerator.machine_cost import MemoryTiming
 from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.templates.space import Choices
 from compiler.tune.boosted_trees import Measured
+from compiler.tune.candidates import references
 from compiler.tune.plain import canonical_text, from_plain
 from compiler.tune.records import Record
 from compiler.tune.trial import Status
@@ -69,10 +70,12 @@ def _example(group: list[Record]) -> Example:
     try:
         choices = Choices.of([record.choice for record in group])
         features = target.cost.features(template, workload, choices)
+        bounds = target.cost.bounds(template, workload, choices)
     except (CompilerError, KeyError) as error:
         raise RecordError(f"{first.template}: choices of another version: {error}") from None
     costs = np.array([record.outcome.cost for record in group])
-    return Example(canonical_text(first.workload), Measured(features, costs))
+    measured = Measured(features, costs, references(bounds))
+    return Example(canonical_text(first.workload), measured)
 
 
 def _target(machine: Mapping[str, Any], memory: str) -> Target[Any]:

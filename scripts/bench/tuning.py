@@ -1,9 +1,8 @@
-"""How fast explorers find good schedules, and how well models rank them:
-`python -m scripts.bench.tuning --records FILE`.
+"""How fast explorers find good schedules: `python -m scripts.bench.tuning --records FILE`.
 
 Explorers search the space of each layer over many seeds, from nothing: neither the default choice
-nor the estimate's is measured first. Measurements are shared through records, so that a second run
-on the same file measures nothing. Models are tested on each layer after training on the others.
+nor the estimate's is measured first. The goals are parts of the certified best cost. Measurements
+are shared through records, so that a second run on the same file measures nothing.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from math import isfinite
 from pathlib import Path
 
 from compiler.tune.candidates import Candidates
+from compiler.tune.explorers.exact import Exact
 from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
 from compiler.tune.records import Record, append_records
 from compiler.tune.tasks import Task
 from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Measure
+from compiler.tune.tuner import Measure, Tuning
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from scripts.bench.tuning_model import DIFFERENT, TOP, Quality, Ranking, quality
-from scripts.bench.tuning_searches import Needed, searches_of
+from scripts.bench.tuning_searches import FIXED, Needed, searches_of, unless_too_dear
 from scripts.options import DEFAULT_MEMORY
 from scripts.sources import Accelerator
 from scripts.tables import plain_console, plain_table, print_table
@@ -38,7 +37,7 @@ from scripts.utilization.conv_layers import parse_layer
 LAYERS = ("C7", "C10")
 COMPARED = ("xgboost", "random", "genetic", "estimate")
 GOALS = (0.05, 0.01)
-"""Costs beyond the best known, as parts of it."""
+"""Costs beyond the certified best, as parts of it."""
 WITHIN = (32, 128)
 """Numbers of trials within which seeds are counted."""
 SEEDS = 20
@@ -51,7 +50,7 @@ class SearchRow:
     Attributes
     ----------
     best
-        The best known cost.
+        The certified best cost.
     needed
         For each of `GOALS`.
     """
@@ -74,25 +73,6 @@ class SearchRow:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """The models on a layer whose measurements they were not trained on."""
-
-    layer: str
-    choices: int
-    learned: Quality
-    estimated: Quality
-
-    @property
-    def cells(self) -> list[str]:
-        """The row of the table."""
-        both = (self.learned, self.estimated)
-        accuracies = [f"{one.accuracy:.1%}" for one in both]
-        tops = [f"{one.top - 1:.2%}" for one in both]
-        counts = [f"{self.choices:,}", f"{self.learned.pairs:,}"]
-        return [self.layer, *counts, *accuracies, *tops]
-
-
 @dataclass
 class Measurements:
     """Measurements of layers on an accelerator, kept in a file if there is one."""
@@ -109,11 +89,6 @@ class Measurements:
     def identity(self, task: Task) -> Identity:
         """What the task's measurements depend on."""
         return identity(task, self.accelerator.config, self.accelerator.memory)
-
-    def of(self, task: Task) -> list[Record]:
-        """The task's records."""
-        key = self.identity(task).key()
-        return [record for record in self.records if Identity.of(record).key() == key]
 
     def measure(self, task: Task, by: Proposer) -> Measure:
         """Measures a task's choices, or looks them up."""
@@ -136,68 +111,44 @@ class Measurements:
 def search_rows(
     task: Task, candidates: Candidates, measurements: Measurements, seeds: int, trials: int
 ) -> Iterator[SearchRow]:
-    """A row for each explorer, after all have searched."""
-    found = {
-        explorer: [
-            *searches_of(
-                candidates, explorer, seeds, trials, lambda by: measurements.measure(task, by)
-            )
-        ]
-        for explorer in COMPARED
-    }
-    best = min(record.outcome.cost for record in measurements.of(task))
-    for explorer, searches in found.items():
+    """A row for each explorer; a search ends when it is as close to the best as the last goal."""
+    exact = Tuning(candidates, Exact(candidates, 0))
+    while exact.step(measurements.measure(task, Proposer("exact", 0))):
+        pass
+    best = exact.certificate().best
+
+    def measure_by(by: Proposer) -> Measure:
+        measure = measurements.measure(task, by)
+        if by.explorer in FIXED:
+            return unless_too_dear(measure, candidates, best * (1 + max(GOALS)))
+        return measure
+
+    for explorer in COMPARED:
+        enough = best * (1 + min(GOALS))
+        searches = [*searches_of(candidates, explorer, seeds, trials, measure_by, enough)]
         needed = tuple(Needed.of(searches, best * (1 + goal)) for goal in GOALS)
         yield SearchRow(task.name, explorer, best, needed)
 
 
-def model_rows(rankings: Sequence[tuple[str, Ranking]]) -> Iterator[ModelRow]:
-    """A row for each layer; there are at least two."""
-    for name, ranking in rankings:
-        others = [other for _, other in rankings if other is not ranking]
-        yield ModelRow(
-            name,
-            len(ranking.rows),
-            quality(ranking.learned(others, seed=0), ranking.costs),
-            quality(ranking.estimates, ranking.costs),
-        )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print two tables: trials that explorers need, and the quality of models."""
+    """Print the table of the trials that explorers need."""
     asked = _parse(arguments)
     machine = Accelerator(load_config(asked.config), parse_memory(asked.memory), hiding=True)
     tasks = tasks_of_layers([parse_layer(text) for text in asked.layer or LAYERS], machine, 0)
     known = known_records(asked.records) if asked.records and asked.records.exists() else []
-    console, rankings = plain_console(), []
     heads = [
         text
         for goal in GOALS
         for text in (f"to {goal:.0%}\nmedian", *(f"in {most}\ntrials" for most in WITHIN))
     ]
-    table = plain_table(("layer", "explorer"), ("best known", *heads))
+    table = plain_table(("layer", "explorer"), ("certified\nbest", *heads))
     with LocalPool(cycles_of, asked.jobs) as pool:
         measurements = Measurements(machine, pool, asked.records, known)
         for task in tasks:
             candidates = Candidates.of(task.target, task.template, task.workload)
             for row in search_rows(task, candidates, measurements, asked.seeds, asked.trials):
                 table.add_row(*row.cells)
-            if ranking := Ranking.of(candidates, measurements.of(task)):
-                rankings.append((task.name, ranking))
-    print_table(console, table)
-    if len(rankings) > 1:
-        models = plain_table(
-            ("layer",),
-            (
-                *("choices", f"pairs over\n{DIFFERENT - 1:.0%} apart"),
-                *("in order by\nxgboost", "by the\nestimate"),
-                *(f"top {TOP} of\nxgboost", "of the\nestimate"),
-            ),
-        )
-        for found in model_rows(rankings):
-            models.add_row(*found.cells)
-        console.print()
-        print_table(console, models)
+    print_table(plain_console(), table)
     return 0
 
 

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from math import inf
 from statistics import median
 
+from compiler.te.knobs import Choice
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.recorded import Proposer
+from compiler.tune.trial import Outcome
 from compiler.tune.tuner import BATCH, Measure, Tuning
 
 SEEDLESS = frozenset({"estimate", "grid"})
 """Explorers whose proposals do not depend on the seed."""
+FIXED = SEEDLESS | {"random"}
+"""Explorers whose proposals do not depend on outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +53,41 @@ def searches_of(
     seeds: int,
     trials: int,
     measure_by: Callable[[Proposer], Measure],
+    enough: float = -inf,
 ) -> Iterator[tuple[float, ...]]:
     """The costs of the trials of each seed's search, in their order.
 
     A search starts from nothing: neither the default choice nor the estimate's is measured first.
+
+    Parameters
+    ----------
+    enough
+        A search ends with the batch that finds a cost of at most this.
     """
     for seed in range(1 if explorer in SEEDLESS else seeds):
         tuning = Tuning(candidates, EXPLORERS[explorer](candidates, seed))
         measure = measure_by(Proposer(explorer, seed))
-        while len(tuning.trials) < trials:
+        while len(tuning.trials) < trials and tuning.explorer.best > enough:
             if not tuning.step(measure, min(BATCH, trials - len(tuning.trials))):
                 break
         yield tuple(trial.outcome.cost for trial in tuning.trials)
+
+
+def unless_too_dear(measure: Measure, candidates: Candidates, most: float) -> Measure:
+    """Measures only choices that may cost at most `most`; others are abandoned.
+
+    For explorers whose proposals do not depend on outcomes.
+    """
+
+    def found(choices: Sequence[Choice], limit: float) -> list[Outcome]:
+        rows = [candidates.row(choice) for choice in choices]
+        cheap = [at for at, row in enumerate(rows) if candidates.bounds[row] <= most]
+        measured = dict(
+            zip(cheap, measure([choices[at] for at in cheap], limit), strict=True) if cheap else ()
+        )
+        return [measured.get(at, Outcome.abandoned()) for at in range(len(choices))]
+
+    return found
 
 
 def _first_within(costs: Sequence[float], goal: float) -> int | None:

@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 
 from compiler.targets.target import TemplateCosts
-from compiler.templates.accelerator.features import features
-from compiler.templates.accelerator.lower_bound import counted_bound, lower_bound
+from compiler.templates.accelerator.features import COUNTED, features
+from compiler.templates.accelerator.lower_bound import lower_bound
 from compiler.templates.space import Choices, Floats
 
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorCosts(TemplateCosts):
-    """Estimates of each template, lower bounds of exact cycles, and features with both."""
+    """Estimates of each template, lower bounds of exact cycles, and features relative to these."""
 
     def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
         return lower_bound(template, workload, choices, self.machine)
 
     def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        counted = features(template, workload, choices, self.machine)
+        found = features(template, workload, choices, self.machine)
+        bounds = self.bounds(template, workload, choices)
+        # Counts for each cycle mean the same for small layers and large ones.
+        found[:, COUNTED] /= bounds[:, None]
         estimates = self.costs(template, workload, choices)
-        bounds = counted_bound(template, workload, choices, self.machine)
         # Infinite estimates are of choices that are not modelled.
-        known = np.where(np.isfinite(estimates), estimates, -1.0)
-        return np.column_stack([counted, known, known / bounds, bounds])
+        known = np.where(np.isfinite(estimates), estimates / bounds, -1.0)
+        return np.column_stack([found, known])

@@ -53,6 +53,7 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
         choices["ic"],
         _image_loads(workload, choices),
         _one_product(workload, choices, config).astype(np.int64),
+        _loops_fit(workload, choices, config).astype(np.int64),
     )
     windows = [
         (
@@ -75,7 +76,7 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
             [
                 workload.data[0],
                 extents["ic"],
-                workload.taps,
+                *workload.weight[2:4],
                 int(not cost.overwrites),
                 int(epilogue.requantise is not None),
                 epilogue.immediate_passes + epilogue.input_operands,
@@ -108,11 +109,25 @@ def _image_loads(workload: Conv2dWorkload, choices: Choices) -> Ints:
     )
     two = np.full_like(rows, 2)
     whole = (2, *workload.data[2:4])
-    loads = [
-        transfers_of(MemoryId.INP, [(np.ones_like(rows), (two, rows, columns))], whole).instructions
-    ]
-    found: Ints = (loads[0] >= 2).astype(np.int64)
-    return found
+    loads = transfers_of(MemoryId.INP, [(np.ones_like(rows), (two, rows, columns))], whole)
+    # Rows with zeros beside them are adjacent neither to each other nor to the next block's.
+    top, left, bottom, right = workload.padding
+    padded = (choices["x"] >= workload.extents["x"]) & bool(left or right)
+    padded &= (rows < workload.data[2]) | bool(top or bottom)
+    return np.asarray((loads.instructions >= 2) | padded).astype(np.int64)
+
+
+def _loops_fit(workload: Conv2dWorkload, choices: Choices, config: HardwareConfig) -> Bools:
+    """Whether the loops over a tile fit the fields of both of an instruction's loops."""
+    layout, columns = gemm_layout(config), workload.padded[1]
+    fits = np.ones(len(choices), np.bool_)
+    for way in ("in", "out"):
+        for axis in ("oc", "y", "x"):
+            fits &= choices[axis] <= layout[f"iter_{way}"].limits[1]
+        fits &= choices["ic"] * workload.taps <= layout[f"wgt_factor_{way}"].limits[1]
+        fits &= choices["y"] * choices["x"] <= layout[f"dst_factor_{way}"].limits[1]
+        fits &= workload.strides[0] * columns <= layout[f"src_factor_{way}"].limits[1]
+    return fits
 
 
 def _one_product(workload: Conv2dWorkload, choices: Choices, config: HardwareConfig) -> Bools:
@@ -122,18 +137,19 @@ def _one_product(workload: Conv2dWorkload, choices: Choices, config: HardwareCon
     tall, wide = workload.weight[2:4]
     pixels = np.maximum((y > oc) * 1 + (x > oc), y * x > oc)
     terms = np.maximum((ic > oc) * 1 + (tall > oc) + (wide > oc), ic * tall * wide > oc)
-    layout = gemm_layout(config)
-    fits = np.ones(len(choices), np.bool_)
-    for way in ("in", "out"):
-        fits &= oc <= layout[f"iter_{way}"].limits[1]
-        fits &= ic * workload.taps <= layout[f"wgt_factor_{way}"].limits[1]
-        fits &= y * x <= layout[f"dst_factor_{way}"].limits[1]
+    fits = _loops_fit(workload, choices, config)
     return np.asarray(fits & (pixels + terms <= 1))
 
 
 @cache
 def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]:
-    """The simulator: a compiled loop over choices, groups of tiles, steps and threads."""
+    """The simulator: a compiled loop over choices, groups of tiles, steps and threads.
+
+    Where first products overwrite accumulators, they are instructions of their own, which read the
+    first block of channels alone and start when that is loaded. So does the rest of that block's
+    products if the loop over channels is one of the instruction's two; then the block's next LOAD
+    may start when these end.
+    """
     # Lazy import: Numba takes half a second to import.
     from hw.jit import cached
 
@@ -147,21 +163,25 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
         windows: Ints,
         machine: Ints,
     ) -> None:
-        batches, depth, taps, resets, early = machine[:5]
-        single, double, double_cost, elements_in_acc = machine[5:9]
-        pipeline, latency, interval, alone, compute_begin, load_begin = machine[9:15]
-        inp_bytes, wgt_bytes, out_bytes, bus_bytes = machine[15:19]
+        batches, depth, tall, wide, resets, early = machine[:6]
+        taps = tall * wide
+        single, double, double_cost, elements_in_acc = machine[6:10]
+        pipeline, latency, interval, alone, compute_begin, load_begin = machine[10:16]
+        inp_bytes, wgt_bytes, out_bytes, bus_bytes = machine[16:20]
         at = np.zeros(3, np.int64)
         for row in range(len(found)):
-            along, kept_loops, threads, ic, image_loads, whole_tile = numbers[row]
+            along, kept_loops, threads, ic, image_loads, whole_tile, fits = numbers[row]
             size, loops = sizes[row], orders[row]
             steps = (depth + ic - 1) // ic
             counts = (extents + size - 1) // size
             counts[along] = (counts[along] + threads - 1) // threads
             groups = batches * counts[0] * counts[1] * counts[2]
             inputs = np.zeros(threads, np.int64)  # When a thread's last product ended.
+            freed = np.zeros(threads, np.int64)  # When its last one of the first block did.
+            used = np.zeros((threads, extents[0]), np.int64)  # When a block's last product did.
             results = np.zeros((threads, extents[0]), np.int64)  # When a block's last STORE ended.
             ready = np.zeros(threads, np.int64)  # When a thread's operands were loaded.
+            begins = np.zeros(threads, np.int64)  # When those of its first products were.
             tile = np.zeros((threads, 3), np.int64)
             image = np.zeros(threads, np.int64)  # Pixels of a thread's part of the image.
             compute, load, write, stored = compute_begin, load_begin, 0, 0
@@ -194,37 +214,57 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                     if some:
                         image[working] = pixels
                         working += 1
-                if fresh:
-                    for thread in range(threads):
-                        load = max(load, inputs[thread])
-                    if kept_loops == 1:
-                        size_of = tile[0, 0] * depth * taps
-                        load += alone + max(
-                            size_of, (size_of * wgt_bytes + bus_bytes - 1) // bus_bytes * interval
-                        )
-                    elif image[0] > 0:
-                        calls = depth if image_loads else 1
-                        size_of = depth * image[0]
-                        load += calls * alone + max(
+                if fresh and kept_loops == 1:
+                    size_of = tile[0, 0] * depth * taps
+                    load = max(load, used[:, : tile[0, 0]].max()) + alone
+                    load += max(
+                        size_of, (size_of * wgt_bytes + bus_bytes - 1) // bus_bytes * interval
+                    )
+                elif fresh and image[0] > 0:
+                    size_of, calls = image[0], depth if image_loads else 1
+                    block = max(
+                        size_of, (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval
+                    )
+                    size_of *= depth
+                    all_blocks = depth * block
+                    if not image_loads:
+                        all_blocks = max(
                             size_of, (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval
                         )
+                    load = max(load, freed.max()) + alone + block
+                    if depth > 1:
+                        load = max(load, inputs.max()) + (calls - 1) * alone + all_blocks - block
                 for step in range(steps):
                     blocks = min(ic, depth - step * ic)
                     for thread in range(working):
-                        load = max(load, inputs[thread])
                         if kept_loops != 1:
                             size_of = tile[thread, 0] * blocks * taps
-                            load += alone + max(
+                            # A shorter step has a LOAD for each block of output channels.
+                            loads = tile[thread, 0] if blocks == min(ic, depth) else 1
+                            load = max(load, used[thread, :loads].max()) + alone
+                            load += max(
                                 size_of,
                                 (size_of * wgt_bytes + bus_bytes - 1) // bus_bytes * interval,
                             )
+                        begins[thread] = load
                         if kept_loops != 2 and image[thread] > 0:
-                            calls = blocks if image_loads else 1
-                            size_of = blocks * image[thread]
-                            load += calls * alone + max(
+                            size_of, calls = image[thread], blocks if image_loads else 1
+                            block = max(
                                 size_of,
                                 (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval,
                             )
+                            size_of *= blocks
+                            all_blocks = blocks * block
+                            if not image_loads:
+                                all_blocks = max(
+                                    size_of,
+                                    (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval,
+                                )
+                            load = max(load, freed[thread]) + alone + block
+                            begins[thread] = load
+                            if blocks > 1:
+                                load = max(load, inputs[thread]) + (calls - 1) * alone
+                                load += all_blocks - block
                         ready[thread] = load
                     for thread in range(working):
                         parts, pixels = tile[thread, 0], tile[thread, 1] * tile[thread, 2]
@@ -236,25 +276,58 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                                 compute = max(compute, results[thread, part])
                         if step == 0:
                             compute += parts * pixels * resets
-                        compute = max(compute, ready[thread])
+                        # Two chains, of which the later one ends the products: all of them behind
+                        # the first block's LOAD, and those that are not first behind all LOADs.
+                        overwrites = step == 0 and not resets and blocks > 1
+                        terms = blocks * taps
+                        rest, rest_of = terms, max(compute, ready[thread])
+                        compute = max(compute, begins[thread] if overwrites else rest_of)
+                        # The instruction's two loops are the longest. Those over taps of a tile of
+                        # one row or column may be fused with that over channels.
+                        fused = blocks
+                        if tile[thread, 1] == 1 or tall == 1:
+                            fused *= taps if tile[thread, 2] == 1 or wide == 1 else tall
+                        unrolls = fits and (
+                            (tile[thread, 0] > fused)
+                            + (tile[thread, 1] > fused)
+                            + (tile[thread, 2] > fused)
+                            > 1
+                        )
+                        if overwrites:
+                            rest -= 1 if unrolls else taps
+                        freed[thread] = compute + parts * pixels * (terms - rest) + pipeline
                         if step < steps - 1 or not early:
-                            compute += parts * pixels * blocks * taps
+                            # Blocks of output channels may have instructions of their own.
+                            for part in range(parts):
+                                compute += pixels * terms
+                                rest_of += pixels * rest
+                                used[thread, part] = max(compute, rest_of) + pipeline
+                            compute = max(compute, rest_of)
                             inputs[thread] = compute + pipeline
+                            if not overwrites or (unrolls and taps > 1):
+                                freed[thread] = inputs[thread]
                             continue
                         if whole_tile:
                             parts, pixels = 1, parts * pixels
                         for part in range(parts):
                             if alone_in_step:
-                                compute = max(compute, results[thread, part] - pixels * resets)
-                            compute += pixels * blocks * taps
-                            inputs[thread] = compute + pipeline
+                                free = results[thread, part] - pixels * resets
+                                compute, rest_of = max(compute, free), max(rest_of, free)
+                            compute += pixels * terms
+                            rest_of += pixels * rest
+                            end = max(compute, rest_of)
+                            inputs[thread] = used[thread, part] = end + pipeline
                             beats = (pixels * out_bytes + bus_bytes - 1) // bus_bytes
-                            begun = compute + pipeline + 1 + 4
+                            begun = end + pipeline + 1 + 4
                             write = max(write, begun) + beats * interval
                             stored = write - interval + latency + 1
                             results[thread, part] = stored
                         if whole_tile:
                             results[thread, : tile[thread, 0]] = stored
+                            used[thread, : tile[thread, 0]] = inputs[thread]
+                        compute = max(compute, rest_of)
+                        if not overwrites or (unrolls and taps > 1):
+                            freed[thread] = inputs[thread]
                         # A residual takes a pass, behind which results are stored.
                         compute += parts * pixels * (single + double * double_cost)
                 if not early:

@@ -179,6 +179,14 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
 FEATURES: Mapping[str, str] = {name: meaning for name, (meaning, _) in _TABLE.items()}
 """The meaning of each column, by its name; the columns are the same for all templates."""
 
+_COUNTS = ("bytes", "copies", "cycles", "gemms", "alus", "products", "resets", "alu operations")
+COUNTED = tuple(
+    at
+    for at, name in enumerate(FEATURES)
+    if name.endswith((*_COUNTS, "kernel", "tiles", "a thread"))
+)
+"""The columns that count what a whole layer takes: they grow with the layer."""
+
 
 def features(
     template: AcceleratorTemplate[W], workload: W, choices: Choices, cost: MachineCost

@@ -56,7 +56,8 @@ class Boosted(Explorer):
             return self._draw(unseen, count)
         own = [self._measured()] if finite else []
         self._model.train([*self._others, *own])
-        scores = self._model.scores(self.candidates.features[unseen])
+        candidates = self.candidates
+        scores = self._model.scores(candidates.features[unseen], candidates.references[unseen])
         at_random = int(self.random.binomial(count, EPSILON))
         chosen = self._diverse(unseen, scores, count - at_random)
         remaining = np.setdiff1d(unseen, chosen)
@@ -69,7 +70,7 @@ class Boosted(Explorer):
     def _measured(self) -> Measured:
         rows = np.array([trial.row for trial in self._trials])
         costs = np.array([trial.outcome.cost for trial in self._trials])
-        return Measured(self.candidates.features[rows], costs)
+        return Measured(self.candidates.features[rows], costs, self.candidates.references[rows])
 
     def _diverse(self, rows: Ints, scores: Floats, count: int) -> list[int]:
         """Rows of high scores, greedily, of which each adds settings that the batch lacks."""

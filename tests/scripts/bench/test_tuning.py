@@ -1,32 +1,24 @@
-"""The benchmark of tuning: trials needed, quality of models, and its two tables."""
+"""The benchmark of tuning: the trials that explorers need, and its table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isnan
+from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compiler.te.knobs import Choice
-from compiler.tune.recorded import Identity, Proposer
-from compiler.tune.records import Record
+from compiler.tune.recorded import Proposer
 from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Measure
+from compiler.tune.tuner import BATCH, Measure
 from scripts.bench.tuning import LAYERS, main
-from scripts.bench.tuning_model import Ranking, quality
-from scripts.bench.tuning_searches import Needed, searches_of
+from scripts.bench.tuning_searches import Needed, searches_of, unless_too_dear
 from scripts.utilization.conv_layers import parse_layer
-from tests.support.rtl import seeds
 from tests.support.tuning import candidates, measure_of, valley
 
 MEASURE = measure_of()
-IDENTITY = Identity("1", "accelerator", {"name": "tiny"}, "latency=16", "conv2d", None)
-
-
-def record(choice: Choice, outcome: Outcome) -> Record:
-    return IDENTITY.record(choice, outcome, inf, Proposer("grid", 0))
 
 
 def test_trials_needed() -> None:
@@ -66,55 +58,28 @@ def test_a_search_of_a_whole_space_ends() -> None:
     assert len(costs) == 360
 
 
-def test_quality_of_an_exact_model_and_of_its_opposite() -> None:
-    costs = np.array([100.0, 101.0, 110.0, 120.0, 149.0, 200.0, inf])
-    exact = quality(-costs, costs)
-    # All pairs of the five choices within 1.5 times the best, but the first two are alike.
-    assert (exact.pairs, exact.accuracy, exact.top) == (9, 1.0, 1.0)
-    # The five dearest have no score above the others': the best of them costs 110.
-    opposite = quality(costs, costs)
-    assert (opposite.accuracy, opposite.top) == (0.0, 1.1)
-    assert quality(np.zeros(7), costs).accuracy == 0.5
+def test_a_search_ends_with_the_batch_that_is_good_enough() -> None:
+    (whole,) = searches_of(candidates(), "random", 1, 360, lambda by: MEASURE)
+    (costs,) = searches_of(candidates(), "random", 1, 360, lambda by: MEASURE, enough=105.0)
+    assert costs == whole[: len(costs)]
+    assert len(costs) < 360
+    assert min(costs) <= 105.0 < min(costs[:-BATCH])
 
 
-def test_quality_without_pairs() -> None:
-    found = quality(np.array([1.0, 2.0]), np.array([100.0, 101.0]))
-    assert found.pairs == 0
-    assert isnan(found.accuracy)
+def test_what_is_certainly_too_dear_is_not_measured() -> None:
+    space = candidates(bound=lambda choices: 0.9 * valley(choices))
+    choices = [space.choice(row) for row in range(len(space))]
+    asked: list[Choice] = []
 
+    def measure(some: Sequence[Choice], limit: float) -> Sequence[Outcome]:
+        asked.extend(some)
+        return MEASURE(some, limit)
 
-@pytest.mark.parametrize("seed", seeds(3))
-def test_accuracy_is_that_of_all_pairs_one_by_one(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    costs, scores = draw.uniform(100, 200, 30), draw.integers(0, 9, 30).astype(np.float64)
-    right = pairs = 0.0
-    best = costs.min()
-    for one in range(30):
-        for other in range(30):
-            if costs[other] <= 1.5 * best and costs[other] > 1.02 * costs[one]:
-                pairs += 1
-                right += (scores[one] > scores[other]) + 0.5 * (scores[one] == scores[other])
-    found = quality(scores, costs)
-    assert found.pairs == pairs
-    assert found.accuracy == pytest.approx(right / pairs)
-
-
-def test_rankings_of_records() -> None:
-    space = candidates()
-    chosen = [space.choice(row) for row in (5, 9, 200)]
-    records = [
-        record(chosen[0], Outcome.abandoned()),
-        record(chosen[1], Outcome.measured(7)),
-        record(chosen[0], Outcome.measured(9)),
-        record(chosen[2], Outcome.failed("no")),
-        record({"x": 99}, Outcome.measured(1)),
-    ]
-    ranking = Ranking.of(space, records)
-    assert ranking is not None
-    assert ranking.rows.tolist() == [5, 9, 200]
-    assert ranking.costs.tolist() == [9, 7, inf]
-    assert ranking.estimates.tolist() == (-valley(space.choices)[[5, 9, 200]]).tolist()
-    assert Ranking.of(space, records[3:4]) is None
+    found = [one.cost for one in unless_too_dear(measure, space, 110.0)(choices, inf)]
+    costs = valley(space.choices)
+    assert asked == [space.choice(int(row)) for row in np.flatnonzero(0.9 * costs <= 110)]
+    assert [cost for cost in found if cost <= 110] == costs[costs <= 110].tolist()
+    assert unless_too_dear(measure, space, 1.0)(choices[:2], inf) == [Outcome.abandoned()] * 2
 
 
 @pytest.mark.exhaustive
@@ -128,12 +93,11 @@ def test_a_second_run_measures_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == first
     assert records.read_bytes() == before
     rows = [line.split() for line in first.splitlines()]
-    assert [row[:2] for row in rows[2:10]] == [
+    assert [row[:2] for row in rows[2:]] == [
         [layer, explorer]
         for layer in "ab"
         for explorer in ("xgboost", "random", "genetic", "estimate")
     ]
-    assert [row[0] for row in rows[-2:]] == ["a", "b"]
 
 
 def test_the_layers_are_known() -> None:

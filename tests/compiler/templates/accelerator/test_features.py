@@ -12,7 +12,7 @@ from compiler.lower.accelerator.programs import accelerator_passes
 from compiler.lower.lowering import lower
 from compiler.targets.accelerator.target import TEMPLATES
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
-from compiler.templates.accelerator.features import FEATURES, features
+from compiler.templates.accelerator.features import COUNTED, FEATURES, features
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.encoding import Opcode
@@ -89,3 +89,9 @@ def test_one_read_port_makes_tensor_operands_slow() -> None:
 def test_every_column_says_what_it_is() -> None:
     assert all(FEATURES.values())
     assert "least cycles" in FEATURES
+
+
+def test_columns_that_count_are_those_that_grow_with_the_layer() -> None:
+    counted = {[*FEATURES][at] for at in COUNTED}
+    assert counted >= {"inp bytes", "gemms", "tiles", "tiles of a thread", "bus cycles", "kernel"}
+    assert not counted & {"inp burst", "inp reuse", "steps", "oc size", "acc occupancy", "resident"}

@@ -17,6 +17,7 @@ from compiler.templates.accelerator.lower_bound import counted_bound, lower_boun
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.space import Choices
+from compiler.tune.candidates import Candidates
 from hw.config_files import load_config
 from hw.memory_model import MemoryModel, parse_memory
 from scripts.sources import Accelerator
@@ -87,3 +88,31 @@ def test_the_order_of_instructions_bounds_closely(memory: str, features: bool) -
     bound, counted = lower_bound(*of).item(), counted_bound(*of).item()
     assert counted < 0.97 * bound
     assert 0.9 * exact < bound <= exact
+
+
+def check_close(layer: str, config: str, memory: str, count: int) -> None:
+    """No choice of a convolution is faster than its bound, of `count` whose bounds are small."""
+    model = parse_memory(memory)
+    accelerator = Accelerator(load_config(config), model, hiding=True)
+    (task,) = tasks_of_layers([parse_layer(layer)], accelerator, 0)
+    found = Candidates.of(task.target, task.template, task.workload)
+    close = np.flatnonzero(found.bounds <= 1.5 * found.bounds.min())
+    rows = np.random.default_rng(0).permutation(close)[:count]
+    for row in rows.tolist():
+        exact = cycles_of(measured_layer(task, accelerator), found.choice(row), inf).cost
+        assert found.bounds[row] <= exact, found.choice(row)
+
+
+@pytest.mark.parametrize("config", ["pynq", "pynq-x"])
+@pytest.mark.parametrize("layer", ["a=10,10,64,112,3,1,1", "b=14,14,64,96,1,2,0"])
+def test_tiles_at_edges_and_first_products(layer: str, config: str) -> None:
+    """Loads of smaller tiles wait for less, and so do first products that overwrite."""
+    check_close(layer, config, "fast", 25)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("memory", ["fast", "edge"])
+@pytest.mark.parametrize("config", ["pynq", "pynq-x", "ultra96"])
+@pytest.mark.parametrize("layer", [f"C{number}" for number in range(2, 12)])
+def test_convolutions_of_resnet18(layer: str, config: str, memory: str) -> None:
+    check_close(layer, config, memory, 150)
