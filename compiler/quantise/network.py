@@ -29,6 +29,7 @@ from compiler.quantise.histogram import Histogram, scale_of
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
+from compiler.quantise.scaled_products import ScaleProducts
 from compiler.quantise.token_layers import TokenLayers
 from compiler.targets.target import Target
 
@@ -95,7 +96,8 @@ def quantise_network(
     if has_scales(function):
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
-        *(EliminateDead(), EliminateCommon(), FoldConstants(run), TokenLayers()),
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run)),
+        *(ScaleProducts(), TokenLayers()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)

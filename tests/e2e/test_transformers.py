@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,13 @@ def test_small(sizes: Transformer, tmp_path: Path) -> None:
     assert found["sqnr"]["logits"] >= PASSABLE_SQNR
 
 
-def test_keys_and_results_stay_in_the_layout_of_the_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scales_operands", [False, True])
+def test_keys_and_results_stay_in_the_layout_of_the_machine(
+    scales_operands: bool, tmp_path: Path
+) -> None:
     """Where heads and tokens fill blocks, only softmax and values pass through the CPU."""
-    found = run(WHOLE_BLOCKS, tmp_path, "--config", "small8", "--engine", "functional")
+    sizes = replace(WHOLE_BLOCKS, scales_operands=scales_operands)
+    found = run(sizes, tmp_path, "--config", "small8", "--engine", "functional")
     names = [layer["op"] for layer in found["layers"]]
     products = [at for at, name in enumerate(names) if "matmul" in name]
     scores, seen = products
@@ -81,8 +86,17 @@ def transformers(draw: st.DrawFn) -> Transformer:
     )
 
 
+ANY = given(sizes=transformers(), config=st.sampled_from(["small8", "tiny-x", "pynq-x"]))
+
+
+@settings(max_examples=4)
+@ANY
+def test_a_few(sizes: Transformer, config: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run(sizes, tmp_path_factory.mktemp("few"), "--config", config, "--engine", "functional")
+
+
 @pytest.mark.exhaustive
 @settings(max_examples=500)
-@given(sizes=transformers(), config=st.sampled_from(["small8", "tiny-x", "pynq-x"]))
+@ANY
 def test_any(sizes: Transformer, config: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     run(sizes, tmp_path_factory.mktemp("any"), "--config", config, "--engine", "functional")

@@ -145,9 +145,8 @@ class MatmulOnArray(Conv2dOnArray):
             raise Unsupported(f"products of activations need batch 1, not {config.batch}")
         if any(found.match.constant(each).array.size != 1 for each in ("multiplier", "addend")):
             raise Unsupported("products of activations have one scale for all elements")
-        count, rows, depth, columns = (
-            getattr(matrices, each) for each in ("count", "rows", "depth", "columns")
-        )
+        count, rows = matrices.count, matrices.rows
+        depth, columns = matrices.depth, matrices.columns
         inputs, outputs = blocks(depth, config.block_in), blocks(columns, config.block_out)
         passes, numbers = epilogue_passes(
             requantisation(found.match, depth * _LARGEST_TERM),
