@@ -26,6 +26,7 @@ from compiler.quantise.calibrate import calibrate
 from compiler.quantise.fold_affine import FoldAffine
 from compiler.quantise.forms import Scale
 from compiler.quantise.histogram import Histogram, scale_of
+from compiler.quantise.interleaved_parts import ComputeOnParts
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
@@ -97,7 +98,7 @@ def quantise_network(
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
         *(EliminateDead(), EliminateCommon(), FoldConstants(run)),
-        *(ScaleProducts(), TokenLayers()),
+        *(ScaleProducts(), TokenLayers(), ComputeOnParts()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)
