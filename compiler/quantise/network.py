@@ -28,10 +28,12 @@ from compiler.quantise.calibrate import calibrate
 from compiler.quantise.fold_affine import FoldAffine
 from compiler.quantise.forms import Scale, ValueForms
 from compiler.quantise.histogram import Histogram, scale_of
+from compiler.quantise.interleaved_parts import ComputeOnParts
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.points import tensor_name
 from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
+from compiler.quantise.scaled_products import ScaleProducts
 from compiler.quantise.token_layers import TokenLayers
 from compiler.targets.target import Target
 
@@ -99,7 +101,8 @@ def quantise_network(
     if has_scales(function):
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
-        *(EliminateDead(), EliminateCommon(), FoldConstants(run), TokenLayers()),
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run)),
+        *(ScaleProducts(), TokenLayers(), ComputeOnParts()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)

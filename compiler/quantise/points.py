@@ -77,7 +77,8 @@ def _always_int8(function: Function) -> set[str]:
         rule = _rule_of(let.value)
         if rule is None:
             continue
-        starts = rule.always_int8 and _int8_operands(let.value, wanted=True)
+        assert isinstance(let.value, Call), "it has a rule"
+        starts = rule.always_int8(let.value) and _int8_operands(let.value, wanted=True)
         if starts or (rule.extends and not found.isdisjoint(names_of(let.value))):
             found.add(let.name)
     return found

@@ -46,6 +46,16 @@ def _all_operands(call: Call) -> tuple[Atom, ...]:
     return call.args
 
 
+def never(_: Call) -> bool:
+    """False, for all calls."""
+    return False
+
+
+def always(_: Call) -> bool:
+    """True, for all calls."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The quantisation rule of an operator.
@@ -60,7 +70,7 @@ class Rule:
     on_demand
         Whether operands are wanted as int8 only if the result is.
     always_int8
-        Whether the result's accumulator becomes int8 also where its users take real numbers.
+        Whether a call's accumulator becomes int8 also where its users take real numbers.
     extends
         Whether a pending accumulator as operand makes the result a pending accumulator.
     """
@@ -68,7 +78,7 @@ class Rule:
     rewrite: Callable[[Rewriter, str, Call], bool]
     int8_operands: Callable[[Call], tuple[Atom, ...]] = _all_operands
     on_demand: bool = False
-    always_int8: bool = False
+    always_int8: Callable[[Call], bool] = never
     extends: bool = False
 
 
@@ -118,7 +128,7 @@ class Rewriter:
             if isinstance(value, Call) and isinstance(value.callee, OpSpec):
                 rule = self._rules.get(value.callee.name)
                 if rule is not None and rule.rewrite(self, let.name, value):
-                    if rule.always_int8 and isinstance(forms.form, PendingAccumulator):
+                    if rule.always_int8(value) and isinstance(forms.form, PendingAccumulator):
                         forms.form = replace(forms.form, always_int8=True)
                     continue
             if bodies(value):

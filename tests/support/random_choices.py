@@ -21,6 +21,7 @@ from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.epilogue import Pass, epilogue_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
+from compiler.templates.accelerator.matmul import MatmulOnArray, MatmulWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
@@ -132,6 +133,22 @@ def _conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     return workload, immediates
 
 
+def _matmul(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
+    groups, inputs, outputs, rows = (_between(rng, 1, most) for most in (3, 3, 3, 12))
+    passes, immediates = _passes(rng, groups * outputs * config.block_out, config, residual=False)
+    workload = MatmulWorkload(
+        (1, groups * inputs, 1, rows, config.batch, config.block_in),
+        (groups * outputs, inputs, 1, 1, config.block_out, config.block_in),
+        (1, 1),
+        (0, 0, 0, 0),
+        (1, 1),
+        groups,
+        passes,
+        image=bool(rng.integers(2)),
+    )
+    return workload, immediates
+
+
 def _products(rng: np.random.Generator, config: HardwareConfig) -> Products:
     rows, outputs, inputs = (_between(rng, 1, 8) for _ in range(3))
     return Products(rows, outputs, inputs, config.batch, config.block_out, config.block_in)
@@ -175,6 +192,7 @@ def _elementwise(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
 DRAWS: Mapping[type, _Draw] = {
     Conv2dOnArray: _conv2d,
     DenseOnArray: _dense,
+    MatmulOnArray: _matmul,
     WideDenseOnArray: lambda rng, config: (_products(rng, config), {}),
     MaxPoolOnAlu: _max_pool,
     GlobalPoolOnAlu: _global_pool,

@@ -21,6 +21,7 @@ from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.epilogue import epilogue_passes
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
+from compiler.templates.accelerator.matmul import MatmulOnArray, MatmulWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.packing import block_groups, pack_data, pack_weight
 from compiler.templates.accelerator.products import Products
@@ -332,6 +333,40 @@ def _products(
     return products, {"data": data, "weight": weight}, sums
 
 
+# Products of activations --------------------------------------------------------------------------
+
+
+def draw_matmul(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Random products of matrices whose rows are pixels, followed by random passes."""
+    count, inputs, outputs, rows = (drawn_size(rng, most) for most in (3, 3, 4, 9))
+    image = bool(rng.random() < 0.5)
+    block = config.block_out, config.block_in
+    data = draw_values(rng, (count, inputs, rows, config.batch, config.block_in), INT8)
+    kernels = draw_values(rng, (count, outputs, inputs, *block), INT8)
+    sums: Wide = np.einsum("gimbk,goilk->gombl", data.astype(np.int64), kernels.astype(np.int64))
+    sums = sums.reshape(1, count * outputs, 1, rows, config.batch, config.block_out)
+    after = _passes_after(rng, sums, 2, config, residual=False)
+    workload = MatmulWorkload(
+        (1, count * inputs, 1, rows, config.batch, config.block_in),
+        (count * outputs, inputs, 1, 1, *block),
+        strides=(1, 1),
+        padding=(0, 0, 0, 0),
+        dilation=(1, 1),
+        groups=count,
+        passes=after.passes,
+        image=image,
+    )
+    order = (0, 2, 1, 3, 4) if image else (1, 2, 0, 3, 4)
+    values = {"data": data.reshape(workload.data), "weight": kernels.transpose(order).copy()}
+    return RandomWorkload(
+        MatmulOnArray(),
+        workload,
+        {**values, **after.values},
+        after.immediates,
+        low_bytes(after.applied(sums)),
+    )
+
+
 # On the ALU ---------------------------------------------------------------------------------------
 
 
@@ -424,6 +459,7 @@ DRAWERS: Mapping[str, Drawer] = {
     "dense_wide": draw_dense_wide,
     "elementwise": draw_elementwise,
     "global_average_pool": draw_global_pool,
+    "matmul": draw_matmul,
     "max_pool": draw_max_pool,
 }
 """Drawers by template name."""

@@ -22,6 +22,10 @@ class Transformer:
     causal
         Whether a token sees only the tokens before it, and layers normalise what they read (GPT-2);
         else all see all, and layers normalise what they give (BERT).
+    padding
+        The number of last tokens that no token sees.
+    scales_operands
+        Whether queries and keys are scaled instead of their products, as PyTorch exports attention.
     """
 
     vocabulary: int = 50
@@ -32,6 +36,8 @@ class Transformer:
     layers: int = 1
     causal: bool = False
     activation: str = "Gelu"
+    padding: int = 0
+    scales_operands: bool = False
 
     def model(self, seed: int = 0) -> ModelProto:
         """The model, with weights of variance 1 / inputs."""
@@ -90,9 +96,18 @@ class _Builder:
             for _ in range(3)
         )
         columns = self._call("Transpose", k, perm=[0, 1, 3, 2])
-        scores = self._call("Mul", self._call("MatMul", q, columns), self._constant(head**-0.5))
-        if sizes.causal:
-            hidden = np.triu(np.full((sizes.length, sizes.length), -1e4), 1)
+        if sizes.scales_operands:
+            root = self._constant(head**-0.25)
+            q, columns = (self._call("Mul", each, root) for each in (q, columns))
+            scores = self._call("MatMul", q, columns)
+        else:
+            scores = self._call("MatMul", q, columns)
+            scores = self._call("Mul", scores, self._constant(head**-0.5))
+        if sizes.causal or sizes.padding:
+            hidden = np.zeros((sizes.length, sizes.length))
+            hidden[:, sizes.length - sizes.padding :] = -1e4
+            if sizes.causal:
+                hidden += np.triu(np.full_like(hidden, -1e4), 1)
             scores = self._call("Add", scores, self._constant(hidden))
         seen = self._call("MatMul", self._call("Softmax", scores, axis=-1), v)
         joined = self._call("Transpose", seen, perm=[0, 2, 1, 3])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import mul
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
@@ -127,9 +129,10 @@ def layout_of(
 
 
 def _same_tensor(one: Buffer, other: Buffer) -> bool:
-    """Whether two buffers can be one tensor: their shapes may differ in axes of extent 1."""
-    shapes = [[extent for extent in each.shape if extent != 1] for each in (one, other)]
-    return shapes[0] == shapes[1] and one.dtype == other.dtype
+    """Whether two buffers can be one tensor: one may have axes that the other has merged."""
+    ends = [set(accumulate(reversed(each.shape), mul)) for each in (one, other)]
+    nested = ends[0] | {1} >= ends[1] | {1} or ends[0] | {1} <= ends[1] | {1}
+    return one.size == other.size and nested and one.dtype == other.dtype
 
 
 def addresses_of(

@@ -12,7 +12,7 @@ from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, Reduction
 from compiler.quantise.forms import Concatenation, PendingAccumulator
-from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.rules.products import convolved
 from compiler.quantise.weights import Weights
 
@@ -104,7 +104,7 @@ DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
 
 POOLS: Mapping[str, Rule] = MappingProxyType(
     {
-        "average_pool": Rule(_average_pool, always_int8=True),
+        "average_pool": Rule(_average_pool, always_int8=always),
         "global_average_pool": Rule(_global_pool),
         "max_pool": Rule(_on_int8),
         "reduce_mean": Rule(_reduce_mean),

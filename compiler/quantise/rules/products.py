@@ -13,10 +13,12 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.parts import Pad
 from compiler.graph.operators.products import Conv2d, Gemm, Product
-from compiler.ir.dtypes import INT32
+from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.forms import Int8Value, PendingAccumulator
-from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.weights import Weights, quantised_weights
+
+_LARGEST_TERM = int(INT8.low) ** 2
 
 
 def _conv2d(rewriter: Rewriter, name: str, call: Call) -> bool:
@@ -65,9 +67,28 @@ def _gemm(rewriter: Rewriter, name: str, call: Call) -> bool:
 
 def _matmul(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, weight = call.args
+    stated = any(isinstance(rewriter.form(operand), Weights) for operand in call.args)
+    if _has_two_activations(call) and not stated:
+        return _activations(rewriter, name, data, weight)
     if len(rewriter.type(data).shape) != 2 or len(rewriter.type(weight).shape) != 2:
         return False
     return _matrix(rewriter, name, data, weight, [], 1)
+
+
+def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool:
+    """The product of two values that are computed when the network runs, both symmetric int8."""
+    depth = rewriter.type(left).shape[-1]
+    if not isinstance(depth, int) or depth * _LARGEST_TERM > INT32.high:
+        return False
+    first, second = rewriter.int8(left), rewriter.int8(right)
+    if first is None or second is None or first.scale.zero or second.scale.zero:
+        # With zero points, sums over rows and columns would have to be subtracted.
+        return False
+    operands: list[Atom] = [first.var, second.var]
+    acc = rewriter.builder.call(name, "_acc", "matmul", operands, Product(INT32))
+    scales = np.array([first.scale.step * second.scale.step])
+    bound = max(depth, 1) * _LARGEST_TERM
+    return rewriter.set_form(name, PendingAccumulator(acc, scales, np.zeros(1, np.int64), bound))
 
 
 def _matrix(
@@ -143,11 +164,19 @@ def _data_operand(call: Call) -> tuple[Atom, ...]:
     return call.args[:1] if isinstance(call.args[1], Constant) else ()
 
 
+def _has_two_activations(call: Call) -> bool:
+    return not any(isinstance(operand, Constant) for operand in call.args)
+
+
+def _matmul_operands(call: Call) -> tuple[Atom, ...]:
+    return call.args if _has_two_activations(call) else _data_operand(call)
+
+
 PRODUCTS: Mapping[str, Rule] = MappingProxyType(
     {
-        "conv2d": Rule(_conv2d, _data_operand, always_int8=True),
+        "conv2d": Rule(_conv2d, _data_operand, always_int8=always),
         "dense": Rule(_dense, _data_operand),
         "gemm": Rule(_gemm, _data_operand),
-        "matmul": Rule(_matmul, _data_operand),
+        "matmul": Rule(_matmul, _matmul_operands, always_int8=_has_two_activations),
     }
 )

@@ -79,7 +79,8 @@ class PlannedCall:
             if buffer.scope is Scope.GLOBAL
         }
         for name in {**wanted, **given}:
-            if wanted.get(name) != given.get(name):
+            own, other = wanted.get(name), given.get(name)
+            if own is None or other is None or not own.is_same(other):
                 raise BuildError(
                     f"{self.source}: in the program of template {self.plan.template.name} {name} "
                     f"is {wanted.get(name, 'no tensor')}, in the kernel "
@@ -89,8 +90,8 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """A tensor's size, block shape and type: equal for tensors of the same bytes, such as
-    shapes that differ only by merged or split outer axes."""
+    """A tensor's size, block shape and type, without what may differ between tensors of the same
+    bytes: outer axes."""
 
     elements: int
     block: tuple[int, ...]
@@ -99,6 +100,13 @@ class _Extent:
     @staticmethod
     def of(shape: tuple[int, ...], dtype: str) -> _Extent:
         return _Extent(prod(shape), shape[-2:], dtype)
+
+    def is_same(self, kernel: _Extent) -> bool:
+        """Whether a tensor of the program has the bytes of the kernel's. Several blocks of one row,
+        pixels of an image, may be one block of the program: weights."""
+        block, own = self.block, kernel.block
+        same = block == own or (own[:1] == (1,) and block[1:] == own[1:])
+        return same and (self.elements, self.dtype) == (kernel.elements, kernel.dtype)
 
     def __str__(self) -> str:
         return f"{self.elements:,} of {self.dtype} in blocks of {list(self.block)}"

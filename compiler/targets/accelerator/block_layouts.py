@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.blocks import PackData, UnpackData
-from compiler.graph.operators.shapes import Reshape
+from compiler.graph.operators.blocks import UnpackData
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import map_atoms
 from compiler.target import AcceleratorTarget
 from compiler.targets.target import LayoutRewrite, Layouts
-from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.accelerator.template import RESULT, AcceleratorTemplate, Layout
 from compiler.templates.pattern import Match
+
+_PACKING = MappingProxyType(
+    {
+        "reshape": "image",
+        "transpose": "columns",
+        "pack_data": "blocks",
+        "byte_planes": "bytes",
+    }
+)
+_UNPACKING = MappingProxyType({"unpack_data": "plain", "transpose": "rows", "reshape": "flat"})
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Layouts):
-    """Blocked layouts (NCHWnc): an operand of the array has blocks of input channels, all other
-    tensors blocks of output channels. Results wider than a byte are stored as byte planes."""
+    """The layouts that templates state, which are blocks of channels (NCHWnc) as a rule. Results
+    wider than a byte are stored as byte planes."""
 
-    operators = frozenset({"unpack_data", "pack_data", "reshape", "byte_planes"})
+    operators = frozenset({"unpack_data", "pack_data", "reshape", "transpose", "byte_planes"})
 
     machine: AcceleratorTarget
 
@@ -82,38 +92,24 @@ class _Rewriter:
 
     def _operand(self, operand: str) -> Var:
         """Adds operators that pack an operand on the host and unpack it in the kernel."""
-        config, name = self.machine.config, self.match.variable(operand)
-        of_array = operand == self.template.array_operand
-        blocks = PackData(config.batch, config.block_in if of_array else config.block_out)
-        shape = self._shape(name)
-        images = Var(name)
-        if len(shape) == 2:
-            images = self._add(self.operands, f"{name}_image", "reshape", images, _square(shape))
-        packed = self._add(self.operands, f"{name}_blocks", "pack_data", images, blocks)
-        four = UnpackData((*shape, 1, 1)[:4])
-        plain = self._add(self.kernel, f"{name}_plain", "unpack_data", packed, four)
-        if len(shape) == 2:
-            plain = self._add(self.kernel, f"{name}_flat", "reshape", plain, Reshape(shape))
-        return plain
+        name, layout = self.match.variable(operand), self._layout(operand)
+        packed = self._steps(self.operands, Var(name), name, layout.pack, _PACKING)
+        return self._steps(self.kernel, packed, name, layout.unpack, _UNPACKING)
 
     def _result(self, result: Var) -> None:
-        name, config = self.match.name, self.machine.config
-        shape = self._shape(name)
-        if len(shape) == 2:
-            result = self._add(self.kernel, f"{name}_image", "reshape", result, _square(shape))
-        outputs = PackData(config.batch, config.block_out)
-        packed = self._add(self.kernel, f"{name}_blocks", "pack_data", result, outputs)
-        steps: list[tuple[str, Attributes]] = [("unpack_data", UnpackData((*shape, 1, 1)[:4]))]
+        name, layout = self.match.name, self._layout(RESULT)
+        pack, unpack = layout.pack, layout.unpack
         if self.template.leaves_in_bytes:
-            packed = self._add(self.kernel, f"{name}_bytes", "byte_planes", packed, NO_ATTRIBUTES)
-            steps.insert(0, ("join_planes", NO_ATTRIBUTES))
-        if len(shape) == 2:
-            steps.append(("reshape", Reshape(shape)))
-        *first, (operator, given) = steps
-        for step, attributes in first:
-            packed = self._add(self.result, f"{name}_outside", step, packed, attributes)
+            pack = (*pack, ("byte_planes", NO_ATTRIBUTES))
+            unpack = (("join_planes", NO_ATTRIBUTES), *unpack)
+        packed = self._steps(self.kernel, result, name, pack, _PACKING)
+        *first, (operator, given) = unpack
+        packed = self._steps(self.result, packed, name, first, {})
         last = Let(name, Call(OPERATORS[operator], (packed,), given), origin=self._origin)
         self.result.append(last)
+
+    def _layout(self, name: str) -> Layout:
+        return self.template.layout(self.match, name, self._shape, self.machine)
 
     def _shape(self, name: str) -> tuple[int, ...]:
         type_ = self.types[name]
@@ -125,6 +121,20 @@ class _Rewriter:
         """The source name of the match's result in the network."""
         return self.match.lets[-1].source
 
+    def _steps(
+        self,
+        lets: list[Let],
+        of: Var,
+        stem: str,
+        steps: Sequence[tuple[str, Attributes]],
+        suffixes: Mapping[str, str],
+    ) -> Var:
+        """The value after unary operators; `suffixes` of their results' names by operator."""
+        for operator, given in steps:
+            name = f"{stem}_{suffixes.get(operator, 'outside')}"
+            of = self._add(lets, name, operator, of, given)
+        return of
+
     def _add(self, lets: list[Let], stem: str, operator: str, of: Var, given: Attributes) -> Var:
         name = unique_name(stem, self.taken)
         call = Call(OPERATORS[operator], (of,), given)
@@ -134,7 +144,3 @@ class _Rewriter:
 
 def _renamed(atom: Atom, names: Mapping[str, Var]) -> Atom:
     return names.get(atom.name, atom) if isinstance(atom, Var) else atom
-
-
-def _square(shape: tuple[int, ...]) -> Reshape:
-    return Reshape((*shape, 1, 1))

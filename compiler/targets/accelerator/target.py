@@ -20,6 +20,7 @@ from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
+from compiler.templates.accelerator.matmul import MatmulOnArray
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.config import HardwareConfig
@@ -29,6 +30,7 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
     DenseOnArray(),
     WideDenseOnArray(),
+    MatmulOnArray(),
     MaxPoolOnAlu(),
     GlobalPoolOnAlu(),
     ElementwiseOnAlu(),

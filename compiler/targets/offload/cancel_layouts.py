@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
 
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from compiler.graph.operators.shapes import Transpose
 from compiler.graph.opspec import OpSpec
-from compiler.graph.types import Type
+from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_atoms, map_bodies, map_functions
 
@@ -26,9 +30,13 @@ class CancelLayouts:
         z_blocks = pack_data(y)       ->     z_blocks = y_blocks
         b = reshape(a), c = flatten(b)       c = a, if a has that type
 
+    Between unpacking and packing there may be changes of shape and transpositions that together
+    restore the order of elements, as those of attention's heads do.
+
     Unpacking and packing again would reset the padding of blocks to zero; without, the padding has
     arbitrary values. That is safe: of the accelerator's operators only products mix the elements of
-    a block, and their weights are zero in the padding.
+    a block, and their weights are zero in the padding. Weights that are computed when the network
+    runs and need no packing have no padding (`compiler.templates.accelerator.matmul`).
     """
 
     name: str = "cancel-layouts"
@@ -68,8 +76,8 @@ class _Canceller:
         """An earlier value that equals the value of `let`; None if there is none."""
         operator, operand = _unary(let)
         if operator == "pack_data" and operand is not None:
-            before, blocks = self._maker(operand)
-            if before == "unpack_data" and blocks is not None and self._alike(let, blocks):
+            blocks = self._blocks_of(operand)
+            if blocks is not None and self._alike(let, blocks):
                 return blocks
         while operator in _SHAPES and operand is not None:
             if self._alike(let, operand):
@@ -77,12 +85,45 @@ class _Canceller:
             operator, operand = self._maker(operand)
         return None
 
+    def _blocks_of(self, plain: Var) -> Var | None:
+        """The blocks of which `plain` has the elements in the same order and shape, if there are
+        any."""
+        at, moves = plain, list[Let]()
+        operator, before = self._maker(at)
+        while before is not None and (operator in _SHAPES or operator == "transpose"):
+            moves.insert(0, self._made[at.name])
+            at = before
+            operator, before = self._maker(at)
+        if operator != "unpack_data" or not self._alike(at, plain):
+            return None
+        return before if self._restore_order(at, moves) else None
+
+    def _restore_order(self, first: Var, moves: Sequence[Let]) -> bool:
+        """Whether changes of shape and transpositions, one after the other, keep the order of the
+        elements of `first`."""
+        swaps = {let.name: let.value.attributes for let in moves if isinstance(let.value, Call)}
+        if not any(isinstance(each, Transpose) for each in swaps.values()):
+            return True
+        shape = self._shape(first.name)
+        numbers = moved = np.arange(prod(shape)).reshape(shape)
+        for name, attributes in swaps.items():
+            if isinstance(attributes, Transpose):
+                moved = moved.transpose(attributes.perm)
+            else:
+                moved = moved.reshape(self._shape(name))
+        return bool((moved.ravel() == numbers.ravel()).all())
+
     def _maker(self, var: Var) -> tuple[str, Var | None]:
         let = self._made.get(var.name)
         return ("", None) if let is None else _unary(let)
 
-    def _alike(self, let: Let, other: Var) -> bool:
+    def _alike(self, let: Let | Var, other: Var) -> bool:
         return self._types[let.name] == self._types[other.name]
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        type_ = self._types[name]
+        assert isinstance(type_, TensorType), "verified: operators take tensors"
+        return type_.static_shape(name)
 
 
 def _unary(let: Let) -> tuple[str, Var | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -23,7 +23,7 @@ from compiler.ir.ops import index
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.pad import pad
 from compiler.target import AcceleratorTarget
-from compiler.te import Schedule, compute, placeholder, reduce_axis
+from compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
 from compiler.te.knobs import Choice, OpenTrace, knob
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator import conv2d_pipelined as pipelined
@@ -149,7 +149,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         rows, columns = workload.windows
         (_, channels, tall, wide, lanes, depth) = workload.weight
         data = placeholder(workload.data, INT8, "data")
-        weight = placeholder(workload.weight, INT8, "weight")
+        weight, weight_at = self.weight(workload)
         padded = data
         if any(workload.padding):
             top, left, bottom, right = workload.padding
@@ -174,13 +174,23 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
                 block = (oc if own == 1 else oc // own) * channels + ic
             row = y if packed else rows.place(y, ky)
             pixel = padded[n, block, row, columns.place(x, kx), b, bi]
-            product = te.cast(pixel, INT32) * te.cast(weight[oc, ic, ky, kx, bo, bi], INT32)
+            product = te.cast(pixel, INT32) * te.cast(weight_at(oc, ic, ky, kx, bo, bi), INT32)
             return te.sum(product, (ic, ky, kx, bi))
 
         shape = (data.shape[0], workload.weight[0], rows.count, columns.count, data.shape[4], lanes)
         sums = compute(shape, element, "out_sum", DATA_AXES)
         output, operands = workload.epilogue.compute(sums)
         return Schedule.of(output, inputs=(data, weight, *operands))
+
+    def weight(self, workload: Conv2dWorkload) -> tuple[Tensor, Callable[..., Expr]]:
+        """The tensor of weights, and its elements by block of outputs, block of inputs, row and
+        column of the kernel, output and input."""
+        weight = placeholder(workload.weight, INT8, "weight")
+        return weight, lambda *at: weight[at]
+
+    def weight_blocks(self, workload: Conv2dWorkload, oc: Ints) -> Ints:
+        """The blocks of outputs whose weights are on chip for `oc` blocks of outputs."""
+        return oc
 
     # Schedule -------------------------------------------------------------------------------------
 
@@ -265,7 +275,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             * np.where(image, inputs, blocks)
             + threads * oc * y * x * epilogue.input_operands,
             MemoryId.WGT: own_weights
-            * np.minimum(of_oc * oc, outputs)
+            * self.weight_blocks(workload, np.minimum(of_oc * oc, outputs))
             * np.where(weights, channels, tile["ic"])
             * workload.taps,
             **parameter_usage(epilogue, outputs, threads * oc),

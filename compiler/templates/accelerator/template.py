@@ -13,6 +13,8 @@ import numpy as np
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.nodes import Let
+from compiler.graph.operators.blocks import PackData, UnpackData
+from compiler.graph.operators.shapes import Reshape
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, OpenTrace
@@ -26,6 +28,8 @@ from hw.topology import MemoryId
 W = TypeVar("W", bound=Hashable)
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
 """A function from the name of a value to its shape."""
+RESULT = "out"
+"""The name of a match's result, beside the names of its operands."""
 
 
 class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
@@ -105,11 +109,37 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         images, _, *pixels = found.result_shape
         return found.match.constant("weight").array.size * images * prod(pixels)
 
+    def layout(self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget) -> Layout:
+        """The layout in DRAM of an operand, by its name in the pattern, or of the result, "out"."""
+        config = machine.config
+        block = config.block_in if name == self.array_operand else config.block_out
+        shape = shapes(match.name if name == RESULT else match.variable(name))
+        return blocks_of_channels(shape, PackData(config.batch, block))
+
     def repacked(
         self, match: Match, shapes: Shapes, machine: AcceleratorTarget
     ) -> HostPacking | None:
         """A better layout of the array's operand for a tensor that comes from the CPU, if any."""
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A tensor's layout in DRAM, as unary operators from the tensor and back to it."""
+
+    pack: tuple[tuple[str, Attributes], ...]
+    unpack: tuple[tuple[str, Attributes], ...]
+
+
+def blocks_of_channels(shape: tuple[int, ...], blocks: PackData) -> Layout:
+    """The layout of images [N, C, H, W] in blocks, and of rows [N, C] as images of one pixel."""
+    image = (*shape, 1, 1)[:4]
+    pack: list[tuple[str, Attributes]] = [("pack_data", blocks)]
+    unpack: list[tuple[str, Attributes]] = [("unpack_data", UnpackData(image))]
+    if len(shape) == 2:
+        pack.insert(0, ("reshape", Reshape(image)))
+        unpack.append(("reshape", Reshape(shape)))
+    return Layout(tuple(pack), tuple(unpack))
 
 
 @dataclass(frozen=True, slots=True)

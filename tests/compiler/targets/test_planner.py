@@ -77,7 +77,7 @@ def test_candidates() -> None:
             ["s = requantise(a, int32[1](1), int64[1](0), shift=4, low=0, high=9)"],
             "s",
             "acc of requantise comes from no operator, not from "
-            "conv2d or dense or reduce_sum or cast",
+            "conv2d or dense or matmul or reduce_sum or cast",
         ),
         (
             [

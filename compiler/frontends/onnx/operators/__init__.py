@@ -10,6 +10,7 @@ from compiler.frontends.onnx.converter import Converters, by_name
 from compiler.frontends.onnx.operators import (
     constants,
     control_flow,
+    conv_transpose,
     convolutions,
     detection,
     einsum,
@@ -37,6 +38,7 @@ CONVERTERS: Converters = by_name(
     (
         *constants.CONVERTERS,
         *control_flow.CONVERTERS,
+        *conv_transpose.CONVERTERS,
         *convolutions.CONVERTERS,
         *detection.CONVERTERS,
         *einsum.CONVERTERS,

@@ -1,4 +1,4 @@
-"""Convolution and transposed convolution, with one to three spatial axes."""
+"""Convolution, with one to three spatial axes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from compiler.graph.extents import product
 from compiler.graph.operators.parts import Pad, Slice
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.shapes import Squeeze, Transpose, Unsqueeze
-
-_LARGEST = 1 << 20
-"""The maximum extent of an axis of a transposed convolution's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,92 +110,7 @@ def _conv(node: Node) -> Value:
     return convolution(node, data, weight, node.optional(2), windows)
 
 
-def _conv_transpose(node: Node) -> Value:
-    """A convolution of the data, with zeros between its elements, by the flipped kernel."""
-    data, weight = node.input(0), node.input(1)
-    kernel = spatial_kernel(node, data, weight)
-    rank, groups = len(kernel), node.integer("group")
-    strides, dilation = (per_axis(node, name, rank) for name in ("strides", "dilations"))
-    extra = node.integers("output_padding") or (0,) * rank
-    if len(extra) != rank or any(each < 0 for each in extra):
-        node.refuse(f"output_padding {list(extra)}: {rank} numbers of 0 or more are expected")
-    extents = [node.extent(2 + axis, data) for axis in range(rank)]
-    reach = [(k - 1) * gap for k, gap in zip(kernel, dilation, strict=True)]
-    whole = [
-        (extent - 1) * stride + far + 1
-        for extent, stride, far in zip(extents, strides, reach, strict=True)
-    ]
-    before, after = _cut(node, data, whole, strides, extra)
-    spread = _with_zeros(node, data, strides)
-    pads = [far - cut for far, cut in zip(reach, before, strict=True)]
-    pads += [far - cut + more for far, cut, more in zip(reach, after, extra, strict=True)]
-    # Negative padding removes elements, which a convolution's own padding cannot.
-    inner = [min(each, 0) for each in pads]
-    if any(inner):
-        spread = node.call(
-            "pad", spread, to=Pad((0, 0, *inner[:rank], 0, 0, *inner[rank:]), value=0.0)
-        )
-    windows = Windows((1,) * rank, tuple(max(each, 0) for each in pads), dilation, groups)
-    return convolution(node, spread, _flipped(node, weight, groups), node.optional(2), windows)
+AXES = "one to three spatial axes"
+"""The axes that converters of convolutions support."""
 
-
-def _cut(
-    node: Node, data: Value, whole: Sequence[int], strides: Sequence[int], extra: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """The elements that padding removes from the start and the end of each axis of the result."""
-    rank = len(whole)
-    mode = node.text("auto_pad", "NOTSET")
-    asked = node.integers("output_shape")
-    if asked is None and mode in ("SAME_UPPER", "SAME_LOWER"):
-        asked = tuple(node.extent(2 + axis, data) * stride for axis, stride in enumerate(strides))
-    if asked is None:
-        pads = padding_of(node, data, (1,) * rank, strides, (1,) * rank)
-        return list(pads[:rank]), list(pads[rank:])
-    wanted = asked[-rank:]
-    if len(wanted) != rank or not all(1 <= each <= _LARGEST for each in wanted):
-        node.refuse(f"output_shape {list(asked)}")
-    totals = [full + more - extent for full, more, extent in zip(whole, extra, wanted, strict=True)]
-    # Elements that are missing, not removed, are zeros at the end.
-    cut = [max(total, 0) for total in totals]
-    before = [each // 2 if mode == "SAME_UPPER" else each - each // 2 for each in cut]
-    return before, [total - start for total, start in zip(totals, before, strict=True)]
-
-
-def _with_zeros(node: Node, data: Value, strides: Sequence[int]) -> Value:
-    """The data with `stride - 1` zeros between the elements along each spatial axis."""
-    for number, stride in enumerate(strides):
-        axis, extent = 2 + number, node.extent(2 + number, data)
-        if stride == 1:
-            continue
-        shape = data.shape
-        apart = node.call("unsqueeze", data, to=Unsqueeze((axis + 1,)))
-        pads = [0] * (2 * (data.rank + 1))
-        pads[data.rank + 1 + axis + 1] = stride - 1
-        filled = node.call("pad", apart, to=Pad(tuple(pads), value=0.0))
-        joined = node.reshape(filled, (*shape[:axis], extent * stride, *shape[axis + 1 :]))
-        last = (extent - 1) * stride + 1
-        data = node.call("slice", joined, to=Slice((0,), (last,), (axis,)))
-    return data
-
-
-def _flipped(node: Node, weight: Value, groups: int) -> Value:
-    """Weights [C, O / groups, ...] as [O, C / groups, ...], reversed along spatial axes."""
-    inputs, outputs, *kernel = weight.type.static_shape("weights")
-    if groups < 1 or inputs % groups:
-        node.refuse(f"weights {weight.type} in {groups} groups")
-    rank = len(kernel)
-    axes = tuple(range(2, 2 + rank))
-    backwards = Slice((-1,) * rank, (-(1 << 30),) * rank, axes, (-1,) * rank)
-    weight = node.call("slice", weight, to=backwards)
-    apart = node.reshape(weight, (groups, inputs // groups, outputs, *kernel))
-    order = (0, 2, 1, *(axis + 1 for axis in axes))
-    swapped = node.call("transpose", apart, to=Transpose(order))
-    return node.reshape(swapped, (groups * outputs, inputs // groups, *kernel))
-
-
-_AXES = "one to three spatial axes"
-
-CONVERTERS: tuple[Converter, ...] = (
-    Converter("Conv", (1, 11, 22), _conv, _AXES),
-    Converter("ConvTranspose", (1, 11, 22), _conv_transpose, _AXES),
-)
+CONVERTERS: tuple[Converter, ...] = (Converter("Conv", (1, 11, 22), _conv, AXES),)

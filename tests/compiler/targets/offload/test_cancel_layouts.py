@@ -63,3 +63,36 @@ def test_what_moves_elements_stays(last: str) -> None:
         "  return c\n"
     )
     assert found.count(" = ") == 2
+
+
+HEADS = """
+func @f(p: int8[1, 2, 1, 6, 1, 4]) -> int8[1, 2, 1, 6, 1, 4]:
+  x = unpack_data(p, shape=[1, {channels}, 1, 6])
+  tokens = reshape(x, shape=[{channels}, 6])
+  rows = transpose(tokens, perm=[1, 0])
+  heads = reshape(rows, shape=[1, 6, {heads}, {own}])
+  split = transpose(heads, perm=[0, 2, {order}])
+  image = reshape(split, shape=[1, {channels}, 1, 6])
+  q = pack_data(image, batch=1, block=4)
+  r = relu(q)
+  return r
+"""
+
+
+@pytest.mark.parametrize(
+    ("channels", "heads", "order", "stays"),
+    [
+        (8, 2, "3, 1", False),  # Attention's heads, as columns.
+        (6, 2, "3, 1", False),  # Heads that share a block lie as they did.
+        (8, 2, "1, 3", True),  # Heads as rows are another image.
+        (8, 4, "1, 3", True),
+    ],
+)
+def test_heads_are_the_image_of_all_tokens(
+    channels: int, heads: int, order: str, stays: bool
+) -> None:
+    text_of = HEADS.format(channels=channels, heads=heads, own=channels // heads, order=order)
+    assert ("transpose" in cancelled(text_of)) == stays
+    function = graph(text_of)
+    if channels == 8:
+        keeps_meaning(CancelLayouts(), function, inputs(function))
