@@ -71,10 +71,25 @@ def test_products_of_tokens(lines: list[str], wanted: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (["y = matmul(xv, w)"], ["reshape", "matmul", "reshape"]),
+        (["y = matmul(x1, w)"], ["reshape", "matmul", "reshape"]),
+        (
+            ["a = matmul(x1, w)", "c = add(a, b)", "d = relu(c)", "y = matmul(d, v)"],
+            ["reshape", "matmul", "add", "relu", "matmul", "reshape"],
+        ),
+        (["a = matmul(x1, w)", "y = add(a, x2)"], ["reshape", "matmul", "reshape", "add"]),
+    ],
+    ids=["a vector", "one token", "two layers", "a sum with many tokens"],
+)
+def test_a_single_token_is_a_row(lines: list[str], wanted: list[str]) -> None:
+    assert changed(lines) == wanted
+
+
+@pytest.mark.parametrize(
     "line",
     [
-        "y = matmul(xv, w)",
-        "y = matmul(x1, w)",
         "y = matmul(xm, w)",
         "y = matmul(xn, w)",
         "y = matmul(w, v)",
@@ -83,8 +98,6 @@ def test_products_of_tokens(lines: list[str], wanted: list[str]) -> None:
         "y = relu(x)",
     ],
     ids=[
-        "a vector",
-        "one token",
         "a matrix",
         "an open extent",
         "constants",
