@@ -128,12 +128,15 @@ func @f(x: float32[1, 7, 6], xc: bool[], w: float32[6, 5]):
     assert called(found)[: len(TO) + 1] == [*TO, "conv2d"]
 
 
-@pytest.mark.parametrize("config", ["small8", "batch2", "extended"])
-def test_on_the_accelerator(config: str) -> None:
-    """Both layers are one stream, equal to the CPU in every bit."""
+@pytest.mark.parametrize(
+    ("config", "outputs"), [("small8", 12), ("small8", 600), ("batch2", 12), ("extended", 12)]
+)
+def test_on_the_accelerator(config: str, outputs: int) -> None:
+    """Both layers are one stream, equal to the CPU in every bit; also where the biases and
+    multipliers of all features would take more than ACC has."""
     function = network(
-        """
-func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32[40, 12]):
+        f"""
+func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32[40, {outputs}]):
   a = matmul(x, w)
   c = add(a, b)
   d = relu(c)
