@@ -65,6 +65,9 @@ class Executor:
     ----------
     devices
         Each step is assigned to the first device that accepts it.
+    clock
+        What tells the time of steps and runs, in seconds: wall-clock time by default;
+        `time.thread_time` does not count what other programs take.
 
     Raises
     ------
@@ -73,8 +76,14 @@ class Executor:
         memory for its tensors cannot be allocated.
     """
 
-    def __init__(self, artifact: Artifact, devices: Sequence[Device]) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        devices: Sequence[Device],
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
         self.artifact = artifact
+        self._clock = clock
         self._running = Lock()
         self._steps = _load_steps(artifact, devices)
         self._fixed = dict(artifact.constants)
@@ -119,11 +128,11 @@ class Executor:
         RunError
             Calls without end; a result larger than it can be, as of a `k` beyond its axis.
         """
-        begun = perf_counter()
+        begun = self._clock()
         input_arrays = self._input_tensors(inputs)
         with self._running:
             arrays = self._fixed | input_arrays | _new_outputs(self.artifact)
-            recorder = _Recorder(self._steps, progress, watch)
+            recorder = _Recorder(self._steps, progress, watch, self._clock)
             if self._machine is None:
                 for number, (step, _, _) in enumerate(self._steps):
                     recorder.run(
@@ -134,7 +143,7 @@ class Executor:
             else:
                 self._machine.run(arrays, recorder.run)
             outputs = _results(self.artifact, arrays)
-        profile = Profile(recorder.profiles(), perf_counter() - begun)
+        profile = Profile(recorder.profiles(), self._clock() - begun)
         return Run(outputs, profile, recorder.watched)
 
     def _input_tensors(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
@@ -157,8 +166,13 @@ class _Recorder:
     """Runs steps, and records their profiles and the watched tensors."""
 
     def __init__(
-        self, steps: Sequence[_Loaded], progress: Progress | None, watch: Collection[str]
+        self,
+        steps: Sequence[_Loaded],
+        progress: Progress | None,
+        watch: Collection[str],
+        clock: Callable[[], float],
     ) -> None:
+        self._clock = clock
         self._steps = steps
         self._progress = progress
         self._watch = frozenset(watch)
@@ -173,9 +187,9 @@ class _Recorder:
         step, _, execute = self._steps[number]
         if self._progress is not None:
             self._progress(number, len(self._steps), step.name)
-        start = perf_counter()
+        start = self._clock()
         stream = execute(inputs, outputs)
-        self._seconds[number] += perf_counter() - start
+        self._seconds[number] += self._clock() - start
         self._counts[number] += 1
         if self._watch:
             for name, array in zip(step.outputs, outputs, strict=True):

@@ -20,6 +20,7 @@ from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
 from scripts.explain import print_reasons
 from scripts.model_options import (
+    MODELS,
     CalibrateOption,
     DeviceName,
     DeviceOption,
@@ -64,9 +65,7 @@ def command(
     context: typer.Context,
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL", help="An ONNX file, or resnet18, resnet34, resnet50, digits."
-        ),
+        typer.Argument(metavar="MODEL", help=f"{MODELS[0].upper()}{MODELS[1:]}."),
     ],
     output: Annotated[
         Path,

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from compiler.models import BUILT_IN
 from compiler.quantise.options import Mode
 from runtime.inputs import PixelNormalisation
 from scripts.errors import CommandError
@@ -28,6 +29,8 @@ class Quantise(Enum):
         return None if self is Quantise.NONE else Mode(self.value)
 
 
+MODELS: Final = f"an ONNX file, or a built-in network: {', '.join(BUILT_IN)}"
+"""What can be compiled, for the help of commands."""
 QuantiseOption = Annotated[
     Quantise | None,
     typer.Option(

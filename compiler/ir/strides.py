@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from compiler.ir.expr import Binary, BinaryOp, Const, Load, Var
+from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import linear
+from compiler.ir.normal import Normaliser
 from compiler.ir.stmt import Block, Store
 from compiler.ir.visit import reads, subexpressions, variables, writes
 
 
 def accesses(block: Block) -> list[Load | Store]:
-    """Every load and store of a block's body."""
-    return [*reads(block.body), *writes(block.body)]
+    """Every load and store of a block's body, with indices simplified for the extents of the
+    block's axes: `(16 * o + k) // 16` is `o` where `k` is below 16."""
+    normal = Normaliser({each.var.name: Interval(0, each.extent - 1) for each in block.iters})
+    found: list[Load | Store] = [*reads(block.body), *writes(block.body)]
+    return [replace(each, indices=tuple(map(normal.expr, each.indices))) for each in found]
 
 
 def stride(access: Load | Store, axis: str) -> int | None:

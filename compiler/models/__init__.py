@@ -13,7 +13,20 @@ from typing import Final
 from onnx import ModelProto
 
 from compiler.frontends.onnx.reading import read_model
+from compiler.models.bert import bert, bert_tiny
+from compiler.models.dcgan import dcgan, dcgan_tiny
+from compiler.models.dqn import dqn, dqn_tiny
+from compiler.models.gpt2 import gpt2, gpt2_decode, gpt2_decode_tiny, gpt2_tiny
+from compiler.models.llama import llama, llama_decode, llama_decode_tiny, llama_tiny
+from compiler.models.lstm import lstm, lstm_tiny
+from compiler.models.mobilenet import (
+    mobilenet_v1,
+    mobilenet_v1_tiny,
+    mobilenet_v2,
+    mobilenet_v2_tiny,
+)
 from compiler.models.resnet import resnet18, resnet34, resnet50
+from compiler.models.vit import vit, vit_tiny
 
 __all__ = ["BUILT_IN", "built_in", "resnet18", "resnet34", "resnet50"]
 
@@ -23,7 +36,34 @@ def _digits(_: int) -> ModelProto:
 
 
 BUILT_IN: Final[Mapping[str, Callable[[int], ModelProto]]] = MappingProxyType(
-    {"digits": _digits, "resnet18": resnet18, "resnet34": resnet34, "resnet50": resnet50}
+    {
+        "digits": _digits,
+        "resnet18": resnet18,
+        "resnet34": resnet34,
+        "resnet50": resnet50,
+        "mobilenet-v1": mobilenet_v1,
+        "mobilenet-v1-tiny": mobilenet_v1_tiny,
+        "mobilenet-v2": mobilenet_v2,
+        "mobilenet-v2-tiny": mobilenet_v2_tiny,
+        "dqn": dqn,
+        "dqn-tiny": dqn_tiny,
+        "dcgan": dcgan,
+        "dcgan-tiny": dcgan_tiny,
+        "lstm": lstm,
+        "lstm-tiny": lstm_tiny,
+        "vit": vit,
+        "vit-tiny": vit_tiny,
+        "bert": bert,
+        "bert-tiny": bert_tiny,
+        "gpt2": gpt2,
+        "gpt2-tiny": gpt2_tiny,
+        "gpt2-decode": gpt2_decode,
+        "gpt2-decode-tiny": gpt2_decode_tiny,
+        "llama": llama,
+        "llama-tiny": llama_tiny,
+        "llama-decode": llama_decode,
+        "llama-decode-tiny": llama_decode_tiny,
+    }
 )
 """Functions from the seed of random weights to the model, by name."""
 

@@ -16,6 +16,7 @@ from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
+from compiler.intrinsics.extensions import MULTIPLIER_BITS
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
 from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
 from compiler.requantisation import RequantSpec, ScaledResidual
@@ -154,6 +155,7 @@ class Builder:
             bound=pending.bound,
             residuals=residuals,
             is_exact=lambda spec: all(target.is_exact(spec) for target in self._targets),
+            multiplier_bits=MULTIPLIER_BITS,
         ).reduced()
         assert isinstance(spec.shift, int), "scales have one shift"
         operator = "requantise"

@@ -13,7 +13,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.products import Conv2d
+from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.shapes import Reshape, Transpose
 from compiler.graph.opspec import OpSpec, Pattern
 from compiler.graph.syntax import unique_name
@@ -36,9 +36,9 @@ class TokenLayers:
                                       y = c as tokens
 
     What is computed from such results element by element is computed on the images, so that the
-    changes of layout between one layer and the next are dead. Vectors and matrices are left, as
-    dense layers of one image or of several; so is a single token, for which weights would not be
-    read again.
+    changes of layout between one layer and the next are dead. A single token, for which weights
+    would not be read again, becomes a matrix of one row in place of an image. Matrices are left, as
+    dense layers of one image or of several.
     """
 
     name: str = "token-layers"
@@ -60,8 +60,8 @@ class _Rewriter:
     Attributes
     ----------
     images
-        By the name of a tensor of tokens: the same values as an image. What is made on images keeps
-        its name there.
+        By the name of a tensor of tokens: the same values as an image, or as a row if there is one
+        token. What is made on images keeps its name there.
     tokens
         By the same name: the values as tokens, if the name is that of the image.
     """
@@ -99,8 +99,12 @@ class _Rewriter:
         assert isinstance(data, Var), "it has a token shape"
         if not np.issubdtype(weight.array.dtype, np.floating):
             return False
-        kernels = Constant(np.ascontiguousarray(weight.array.T)[:, :, None, None])
-        self._result(let, "conv2d", [self._image(data, shape), kernels], Conv2d())
+        image = self._image(data, shape)
+        if _is_row(shape):
+            self._result(let, "matmul", [image, weight], Product())
+        else:
+            kernels = Constant(np.ascontiguousarray(weight.array.T)[:, :, None, None])
+            self._result(let, "conv2d", [image, kernels], Conv2d())
         return True
 
     def _elementwise(self, let: Let, call: Call) -> bool:
@@ -124,12 +128,12 @@ class _Rewriter:
         return True
 
     def _token_shape(self, atom: Atom) -> tuple[int, ...] | None:
-        """The shape of a tensor of more than one token; None for other values."""
+        """The shape of a tensor of tokens; None for other values."""
         type_ = self.types[atom.name] if isinstance(atom, Var) else None
-        if not isinstance(type_, TensorType) or type_.rank < 2:
+        if not isinstance(type_, TensorType) or not type_.rank:
             return None
         shape = tuple(each for each in type_.shape if isinstance(each, int))
-        if len(shape) != type_.rank or 0 in shape or prod(shape[:-1]) < 2:
+        if len(shape) != type_.rank or 0 in shape:
             return None
         return shape
 
@@ -138,9 +142,11 @@ class _Rewriter:
         if data.name not in self.images:
             tokens, features = prod(shape[:-1]), shape[-1]
             flat = self._layout(data.name, "reshape", data, Reshape((tokens, features)))
-            columns = self._layout(data.name, "transpose", flat, _SWAP)
-            whole = Reshape((1, features, 1, tokens))
-            self.images[data.name] = self._layout(data.name, "reshape", columns, whole)
+            if not _is_row(shape):
+                columns = self._layout(data.name, "transpose", flat, _SWAP)
+                whole = Reshape((1, features, 1, tokens))
+                flat = self._layout(data.name, "reshape", columns, whole)
+            self.images[data.name] = flat
         return self.images[data.name]
 
     def _result(self, let: Let, operator: str, operands: Sequence[Atom], given: Attributes) -> None:
@@ -150,15 +156,21 @@ class _Rewriter:
         tokens, features = prod(shape[:-1]), shape[-1]
         call = Call(OPERATORS[operator], tuple(operands), given)
         self.lets.append(replace(let, value=call, type=None))
-        self.images[let.name] = Var(let.name)
-        columns = self._layout(let.name, "reshape", Var(let.name), Reshape((features, tokens)))
-        flat = self._layout(let.name, "transpose", columns, _SWAP)
+        self.images[let.name] = flat = Var(let.name)
+        if not _is_row(shape):
+            columns = self._layout(let.name, "reshape", flat, Reshape((features, tokens)))
+            flat = self._layout(let.name, "transpose", columns, _SWAP)
         self.tokens[let.name] = self._layout(let.name, "reshape", flat, Reshape(shape))
 
     def _layout(self, stem: str, operator: str, operand: Var, given: Attributes) -> Var:
         name = unique_name(f"{stem}_tokens", self.taken)
         self.lets.append(Let(name, Call(OPERATORS[operator], (operand,), given)))
         return Var(name)
+
+
+def _is_row(shape: Sequence[int]) -> bool:
+    """Whether a tensor of tokens has one token."""
+    return prod(shape[:-1]) == 1
 
 
 def _by_feature(constant: Constant, shape: Sequence[int]) -> Constant | None:
@@ -168,4 +180,5 @@ def _by_feature(constant: Constant, shape: Sequence[int]) -> Constant | None:
     if array.ndim > len(shape) or any(extent != 1 for extent in array.shape[:-1]):
         return None
     last = array.shape[-1] if array.ndim else 1
-    return Constant(array.reshape(last, 1, 1)) if last in (1, shape[-1]) else None
+    wanted = (last,) if _is_row(shape) else (last, 1, 1)
+    return Constant(array.reshape(wanted)) if last in (1, shape[-1]) else None

@@ -165,6 +165,7 @@ class RequantSpec:
         residuals: Sequence[ScaledResidual] = (),
         tolerance: float | Fraction = Fraction(1, 128),
         is_exact: Callable[[RequantSpec], bool] = lambda _: True,
+        multiplier_bits: int | None = None,
     ) -> Self:
         """out = clip(round((acc + bias) * scale + scaled residuals) + zero_point, low, high),
         nearly.
@@ -191,6 +192,9 @@ class RequantSpec:
         is_exact
             Whether the targets compute a specification exactly (`Target.is_exact`); by default True
             for every specification.
+        multiplier_bits
+            The most bits that M should have: s is smaller for it, as long as errors are within the
+            tolerance. None for any M.
 
         Raises
         ------
@@ -201,6 +205,7 @@ class RequantSpec:
         if not 0 <= tolerance <= 1:
             raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
         real = RealRequantisation.of(scales, bias, zero_point, residuals)
+        best: Self | None = None
         for shift in range(LARGEST_SHIFT, -1, -1):
             found = real.in_units(shift)
             if max(*broadcast(found.multiplier, None), *found.residual_multipliers, 0) > INT32[1]:
@@ -214,10 +219,21 @@ class RequantSpec:
             if max(map(abs, broadcast(found.addend, None))) > _largest_addend(added):
                 continue
             spec = cls(found.multiplier, found.addend, shift, low, high, bound, added)
-            if is_exact(spec):
-                first, last = spec.limits
+            if not is_exact(spec):
+                continue
+            first, last = spec.limits
+            try:
                 real.check_errors(found, (low, high), max(-first, last), tolerance)
-                return spec
+            except QuantisationError:
+                if best is None:
+                    raise
+                break
+            best = spec
+            largest = max(*broadcast(spec.multiplier, None), 0)
+            if multiplier_bits is None or largest >> multiplier_bits == 0:
+                break
+        if best is not None:
+            return best
         more = "".join(f", {float(scale):.6g} of a residual" for scale in real.residual_scales)
         raise QuantisationError(
             f"scales up to {float(max(real.scales)):.6g}{more}, biases "

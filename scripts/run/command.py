@@ -21,6 +21,7 @@ from scripts.console import errors_in_one_line, print_json
 from scripts.engine_comparison import CompareOption, EngineComparison, choose_engine
 from scripts.errors import CommandError
 from scripts.model_options import (
+    MODELS,
     CalibrateOption,
     DeviceName,
     DeviceOption,
@@ -64,8 +65,7 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL|ARTIFACT",
-            help="What `tandem compile` wrote or takes: an ONNX file, or resnet18, resnet34, "
-            "resnet50, digits.",
+            help=f"What `tandem compile` wrote or takes: {MODELS}.",
         ),
     ],
     inputs: Annotated[

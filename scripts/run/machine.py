@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -159,6 +160,8 @@ class Machine:
     threads: int | None
     compared: str | None = None
     """A second engine, to compare the first one with."""
+    clock: Callable[[], float] = perf_counter
+    """What tells the time of steps, in seconds."""
 
     def run(
         self,
@@ -174,7 +177,7 @@ class Machine:
         appended.
         """
         with self._devices(artifact.config, comparisons) as devices:
-            executor = Executor(artifact, devices)
+            executor = Executor(artifact, devices, self.clock)
             return tuple(executor.run(batch, progress, watch) for batch in batches)
 
     @contextmanager

@@ -13,7 +13,7 @@ from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
-from scripts.model_options import CalibrateOption, QuantiseOption
+from scripts.model_options import MODELS, CalibrateOption, QuantiseOption
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -67,9 +67,7 @@ def _weights(text: str) -> tuple[float, ...]:
 def command(
     models: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MODEL...", help="ONNX files, or resnet18, resnet34, resnet50, digits."
-        ),
+        typer.Argument(metavar="MODEL...", help=f"Each is {MODELS}."),
     ],
     space: Annotated[
         str,

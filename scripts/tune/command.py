@@ -23,6 +23,7 @@ from runtime.inputs import PixelNormalisation
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import LayerError
 from scripts.model_options import (
+    MODELS,
     CalibrateOption,
     DeviceName,
     DeviceOption,
@@ -100,9 +101,7 @@ def command(
     context: typer.Context,
     model: Annotated[
         str | None,
-        typer.Argument(
-            metavar="MODEL", help="An ONNX file, or resnet18, resnet34, resnet50, digits."
-        ),
+        typer.Argument(metavar="MODEL", help=f"{MODELS[0].upper()}{MODELS[1:]}."),
     ] = None,
     layer: Annotated[
         list[Layer] | None,

@@ -12,6 +12,7 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError, LayerError, SweepError
+from scripts.model_options import MODELS
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
@@ -58,8 +59,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="MODEL",
-            help="Measure the convolutions of an ONNX file, or of resnet18, resnet34, resnet50, "
-            "digits.",
+            help=f"Measure the convolutions of {MODELS}.",
         ),
     ] = None,
     layer: Annotated[

@@ -174,3 +174,12 @@ def test_runs_at_the_same_time() -> None:
     assert len(found) == 80
     for (seed, _), array in found.items():
         np.testing.assert_array_equal(array, wanted[seed])
+
+
+def test_the_clock_is_the_callers() -> None:
+    """Each step reads it when it begins and when it ends, and so does the run."""
+    ticks = iter(range(1_000))
+    ready = Executor(compiled(), [CpuDevice(1)], lambda: float(next(ticks)))
+    profile = ready.run(image()).profile
+    assert [step.seconds for step in profile.steps] == [1.0] * len(profile.steps)
+    assert profile.seconds == 2 * len(profile.steps) + 1

@@ -35,7 +35,12 @@ from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.packing import block_groups, pack_weight
 from compiler.templates.accelerator.products import largest_sum
 from compiler.templates.accelerator.template import AcceleratorTemplate, HostPacking, Shapes
-from compiler.templates.accelerator.tiling import parameter_usage, resident_operands, tile_output
+from compiler.templates.accelerator.tiling import (
+    operand_accumulators,
+    parameter_usage,
+    resident_operands,
+    tile_output,
+)
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.accelerator.work_counts import (
     Output,
@@ -202,12 +207,18 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
                 **{axis: tile_sizes(extents[axis]) for axis in ("ic", "oc", "x", "y")},
                 "order": tuple(ORDERS),
                 "along": ("oc", "y", "x"),
+                **({} if self._operands_stay(workload, machine) else {"resident": (0,)}),
             },
             partial(_consistent, workload),
         )
 
     def wide_space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space | None:
         return pipelined.space(workload)
+
+    def _operands_stay(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> bool:
+        """Whether the operands of all channels stay on chip: they take half of ACC at most."""
+        operands = len(workload.epilogue.channel_operands) * workload.weight[0]
+        return 2 * operands <= machine.config.depth(MemoryId.ACC)
 
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         out, sums, epilogue = "out", "out_sum", workload.epilogue
@@ -216,8 +227,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
         order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
         steps = tile_output(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
+        resident = None if self._operands_stay(workload, machine) else "resident"
         steps = (
-            epilogue.load_inputs(epilogue.place(steps).compute_at(sums, out, "thread"))
+            epilogue.load_inputs(epilogue.place(steps, resident).compute_at(sums, out, "thread"))
             .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
             .reorder(sums, "ic_o", "n", "oc", "y", "x", "ic_i", "ky", "kx", "b", "bo", "bi")
             .decompose_reduction(sums, "ic_o")
@@ -268,7 +280,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         blocks = np.minimum((workload.spanned_groups(oc) - 1) * channels + choices["ic"], inputs)
         return {
             MemoryId.ACC: threads * oc * y * x * (1 + epilogue.element_operands)
-            + len(epilogue.channel_operands) * outputs,
+            + operand_accumulators(tile, epilogue, outputs),
             MemoryId.INP: own_image
             * np.minimum(rows, workload.padded[0])
             * np.minimum(columns, workload.padded[1])

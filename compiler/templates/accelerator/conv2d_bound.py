@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dWorkload
 from compiler.templates.accelerator.machine_cost import MachineCost
+from compiler.templates.accelerator.tiling import resident_operands
 from compiler.templates.accelerator.work_counts import transfers_of
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.config import HardwareConfig
@@ -40,7 +41,8 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
     beats = -(-INSTRUCTION_BYTES // config.bus_bytes)
     first = latency + TRANSFER_OVERHEAD + (beats - 1) * interval + CHECK_STAGES + 1
     channels = workload.weight[0]
-    begin = len(epilogue.channel_operands) * load(MemoryId.ACC, channels) + load(MemoryId.UOP, 1)
+    held = channels if resident_operands(choices).all() else 1
+    begin = len(epilogue.channel_operands) * load(MemoryId.ACC, held) + load(MemoryId.UOP, 1)
     parameters = 0
     if epilogue.requantise is not None and epilogue.requantise.resident:
         parameters = load(MemoryId.PAR, channels)

@@ -15,6 +15,7 @@ from compiler.te import placeholder
 from compiler.templates.accelerator.epilogue import Epilogue, Pass
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.tile_pipeline import TilePipeline, ends
+from compiler.templates.accelerator.tiling import resident_operands
 from compiler.templates.accelerator.work_counts import kernel_length
 from compiler.templates.space import Bools, Choices, Floats, Ints
 from hw.topology import MemoryId
@@ -145,6 +146,7 @@ class Conv2dCycles:
         ) * size
         passes = passes + size * (not self.cost.overwrites)
         passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
+        passes = passes + self._channel_operands(oc)
         loads = loads + tiles * self._operands(oc, size)
         work = prod(extents[axis] for axis in ("oc", "y", "x")) * channels + tiles * passes
         stalls = tiles * np.maximum(0, passes - loads / (tiles * steps))
@@ -189,9 +191,12 @@ class Conv2dCycles:
         passes = epilogue.tensor_passes * self.cost.alu(size, tensor_operand=True)
         passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
         passes = passes + epilogue.element_operands * self.cost.load(MemoryId.ACC_8BIT, size)
+        passes = passes + self._channel_operands(oc)
         begin = self.cost.load(MemoryId.UOP, 128 * self.choices["threads"])
         operands = np.full(len(self.choices), extents["oc"])
-        begin = begin + len(epilogue.channel_operands) * self.cost.load(MemoryId.ACC, operands)
+        resident = resident_operands(self.choices)
+        loaded = len(epilogue.channel_operands) * self.cost.load(MemoryId.ACC, operands)
+        begin = begin + np.where(resident, loaded, 0)
         parameters = np.zeros_like(begin)
         if epilogue.requantise is not None and epilogue.requantise.resident:
             parameters = self.cost.load(MemoryId.PAR, operands)
@@ -215,6 +220,13 @@ class Conv2dCycles:
             resets=not self.cost.overwrites,
             early=epilogue.requantise is not None,
         )
+
+    def _channel_operands(self, oc: Ints) -> Ints:
+        """Cycles in which compute loads the operands of a tile's channels that do not stay."""
+        operands = len(self.workload.epilogue.channel_operands)
+        if not operands or resident_operands(self.choices).all():
+            return np.zeros_like(oc)
+        return operands * self.cost.load(MemoryId.ACC, oc)
 
     def _operands(self, oc: Ints, size: Ints) -> Ints:
         """Cycles in which the load unit loads the operands of a tile's requantisation: a residual,

@@ -8,6 +8,7 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.ir.stmt import Block
 from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import blocks
+from compiler.operators.blocks import pack_data, unpack_data
 from compiler.operators.layout import reshape
 from compiler.operators.slicing import slice_of
 from compiler.te import Tensor, compute, placeholder
@@ -52,3 +53,21 @@ def test_divisions_have_none() -> None:
 def test_rows(tensor: Tensor, expected: int | None) -> None:
     axis = block(tensor).iters[-1].var.name
     assert row_length(block(tensor), axis) == expected
+
+
+def test_blocks_of_channels_are_contiguous() -> None:
+    """What is unpacked from blocks and packed into such again moves along the lanes of a block."""
+    packed = placeholder((1, 3, 1, 5, 1, 8), FLOAT32, "packed")
+    image = unpack_data(packed, shape=(1, 24, 1, 5), name="image")
+    moved = pack_data(image, batch=1, block=8, name="moved")
+    schedule = Schedule.of(moved, inputs=[packed]).compute_inline("image")
+    (block,) = blocks(schedule.program.body)
+    found = accesses(block)
+    assert strides(found, "bo") == {1}
+    assert strides(found, "x") == {8}
+    assert strides(found, "oc") == {5 * 8}
+    # Blocks of another size are not.
+    other = pack_data(image, batch=1, block=6, name="other")
+    schedule = Schedule.of(other, inputs=[packed]).compute_inline("image")
+    (block,) = blocks(schedule.program.body)
+    assert None in strides(accesses(block), "bo")

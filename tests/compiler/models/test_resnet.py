@@ -62,7 +62,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_built_in_models_are_legal() -> None:
-    assert set(BUILT_IN) == {"digits", "resnet18", "resnet34", "resnet50"}
+    assert {"digits", "resnet18", "resnet34", "resnet50"} <= set(BUILT_IN)
     for name in ("digits", "resnet18"):
         onnx.checker.check_model(built_in(name), full_check=True)
     with pytest.raises(KeyError):

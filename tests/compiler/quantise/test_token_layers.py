@@ -73,10 +73,25 @@ def test_products_of_tokens(lines: list[str], wanted: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (["y = matmul(xv, w)"], ["reshape", "matmul", "reshape"]),
+        (["y = matmul(x1, w)"], ["reshape", "matmul", "reshape"]),
+        (
+            ["a = matmul(x1, w)", "c = add(a, b)", "d = relu(c)", "y = matmul(d, v)"],
+            ["reshape", "matmul", "add", "relu", "matmul", "reshape"],
+        ),
+        (["a = matmul(x1, w)", "y = add(a, x2)"], ["reshape", "matmul", "reshape", "add"]),
+    ],
+    ids=["a vector", "one token", "two layers", "a sum with many tokens"],
+)
+def test_a_single_token_is_a_row(lines: list[str], wanted: list[str]) -> None:
+    assert changed(lines) == wanted
+
+
+@pytest.mark.parametrize(
     "line",
     [
-        "y = matmul(xv, w)",
-        "y = matmul(x1, w)",
         "y = matmul(xm, w)",
         "y = matmul(xn, w)",
         "y = matmul(w, v)",
@@ -85,8 +100,6 @@ def test_products_of_tokens(lines: list[str], wanted: list[str]) -> None:
         "y = relu(x)",
     ],
     ids=[
-        "a vector",
-        "one token",
         "a matrix",
         "an open extent",
         "constants",
@@ -117,12 +130,15 @@ func @f(x: float32[1, 7, 6], xc: bool[], w: float32[6, 5]):
     assert called(found)[: len(TO) + 1] == [*TO, "conv2d"]
 
 
-@pytest.mark.parametrize("config", ["small8", "batch2", "extended"])
-def test_on_the_accelerator(config: str) -> None:
-    """Both layers are one stream, equal to the CPU in every bit."""
+@pytest.mark.parametrize(
+    ("config", "outputs"), [("small8", 12), ("small8", 600), ("batch2", 12), ("extended", 12)]
+)
+def test_on_the_accelerator(config: str, outputs: int) -> None:
+    """Both layers are one stream, equal to the CPU in every bit; also where the biases and
+    multipliers of all features would take more than ACC has."""
     function = network(
-        """
-func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32[40, 12]):
+        f"""
+func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32[40, {outputs}]):
   a = matmul(x, w)
   c = add(a, b)
   d = relu(c)

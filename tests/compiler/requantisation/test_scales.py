@@ -115,6 +115,20 @@ def test_by_hand() -> None:
     assert [operation.op.name for operation in lowered.output] == ["SHR", "MAX", "MIN"]
 
 
+def test_short_multipliers() -> None:
+    """M is as short as the tolerance allows: 0.3 * 2^17 = 39321.6 has 16 bits."""
+    short = RequantSpec.from_scales(0.3, 10, bound=1000, multiplier_bits=16)
+    assert (short.multiplier, short.shift) == (39322, 17)
+    # The small channel needs the long multiplier of the other one.
+    scales = [0.9, 2.0**-20]
+    bound = 1 << 27
+    long = RequantSpec.from_scales(scales, bound=bound)
+    assert long.shift == 23
+    assert RequantSpec.from_scales(scales, bound=bound, multiplier_bits=16).shift == 20
+    with pytest.raises(QuantisationError, match="moves outputs by up to"):
+        RequantSpec.from_scales([0.9, 1e-9], bound=1 << 31, multiplier_bits=16)
+
+
 def test_logits_take_the_shift_that_fits() -> None:
     """2^20 * 0.01 are 14 bits, so that 17 are left."""
     logits: dict[str, Any] = {"low": -(1 << 31), "high": (1 << 31) - 1}

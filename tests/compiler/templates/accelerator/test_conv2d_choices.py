@@ -195,3 +195,16 @@ def test_refuses_what_cannot_fit_with_numbers() -> None:
         match=r"^tiny is too small for the smallest tiles: WGT has 16 elements and they take 18$",
     ):
         choose(WORKLOAD, machine("tiny"), threads=2)
+
+
+def test_operands_of_many_channels_come_with_each_tile() -> None:
+    """An operand of 1,500 blocks takes most of ACC's 2,048 elements."""
+    target = AcceleratorTarget.of(PYNQ)
+    few, many = sized(1024, 1, 4, 1), sized(1500, 1, 4, 1)
+    assert "resident" not in TEMPLATE.space(few, target).knobs
+    assert TEMPLATE.space(many, target).knobs["resident"] == (0,)
+    chosen = choose(many, PYNQ)
+    assert fits(many, chosen, PYNQ)
+    used = TEMPLATE.usage(many, Choices.of([chosen]))[MemoryId.ACC].item()
+    tile = chosen["threads"] * chosen["oc"] * chosen["y"] * chosen["x"]
+    assert used == tile + chosen["threads"] * chosen["oc"]

@@ -1,0 +1,90 @@
+"""The built-in networks with random weights: published sizes, legal models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto
+
+from compiler.models import BUILT_IN, built_in
+from compiler.models.mobilenet import mobilenet_v1, mobilenet_v2
+
+PUBLISHED = {
+    "mobilenet-v1": 4_231_976,
+    "mobilenet-v2": 3_504_872,
+    "dqn": 1_693_362,
+    "dcgan": 3_576_704 - (512 + 256 + 128 + 64) + 3,
+    "lstm": 19_780_400,
+    "vit": 86_567_656,
+    "bert": 109_482_240,
+    "gpt2": 124_439_808,
+    "llama": 134_515_008,
+}
+"""Parameters: of torchvision (MobileNet v2, ViT-B/16), of PyTorch's example of DCGAN, whose batch
+normalisation has two numbers for a channel instead of a bias, of Hugging Face (bert-base-uncased,
+gpt2, SmolLM-135M), of PyTorch's LSTM of the paper's size, and of the papers (the others)."""
+MANY = 10_000_000
+"""Parameters that take long to draw."""
+TINY = [name for name in BUILT_IN if name.endswith("-tiny")]
+CONSTANTS = ("attention.scale", "epsilon", "hide", "mask", "one", "rotary.cos", "rotary.sin", "two")
+"""Initialisers of transformers that no training would change, next to integers."""
+
+
+def parameters(model: ModelProto) -> int:
+    return sum(
+        prod(each.dims)
+        for each in model.graph.initializer
+        if each.data_type == TensorProto.FLOAT and each.name not in CONSTANTS
+    )
+
+
+@pytest.mark.parametrize("make", [mobilenet_v1, mobilenet_v2])
+def test_parameters_of_mobilenets(make: Callable[..., ModelProto]) -> None:
+    """Batch normalisation has a scale and a bias for each channel; mean and variance are no
+    parameters."""
+    model = make(batch_norm=True)
+    statistics = sum(
+        prod(each.dims)
+        for each in model.graph.initializer
+        if each.name.endswith((".mean", ".variance"))
+    )
+    bounds = sum(not each.dims for each in model.graph.initializer)
+    assert parameters(model) - statistics - bounds == PUBLISHED[model.graph.name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.exhaustive] if size > MANY else [])
+        for name, size in PUBLISHED.items()
+        if not name.startswith("mobilenet")
+    ],
+)
+def test_parameters(name: str) -> None:
+    assert parameters(built_in(name)) == PUBLISHED[name]
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_tiny_models_are_legal(name: str) -> None:
+    model = built_in(name, 1)
+    onnx.checker.check_model(model, full_check=True)
+    assert model.graph.name == name
+    again, other = built_in(name, 1), built_in(name, 2)
+    assert model.SerializeToString() == again.SerializeToString() != other.SerializeToString()
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_tiny_model_has_the_operators_of_its_standard(name: str) -> None:
+    """And no more parameters than a test can afford."""
+    model = built_in(name)
+    assert parameters(model) < 25_000
+    standard = name.removesuffix("-tiny")
+    assert standard in BUILT_IN
+    if PUBLISHED.get(standard, MANY) < MANY:
+        found, wanted = (
+            {node.op_type for node in each.graph.node} for each in (model, built_in(standard))
+        )
+        assert found == wanted
