@@ -372,8 +372,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return least_cycles(workload, choices, cost)
 
     def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """The most rows and columns of the image that a tile loads, not counting padding."""
-        rows, columns = workload.loaded_extents(y, x)
+        """The most rows and columns of the image that a tile loads, not counting padding: from its
+        first window to its last, between strides too."""
+        rows, columns = workload.input_extent(0, y), workload.input_extent(1, x)
         return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
 
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:

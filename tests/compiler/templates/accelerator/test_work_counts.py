@@ -20,6 +20,7 @@ from compiler.templates.accelerator.work_counts import (
     TransferCounts,
     WorkCounts,
     kernel_length,
+    thread_redundancy,
     tile_shapes,
     transfers_of,
 )
@@ -65,6 +66,8 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
             # Reaches that padding cuts may lie together, and are one LOAD then (of 1,700 drawn
             # choices ten had less than half as many, the fewest a quarter).
             assert counted / 6 <= instructions <= counted * 2, choice
+        elif pooled(found, memory) and not even(found, choice):
+            assert instructions >= counted, choice
         else:
             assert instructions == counted, (memory, choice)
     assert work.gemm_uops == predicted.products
@@ -101,11 +104,12 @@ def check_features(template: AcceleratorTemplate[Any], seed: int, config: str) -
     counted = predicted.immediate + predicted.tensor + predicted.inputs
     # Where no tap of a maximum has all outputs of a tile, the tile is filled first.
     # A move over rows of several blocks has no loop left for the blocks' parameters: a pass stays.
-    more = 0
+    more: float = 0
     if isinstance(found.workload, ElementwiseWorkload):
         more = prod(found.workload.data[:4])
     elif isinstance(found.workload, MaxPoolWorkload) and padded(found):
-        more = prod(found.workload.extents.values()) * found.workload.data[0]
+        shared = thread_redundancy(found.choices, found.workload.extents).item()
+        more = prod(found.workload.extents.values()) * found.workload.data[0] * shared
     assert counted <= work.alu_uops <= counted + more, choice
 
 
@@ -150,6 +154,11 @@ def padded(found: Drawn) -> bool:
     return any(each.before or each.after or each.overhang for each in windows(found))
 
 
+def pooled(found: Drawn, memory: MemoryId) -> bool:
+    """Whether a memory has the image of a maximum over windows."""
+    return memory is MemoryId.ACC_8BIT and isinstance(found.workload, MaxPoolWorkload)
+
+
 def even(found: Drawn, choice: Choice) -> bool:
     """Whether all tiles are alike along the windows' axes, and nothing is padded."""
     counts = {axis: each.count for axis, each in zip("yx", windows(found), strict=False)}
@@ -158,10 +167,8 @@ def even(found: Drawn, choice: Choice) -> bool:
     )
 
 
-# The same examples each time: of some hundred seeds one breaks a count, as do conv2d's 544 on
-# `tall` and max_pool's 2769 on `extended`.
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-@settings(max_examples=6, derandomize=True)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))
 def test_programs_do_what_was_counted(
     template: AcceleratorTemplate[Any], seed: int, config: str
@@ -170,12 +177,26 @@ def test_programs_do_what_was_counted(
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-@settings(max_examples=6, derandomize=True)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(EXTENDED))
 def test_programs_of_machines_with_features_do_what_was_counted(
     template: AcceleratorTemplate[Any], seed: int, config: str
 ) -> None:
     check_features(template, seed, config)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "config"),
+    [
+        *(("conv2d", 544, "tall"), ("conv2d", 15745, "block4")),
+        *(("max_pool", 2769, "extended"), ("max_pool", 436013648, "wide_bus")),
+    ],
+)
+def test_rare_programs(name: str, seed: int, config: str) -> None:
+    """Tiles of a strided 1x1 convolution that are as high as the image; a tile for two threads; a
+    last tile that loads rows which no window sees."""
+    (template,) = (each for each in TEMPLATES if each.name == name)
+    (check_features if config in EXTENDED else check)(template, seed, config)
 
 
 def test_a_last_step_that_goes_on_into_the_next_group() -> None:
