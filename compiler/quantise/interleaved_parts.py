@@ -92,9 +92,8 @@ class _Rewriter:
         if not isinstance(type_, TensorType) or type_.rank != 4:
             return None
         numbers = [operand for operand in call.args if isinstance(operand, Constant)]
-        if call.callee.name != "batch_norm" and any(
-            by_channel(each, type_.shape) is None for each in numbers if each.array.ndim
-        ):
+        normalises = call.callee.name == "batch_norm"
+        if not normalises and any(by_channel(each, type_.shape) is None for each in numbers):
             return None
         return images[0]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 
@@ -82,7 +83,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     """
 
     name = "conv2d"
-    patterns = (requantise_pattern(_SUMS), requantise_pattern(_SUMS, skip_rank=4))
+    patterns: ClassVar[tuple[Apply, ...]] = (
+        requantise_pattern(_SUMS),
+        requantise_pattern(_SUMS, skip_rank=4),
+    )
     array_operand = "data"
 
     def bind(

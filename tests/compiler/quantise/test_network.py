@@ -122,6 +122,11 @@ CASES = {
         ["m = matmul(x, w)", "r = relu(m)", "y = gemm(r, v, u)"],
         ["quantise", "dense", "requantise", "dense", "dequantise"],
     ),
+    "matrices that are both computed": (
+        "xa: float32[2, 5, 8], xb: float32[2, 8, 6]",
+        ["y = matmul(xa, xb)"],
+        ["quantise", "quantise", "matmul", "requantise", "dequantise"],
+    ),
     "matrix with scaled bias": (
         "x: float32[5, 16], w: float32[16, 8], b: float32[8]",
         ["y = gemm(x, w, b, beta=0.5)"],
@@ -259,6 +264,19 @@ def test_operators(case: str) -> None:
     # So small tensors show their range in many samples only.
     found = quantised(network(program), samples=32)
     assert called(found) == wanted
+
+
+def test_products_of_two_with_zero_points_stay_real() -> None:
+    function = graph(
+        "func @main(xa: float32[2, 5, 8], xb: float32[2, 8, 6]):\n"
+        "  y = matmul(xa, xb)\n"
+        "  return y\n"
+    )
+    for zeros in ((0, 0), (3, 0), (0, -128)):
+        chosen = {name: Scale(0.1, zero) for name, zero in zip(("xa", "xb"), zeros, strict=True)}
+        found = apply_scales(function, chosen, QuantiseOptions()).function
+        whole = ["quantise", "quantise", "matmul", "dequantise"]
+        assert called(found) == (["matmul"] if any(zeros) else whole)
 
 
 def test_a_channel_of_zeros_and_one_that_is_all_bias() -> None:

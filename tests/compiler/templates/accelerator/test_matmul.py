@@ -16,7 +16,7 @@ from compiler.errors import Unsupported
 from compiler.graph import Function
 from compiler.templates.accelerator.matmul import Matrices
 from hw.config import HardwareConfig
-from runtime.artifact import KernelCall, Provenance, StreamCall
+from runtime.artifact import Artifact, KernelCall, Provenance, StreamCall
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from sim.engines import make_engine
@@ -49,10 +49,13 @@ func @main(xa: int8{list(a)}, xb: int8{list(b)}, m: int32{list(multiplier)}, c: 
 
 def expected(a: Array, b: Array) -> Array:
     sums = a.astype(np.int64) @ b.astype(np.int64)
-    return np.clip((sums * 5 + 64) >> 7, -128, 127).astype(np.int8)
+    found: Array = np.clip((sums * 5 + 64) >> 7, -128, 127).astype(np.int8)
+    return found
 
 
-def check(a: tuple[int, ...], b: tuple[int, ...], config: HardwareConfig, seed: int = 0) -> Any:
+def check(
+    a: tuple[int, ...], b: tuple[int, ...], config: HardwareConfig, seed: int = 0
+) -> Artifact:
     """Runs the product on the accelerator, compares it with NumPy's, and returns the artifact."""
     draw = np.random.default_rng(seed).integers
     left, right = (draw(-128, 128, shape, np.int8) for shape in (a, b))
@@ -65,11 +68,12 @@ def check(a: tuple[int, ...], b: tuple[int, ...], config: HardwareConfig, seed: 
     return artifact
 
 
-def steps(artifact: Any) -> tuple[list[Any], list[Any]]:
+def steps(artifact: Artifact) -> tuple[list[StreamCall], list[KernelCall]]:
     """The steps on the accelerator and on the CPU."""
-    return tuple(
-        [each for each in artifact.manifest.steps if isinstance(each, kind)]
-        for kind in (StreamCall, KernelCall)
+    found = artifact.manifest.steps
+    return (
+        [step for step in found if isinstance(step, StreamCall)],
+        [step for step in found if isinstance(step, KernelCall)],
     )
 
 

@@ -67,7 +67,7 @@ def layers(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(layer=layers(), seed=st.integers(0, 999))
 def test_against_numpy(layer: dict[str, Any], seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -1,0 +1,54 @@
+"""Tensors of several operators in DRAM."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler import te
+from compiler.errors import LoweringError
+from compiler.ir.dtypes import INT8, INT32, DType
+from compiler.ir.stmt import Function
+from compiler.lower.accelerator.dram_layout import Operator, first_address, layout_of
+from compiler.target import AcceleratorTarget
+from compiler.te import placeholder
+from compiler.te.build import program_of
+from tests.support.accelerator_operators import machine
+
+TINY = machine("tiny")
+
+
+def reader(shape: tuple[int, ...], dtype: DType = INT8) -> Function:
+    """A program that copies a tensor."""
+    given = placeholder(shape, dtype, "given")
+    return program_of([te.compute(shape, lambda *at: given[at], "copy")])
+
+
+def addresses(*programs: Function) -> dict[str, int]:
+    """The addresses of the tensor `t`, which all programs read, and of their copies."""
+    operators = [
+        Operator(program, {"given": "t", "copy": f"copy{number}"})
+        for number, program in enumerate(programs)
+    ]
+    found, _ = layout_of(operators, programs, AcceleratorTarget.of(TINY), {})
+    return {name: tensor.address for name, tensor in found.items()}
+
+
+@pytest.mark.parametrize("other", [(24,), (2, 3, 4), (1, 6, 1, 4), (2, 1, 3, 2, 2)])
+def test_axes_may_be_merged_and_split(other: tuple[int, ...]) -> None:
+    """Keys are an image for the layer that stores them, and weights for the one that reads them."""
+    found = addresses(reader((6, 4)), reader(other))
+    assert found["t"] == first_address(TINY)
+    assert len(set(found.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (reader((4, 6)), r"t is int8\[6, 4\], and int8\[4, 6\] in copy"),
+        (reader((6, 5)), r"and int8\[6, 5\]"),
+        (reader((6, 4), INT32), r"and int32\[6, 4\]"),
+    ],
+)
+def test_refuses_other_tensors(other: Function, message: str) -> None:
+    with pytest.raises(LoweringError, match=message):
+        addresses(reader((6, 4)), other)
