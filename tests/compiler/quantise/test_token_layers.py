@@ -154,3 +154,25 @@ func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32
     found = run_on(shared, "functional", x).outputs
     for name, value in wanted.items():
         np.testing.assert_array_equal(found[name], value)
+
+
+@pytest.mark.parametrize("normalised", [True, False])
+def test_a_residual_in_real_numbers_is_added_in_real_numbers(normalised: bool) -> None:
+    """A normalised token is not rounded to int8 for the sum, nor is the sum for the next
+    normalisation; where the residual is an integer, the accelerator adds it."""
+    first = "layer_norm(x, s)" if normalised else "matmul(x, u)"
+    function = network(
+        f"""
+func @main(x: float32[1, 7, 6], s: float32[6], u: float32[6, 6], w: float32[6, 6]):
+  n = {first}
+  a = matmul(n, w)
+  c = add(a, n)
+  y = layer_norm(c, s)
+  return y
+"""
+    )
+    made = quantise_network(function, synthetic(function), NativeRunner())
+    operators = called(made.function)
+    assert operators.count("conv2d") == (1 if normalised else 2)
+    assert ("add" in operators) is normalised
+    assert ("requantise_add" in operators) is not normalised
