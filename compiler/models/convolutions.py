@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class ConvNetwork(NetworkBuilder):
         bias, mean = self.biases(layer.outputs), self.biases(layer.outputs)
         variance = uniform(0.8, 1.2, layer.outputs)
         padding = layer.kernel // 2 if layer.padding is None else layer.padding
-        attributes = {
+        attributes: dict[str, Any] = {
             "kernel_shape": [layer.kernel] * 2,
             "strides": [layer.stride] * 2,
             "pads": [padding] * 4,

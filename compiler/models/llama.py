@@ -114,7 +114,8 @@ class _Llama(TransformerBuilder):
 def _llama(name: str, sizes: Sizes, seed: int) -> ModelProto:
     network = _Llama(np.random.default_rng(seed))
     features, tokens = sizes.features, sizes.tokens
-    table = network.weight("words", network.normal((sizes.vocabulary, features), features))
+    # Of variance 1, as what all layers together add to it: the stream neither vanishes nor grows.
+    table = network.weight("words", network.normal((sizes.vocabulary, features), 1))
     x = network.node("Gather", [table, "ids"], "tokens")
     mask = network.constant("mask", causal_mask(tokens, sizes.past)) if tokens > 1 else None
     cache = Cache(sizes)

@@ -21,9 +21,9 @@ import numpy as np
 from compiler.errors import QuantisationError
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Var
+from compiler.graph.nodes import Atom, Body, Call, Value, Var
 from compiler.graph.operators.elementwise import Clip
-from compiler.graph.opspec import OpSpec
+from compiler.graph.opspec import OpSpec, Pattern
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
 from compiler.quantise.builder import Builder
@@ -245,6 +245,8 @@ class Rewriter:
             and not (form.always_int8 and name in self.chosen)
         ):
             self._emit_accumulator(name, form)
+        elif self._is_better_real(forms):
+            yield self._emit_unchanged(forms)
         elif isinstance(form, StatedInt8):
             value: Int8Value = yield self._int8_of_scale(form.of, form.scale)
             self.builder.emit_integer(name, value, self.type(Var(name)))
@@ -261,6 +263,32 @@ class Rewriter:
             if not forms.emitted:
                 forms.emitted = True
                 self.builder.dequantise(name, forms.int8)
+
+    def _is_better_real(self, forms: ValueForms) -> bool:
+        """Whether a value for users in real numbers is best computed in real numbers, though it has
+        an integer form: an accumulator with a residual that is computed in real numbers, such as a
+        normalised token, or such a residual in another layout. Rounding to int8 would only lose
+        bits, and in a deep network the errors add up.
+        """
+        if forms.let is None or not isinstance(forms.let.value, Call):
+            return False
+        if _moves(forms.let.value):
+            return forms.form is None and self._is_real_first(forms.let.name)
+        if not isinstance(forms.form, PendingAccumulator) or forms.form.residual is None:
+            return False
+        operands = [each for each in forms.let.value.args if isinstance(each, Var)]
+        return forms.int8 is None and any(self._is_real_first(each.name) for each in operands)
+
+    def _is_real_first(self, name: str) -> bool:
+        """Whether a value is computed in real numbers, and perhaps moved; not so parameters."""
+        forms = self._forms[name]
+        while forms.let is not None and _moves(forms.let.value) and forms.form is None:
+            assert isinstance(forms.let.value, Call), "it moves"
+            (operand,) = forms.let.value.args
+            if not isinstance(operand, Var):
+                return False
+            forms = self._forms[operand.name]
+        return forms.let is not None and forms.form is None and forms.emitted
 
     def _emit_accumulator(self, name: str, pending: PendingAccumulator) -> None:
         """Emits an accumulator as a real value, without rounding to int8."""
@@ -295,6 +323,16 @@ class Rewriter:
         builder = self.builder.inner()
         inner = Rewriter(self.types, self.chosen, self.options, self._rules, builder, around)
         return inner.body(body)
+
+
+def _moves(value: Value) -> bool:
+    """Whether a value has the elements of its only operand, at other places."""
+    return (
+        isinstance(value, Call)
+        and isinstance(value.callee, OpSpec)
+        and value.callee.pattern is Pattern.INJECTIVE
+        and len(value.args) == 1
+    )
 
 
 def attributes_of(call: Call, kind: type[A]) -> A:

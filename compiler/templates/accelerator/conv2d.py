@@ -220,9 +220,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return pipelined.space(workload)
 
     def _operands_stay(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> bool:
-        """Whether the operands of all channels stay on chip: they take half of ACC at most."""
+        """Whether the operands of all channels stay on chip: they leave room for sums in ACC."""
         operands = len(workload.epilogue.channel_operands) * workload.weight[0]
-        return 2 * operands <= machine.config.depth(MemoryId.ACC)
+        return operands < machine.config.depth(MemoryId.ACC)
 
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         out, sums, epilogue = "out", "out_sum", workload.epilogue

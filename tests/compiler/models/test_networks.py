@@ -35,9 +35,9 @@ CONSTANTS = ("attention.scale", "epsilon", "hide", "mask", "one", "rotary.cos", 
 
 def parameters(model: ModelProto) -> int:
     return sum(
-        prod(each.dims)
-        for each in model.graph.initializer
-        if each.data_type == TensorProto.FLOAT and each.name not in CONSTANTS
+        prod(weight.dims)
+        for weight in model.graph.initializer
+        if weight.data_type == TensorProto.FLOAT and weight.name not in CONSTANTS
     )
 
 
@@ -47,11 +47,11 @@ def test_parameters_of_mobilenets(make: Callable[..., ModelProto]) -> None:
     parameters."""
     model = make(batch_norm=True)
     statistics = sum(
-        prod(each.dims)
-        for each in model.graph.initializer
-        if each.name.endswith((".mean", ".variance"))
+        prod(weight.dims)
+        for weight in model.graph.initializer
+        if weight.name.endswith((".mean", ".variance"))
     )
-    bounds = sum(not each.dims for each in model.graph.initializer)
+    bounds = sum(not weight.dims for weight in model.graph.initializer)
     assert parameters(model) - statistics - bounds == PUBLISHED[model.graph.name]
 
 
@@ -85,6 +85,6 @@ def test_a_tiny_model_has_the_operators_of_its_standard(name: str) -> None:
     assert standard in BUILT_IN
     if PUBLISHED.get(standard, MANY) < MANY:
         found, wanted = (
-            {node.op_type for node in each.graph.node} for each in (model, built_in(standard))
+            {node.op_type for node in network.graph.node} for network in (model, built_in(standard))
         )
         assert found == wanted

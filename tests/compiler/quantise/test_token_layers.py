@@ -177,3 +177,25 @@ func @f({PARAMS}, xp: bool[]):
     values = [let.value for let in all_lets(found.body) if isinstance(let.value, Call)]
     assert [each.callee.name for each in values] == [*TO, "conv2d", "relu", "conv2d", *TO]
     agree(start, found, 1e-4)
+
+
+@pytest.mark.parametrize("normalised", [True, False])
+def test_a_residual_in_real_numbers_is_added_in_real_numbers(normalised: bool) -> None:
+    """A normalised token is not rounded to int8 for the sum, nor is the sum for the next
+    normalisation; where the residual is an integer, the accelerator adds it."""
+    first = "layer_norm(x, s)" if normalised else "matmul(x, u)"
+    function = network(
+        f"""
+func @main(x: float32[1, 7, 6], s: float32[6], u: float32[6, 6], w: float32[6, 6]):
+  n = {first}
+  a = matmul(n, w)
+  c = add(a, n)
+  y = layer_norm(c, s)
+  return y
+"""
+    )
+    made = quantise_network(function, synthetic(function), NativeRunner())
+    operators = called(made.function)
+    assert operators.count("conv2d") == (1 if normalised else 2)
+    assert ("add" in operators) is normalised
+    assert ("requantise_add" in operators) is not normalised

@@ -198,9 +198,9 @@ def test_refuses_what_cannot_fit_with_numbers() -> None:
 
 
 def test_operands_of_many_channels_come_with_each_tile() -> None:
-    """An operand of 1,500 blocks takes most of ACC's 2,048 elements."""
+    """An operand of 2,048 blocks takes all of ACC."""
     target = AcceleratorTarget.of(PYNQ)
-    few, many = sized(1024, 1, 4, 1), sized(1500, 1, 4, 1)
+    few, many = sized(2047, 1, 4, 1), sized(2048, 1, 4, 1)
     assert "resident" not in TEMPLATE.space(few, target).knobs
     assert TEMPLATE.space(many, target).knobs["resident"] == (0,)
     chosen = choose(many, PYNQ)
