@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 
-.PHONY: help setup compiled demo matmul test check test-exhaustive test-mutants lint bench clean
+.PHONY: help setup compiled demo matmul test check record test-exhaustive test-mutants lint bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -36,9 +36,15 @@ compiled: $(STAMP)  ## compile what the tests share
 test: compiled  ## run the tests (a few minutes on two cores)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-check: $(STAMP)  ## run the tests that a change since the last check can affect (the first time: all)
+check: $(STAMP) .testmondata  ## run the tests that a change since `make record` can affect
 	@.ci/packages
-	$(BIN)/python -m pytest -n auto --dist worksteal --testmon --testmon-forceselect
+	$(BIN)/python -m pytest -n auto --dist worksteal --testmon-nocollect --testmon-forceselect
+
+record: compiled  ## run the tests, and record which functions each one runs, for `make check`
+	$(BIN)/python -m pytest -n auto --dist worksteal --testmon-noselect
+
+.testmondata:
+	@$(MAKE) --no-print-directory record
 
 test-exhaustive: compiled  ## run every test, the exhaustive ones too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "exhaustive or not exhaustive" \

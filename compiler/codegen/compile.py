@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import llvmlite
 from llvmlite import binding
 
 from compiler.codegen.cpu_target import CpuTarget
 from compiler.codegen.module import build_module, entry_name
+from compiler.codegen.object_cache import ObjectCache
 from compiler.errors import CodegenError
 from compiler.ir.stmt import Function, LoopKind, parameters
 from compiler.ir.visit import loops
@@ -20,6 +22,15 @@ from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, lo
 from runtime.native.host import initialise
 
 _LEVEL = 3
+_RELOCATION, _CODE_MODEL = "pic", "small"
+_TUNING = {
+    "loop_unrolling": False,
+    "loop_vectorization": False,
+    "loop_interleaving": False,
+    "slp_vectorization": False,
+}
+# All that determines an object beside the module's text and the processor.
+_SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_RELOCATION} {_CODE_MODEL} {_TUNING}")
 
 
 def emit_object(
@@ -74,10 +85,15 @@ def compile_function(
 
 
 def _machine_code(text: str, target: CpuTarget) -> bytes:
-    """The position-independent object file of an LLVM module's text."""
-    machine = machine_of(target)
-    code: bytes = machine.emit_object(optimise(text, machine))
-    return code
+    """The position-independent object file of an LLVM module's text, made now or before."""
+
+    def made() -> bytes:
+        machine = machine_of(target)
+        code: bytes = machine.emit_object(optimise(text, machine))
+        return code
+
+    processor = (target.triple, target.cpu, target.feature_string)
+    return ObjectCache.default().object_of((*_SETTINGS, *processor, text), made)
 
 
 def machine_of(target: CpuTarget) -> Any:
@@ -91,8 +107,8 @@ def machine_of(target: CpuTarget) -> Any:
         cpu=target.cpu,
         features=target.feature_string,
         opt=_LEVEL,
-        reloc="pic",
-        codemodel="small",
+        reloc=_RELOCATION,
+        codemodel=_CODE_MODEL,
     )
 
 
@@ -104,10 +120,8 @@ def optimise(text: str, machine: Any) -> Any:
     except RuntimeError as error:
         raise CodegenError(f"LLVM refuses the module: {error}") from None
     options = binding.create_pipeline_tuning_options(_LEVEL)
-    options.loop_unrolling = False
-    options.loop_vectorization = False
-    options.loop_interleaving = False
-    options.slp_vectorization = False
+    for name, value in _TUNING.items():
+        setattr(options, name, value)
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
 from typing import Any
 
@@ -18,6 +19,9 @@ from compiler.errors import CodegenError
 from compiler.ir.buffer import Scope
 from compiler.ir.stmt import For, Function, Invoke, LoopKind, Stmt, Store, parameters
 from compiler.ir.visit import buffers_in, children
+
+# llvmlite fills tables of its own at their first use, and a second thread would see a part of them.
+_BUILDING = threading.Lock()
 
 MOST_STATEMENTS = 20_000
 """The most stores and intrinsics after unrolling: about half a minute of compiling."""
@@ -55,6 +59,14 @@ def build_module(
             )
     _check_size(function, target.register_bits)
     storage = plan_storage(function, target.register_bits)
+    with _BUILDING:
+        return _text(function, target, storage, streamed), storage
+
+
+def _text(
+    function: Function, target: CpuTarget, storage: StoragePlan, streamed: Collection[str]
+) -> str:
+    passed = parameters(function)
     module = ir.Module(function.name)
     module.triple = target.triple
     kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(passed) + 1) + [LAUNCHER])
@@ -73,7 +85,7 @@ def build_module(
     frame.streamed = frozenset(streamed)
     emit(frame, function.body, Tasks(module, storage, target.register_bits))
     close_frame(frame)
-    return str(module), storage
+    return str(module)
 
 
 def _check_size(function: Function, register_bits: int) -> None:

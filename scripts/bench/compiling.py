@@ -5,8 +5,8 @@ whole processes, and candidate schedules of convolutions of C8's size on `pynq`,
 the instruction stream with verified tokens. With `--against`, another checkout that has this module
 is measured alternately with this one, and the ratios of their times are compared with targets.
 
-Times are CPU time of all threads, which excludes waiting for other programs; the best of several
-rounds counts.
+No object code is cached. Times are CPU time of all threads, which excludes waiting for other
+programs; the best of several rounds counts.
 """
 
 from __future__ import annotations
@@ -174,9 +174,9 @@ def _candidates(tree: Path) -> list[Candidate]:
 
 
 def _python(tree: Path, module: str, *arguments: str) -> bytes:
-    """The standard output of a module of a checkout, run in an empty folder."""
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    """The standard output of a module of a checkout, run in an empty folder with no cache."""
     with TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": str(tree), "TANDEM_CACHE": f"{folder}/cache"}
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
             cwd=folder,

@@ -22,7 +22,7 @@ from tests.support.vectors import load_vector, vector_names
 
 LENGTH = 40
 CONFIGS = (*presets(), *UNCOMMON)
-QUICK = ("tiny", "small8", "wide_bus", "extended")
+QUICK = ("tiny", "small8", "wide_bus", "tiny-x")
 SMALL_VECTORS = [name for name in vector_names() if name.endswith("small8")]
 MOST_CYCLES = 10_000_000
 

@@ -13,7 +13,6 @@ import pytest
 from hw.config_files import load_config
 from hw.errors import ProgramError
 from hw.faults import Fault
-from hw.features import Feature
 from hw.isa import validate
 from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Engine, Launch, Stalls
@@ -23,7 +22,7 @@ from sim.memory import place_program
 from tests.support.faulty import Case, cases, cases_of_every_bit, image
 
 TINY = load_config("tiny")
-EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))
+EXTENDED = load_config("tiny-x")
 CASES = [*cases(TINY), *cases(EXTENDED)]
 CASES_OF_EVERY_BIT = [*cases_of_every_bit(TINY), *cases_of_every_bit(EXTENDED)]
 QUICK = [

@@ -14,7 +14,7 @@ from tests.support.programs import random_program
 from tests.support.timing_rules import TimingRules
 
 LENGTH = 40
-QUICK = ("tiny", "small8", "wide_bus", "extended")
+QUICK = ("tiny", "small8", "wide_bus", "tiny-x")
 MEMORIES = (*MEMORY_PRESETS.values(), MemoryModel(7, 3, 2))
 
 

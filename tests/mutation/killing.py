@@ -41,6 +41,13 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/sim/rtl/test_far_places.py",
         *("-k", f"(small8 or cycles) and {_NOT_THESE}"),
     ),
+    "tiny-x": (
+        "tests/cosim/test_random_programs.py::test_few[tiny-x]",
+        "tests/cosim/test_faults.py",
+        "tests/cosim/test_timing_rules.py::test_few",
+        "tests/cosim/test_cycle_engine.py::test_few[tiny-x]",
+        *("-k", f"tiny-x and {_NOT_THESE}"),
+    ),
 }
 """By configuration: the tests of the quick set that run its Verilog, the quickest killers first."""
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from hw.config_files import load_config
 from scripts.cli import app
 
-ARGUMENTS = ["run", "digits", "--config", "tiny", "--engine", "rtl", "--memory", "edge"]
+MACHINE = ["--config", "tiny", "--memory", "edge"]
 
 
 def printed(columns: int, *arguments: str) -> list[str]:
@@ -23,8 +23,16 @@ def printed(columns: int, *arguments: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def lines() -> list[str]:
-    return printed(80, *ARGUMENTS)
+def arguments(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A run of the network, which is compiled once."""
+    artifact = str(tmp_path_factory.mktemp("table") / "digits.tandem")
+    assert CliRunner().invoke(app, ["compile", "digits", *MACHINE, "-o", artifact]).exit_code == 0
+    return ["run", artifact, "--engine", "rtl", "--memory", "edge"]
+
+
+@pytest.fixture(scope="module")
+def lines(arguments: list[str]) -> list[str]:
+    return printed(80, *arguments)
 
 
 def table(lines: list[str]) -> list[str]:
@@ -33,8 +41,10 @@ def table(lines: list[str]) -> list[str]:
     return lines[first + 1 : last]
 
 
-def test_the_total_counts_for_the_accelerator_what_it_did(lines: list[str]) -> None:
-    written = json.loads(CliRunner().invoke(app, [*ARGUMENTS, "--json"]).stdout)
+def test_the_total_counts_for_the_accelerator_what_it_did(
+    arguments: list[str], lines: list[str]
+) -> None:
+    written = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
     macs = {"cpu": 0, "accelerator": 0}
     for layer in written["layers"]:
         macs[layer["device"]] += layer["macs"]
@@ -67,7 +77,8 @@ def test_what_the_figures_rest_on(lines: list[str]) -> None:
 
 def test_a_table_of_cycles_fits_80_columns(lines: list[str], tmp_path: Path) -> None:
     """With the column of cycles without latency hiding, which a page adds."""
-    compared = printed(80, *ARGUMENTS, "--check", "--report", str(tmp_path / "page.html"))
+    page = ["--check", "--report", str(tmp_path / "page.html")]
+    compared = printed(80, "run", "digits", *MACHINE, *page)
     assert max(map(len, compared)) <= 80
     assert "hiding" in "".join(table(compared)[:2])
     macs, _, cycles, *_ = re.findall(r"[\d,]+", table(compared)[-1])
