@@ -115,7 +115,7 @@ def gains(curves: Sequence[Curves], taught: bool) -> Floats:
     chosen = [(each.count, each.taught if taught else each.alone, each.best) for each in curves]
     most = sum(count * (curve[0] - best) for count, curve, best in chosen)
     saved: Floats = np.sum([count * (curve[0] - curve) for count, curve, _ in chosen], axis=0)
-    return saved / most
+    return np.asarray(saved / most)
 
 
 def trials_to(gain: Floats, wanted: float) -> int | None:
