@@ -79,6 +79,7 @@ class Curves:
 
 def best_costs(
     task: Task,
+    candidates: Candidates,
     measurements: Measurements,
     explorer: str,
     trials: int,
@@ -86,7 +87,6 @@ def best_costs(
     name: str = "",
 ) -> Floats:
     """The best cost of a search, before its first trial and after each."""
-    candidates = Candidates.of(task.target, task.template, task.workload)
     measure = measurements.measure(task, Proposer(name or explorer, 0))
     (default,) = measure([task.default], float("inf"))
     tuning = Tuning(candidates, make_explorer(explorer, candidates, 0, others))
@@ -103,9 +103,10 @@ def curves_of(
 ) -> Iterator[Curves]:
     """The curves of each layer."""
     for task in tasks:
-        alone = best_costs(task, measurements, "xgboost", trials)
-        taught = best_costs(task, measurements, "xgboost", trials, others, name="taught")
-        exact = best_costs(task, measurements, "exact", EXACT)
+        space = Candidates.of(task.target, task.template, task.workload)
+        alone = best_costs(task, space, measurements, "xgboost", trials)
+        taught = best_costs(task, space, measurements, "xgboost", trials, others, name="taught")
+        exact = best_costs(task, space, measurements, "exact", EXACT)
         best = min(curve[-1] for curve in (alone, taught, exact))
         yield Curves(task.count, alone, taught, float(best))
 
