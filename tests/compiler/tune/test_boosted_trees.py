@@ -50,4 +50,5 @@ def test_equal_seeds_learn_the_same() -> None:
         model, given = BoostedTrees(5), group(3, 50, 1)
         model.train([given])
         scores.append(model.scores(given.features, given.references))
-    assert np.array_equal(*scores)
+    one, other = scores
+    assert np.array_equal(one, other)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler.tune.candidates import Candidates
 from scripts.bench.cost_models import LAYERS, main
 from scripts.bench.tuning_model import Ranking, accuracy, sampled, top
 from scripts.utilization.conv_layers import parse_layer
@@ -66,10 +67,11 @@ def test_samples_are_of_choices_that_can_be_close() -> None:
 
 def test_a_model_of_other_workloads_scores_all_candidates() -> None:
     """They cost 1.3 times the bound where x is even, which two workloads teach of the third."""
-    spaces = [
-        candidates(bound=lambda choices, scale=scale: scale * valley(choices))
-        for scale in (1.0, 20.0, 300.0)
-    ]
+
+    def scaled(scale: float) -> Candidates:
+        return candidates(bound=lambda choices: scale * valley(choices))
+
+    spaces = [scaled(scale) for scale in (1.0, 20.0, 300.0)]
     rankings = []
     for space in spaces:
         rows = np.arange(len(space))
