@@ -146,8 +146,9 @@ class Builder:
         if residual is not None:
             ratio = residual.scale.step / scale.step
             residuals.append(ScaledResidual(ratio, residual.scale.zero))
+        scales = pending.scales / scale.step
         spec = RequantSpec.from_scales(
-            _unpacked(pending.scales / scale.step),
+            _unpacked(scales),
             _unpacked(pending.bias),
             low,
             high,
@@ -155,7 +156,8 @@ class Builder:
             bound=pending.bound,
             residuals=residuals,
             is_exact=lambda spec: all(target.is_exact(spec) for target in self._targets),
-            multiplier_bits=MULTIPLIER_BITS,
+            # One number for all channels is an immediate of the ALU, which has more bits.
+            multiplier_bits=MULTIPLIER_BITS if scales.size > 1 else None,
         ).reduced()
         assert isinstance(spec.shift, int), "scales have one shift"
         operator = "requantise"

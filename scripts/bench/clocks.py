@@ -4,26 +4,15 @@ shows. A seed of a preset takes some minutes; results are cached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hw.config import HardwareConfig
-from hw.config_files import load_config
 from hw.rtl.verilog import generate
 from hw.synthesis.errors import DoesNotFitError
 from hw.synthesis.place import Device, Timing
-from scripts.bench import resources
+from scripts.bench.resources import configurations
 from scripts.timing import DEFAULT_SEEDS, find_timing
 
 DEVICE = Device.ECP5_85
 SPEED = 6
-EXTENDED = "small8-x"
-"""The preset with extensions whose clock is told: the largest that fits the device."""
-
-
-def configurations() -> Iterator[tuple[str, HardwareConfig]]:
-    """Those of the table of resources, by name, and `EXTENDED` behind all."""
-    yield from resources.configurations()
-    yield EXTENDED, load_config(EXTENDED)
 
 
 def clock(config: HardwareConfig, quiet: bool = True) -> Timing | DoesNotFitError:

@@ -220,7 +220,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         return pipelined.space(workload)
 
     def _operands_stay(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> bool:
-        """Whether the operands of all channels stay on chip: they leave room for sums in ACC."""
+        """Whether the operands of all channels stay on chip: they do not fill ACC."""
         operands = len(workload.epilogue.channel_operands) * workload.weight[0]
         return operands < machine.config.depth(MemoryId.ACC)
 

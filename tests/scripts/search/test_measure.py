@@ -62,7 +62,7 @@ def test_the_work_of_layers() -> None:
 
 
 def test_a_machine_that_leaves_layers_to_the_host() -> None:
-    found = measured(load_config("tiny"))
+    found = measured(load_config("tiny").replace(log_wgt_buffer=6))
     cycles, reason = found.of(0)
     assert cycles == ()
     assert "digits: layer" in reason
