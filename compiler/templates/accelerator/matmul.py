@@ -200,7 +200,8 @@ class MatmulOnArray(Conv2dOnArray):
         own = workload.blocks_per_group
         if workload.groups == 1:
             return oc
-        found: Ints = np.where(own % oc == 0, oc, workload.spanned_groups(oc) * own)
+        groups = np.minimum(workload.spanned_groups(oc), workload.groups)
+        found: Ints = np.where(own % oc == 0, oc, groups * own)
         return found
 
 
