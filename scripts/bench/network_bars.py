@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import StringIO
 
 import altair as alt
 
-_INK = "#24292F"
+from scripts.utilization.picture import INK, encode, styled
+
 # Okabe and Ito's blue, light blue and orange: they differ in greyscale too.
 _COLOURS = ("#0072B2", "#56B4E9", "#E69F00")
 
@@ -41,16 +41,8 @@ def draw(bars: Sequence[tuple[str, Mapping[str, float]]]) -> bytes:
             legend=alt.Legend(orient="top", title=None, labelLimit=0),
         ),
     )
-    labels = base.mark_text(align="left", dx=3, fontSize=9, color=_INK).encode(
+    labels = base.mark_text(align="left", dx=3, fontSize=9, color=INK).encode(
         text=alt.Text("milliseconds:Q", format=".3~g")
     )
-    chart = (
-        alt.layer(marks, labels)
-        .properties(width=460, height=alt.Step(13, **{"for": "offset"}))
-        .configure_view(stroke=None)
-        .configure_axis(labelColor=_INK, titleColor=_INK, titleFontWeight="normal")
-        .configure_legend(labelColor=_INK)
-    )
-    text = StringIO()
-    chart.save(text, format="svg")
-    return text.getvalue().encode()
+    chart = alt.layer(marks, labels).properties(width=460, height=alt.Step(13, **{"for": "offset"}))
+    return encode(styled(chart), "svg")
