@@ -30,9 +30,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/sim/test_fill.py",
         "tests/scripts/test_sim.py",
         "tests/cosim/test_cycles.py",
+        "tests/sim/rtl/test_registers.py",
         "tests/sim/rtl/test_far_places.py",
         "tests/cocotb/test_benches.py",
-        *("-k", f"{_NOT_THESE} and not icarus and not bus128"),
+        *("-k", f"{_NOT_THESE} and not icarus and not bus128 and not tiny-x"),
     ),
     "small8": (
         "tests/cosim/test_random_programs.py::test_few[small8]",
@@ -44,6 +45,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "tiny-x": (
         "tests/cosim/test_random_programs.py::test_few[tiny-x]",
         "tests/cosim/test_faults.py",
+        "tests/sim/rtl/test_registers.py",
+        "tests/sim/rtl/test_far_places.py",
         "tests/cosim/test_timing_rules.py::test_few",
         "tests/cosim/test_cycle_engine.py::test_few[tiny-x]",
         *("-k", f"tiny-x and {_NOT_THESE}"),

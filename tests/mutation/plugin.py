@@ -17,6 +17,7 @@ import pytest
 
 import sim.rtl.engine
 import tests.cocotb.simulators
+import tests.support.compiled_machines
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, parse_config
 from hw.rtl.verilog import VerilogDesign
@@ -59,8 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
-    # The compiled engine, and the benches in other people's simulators.
-    for module, name in ((sim.rtl.engine, "verilog_of"), (tests.cocotb.simulators, "generate")):
+    # The compiled engine, its bench alone, and the benches in other people's simulators.
+    for module, name in (
+        (sim.rtl.engine, "verilog_of"),
+        (tests.support.compiled_machines, "verilog_of"),
+        (tests.cocotb.simulators, "generate"),
+    ):
         patch.setattr(module, name, instead(getattr(module, name)))
     config.pluginmanager.register(_Witness(config.getoption("--running")))
 

@@ -188,6 +188,11 @@ class _Maker:
                 self.load(sram_base=inps - 2, y_pad_0=2),
                 self.load(MemoryId.ACC, x_size=1 << 15, y_size=1 << 15),
                 self.store(sram_base=self._config.depth(MemoryId.OUT) - 3, y_size=2, x_size=2),
+                *(
+                    self.load(memory, sram_base=self._config.depth(memory))
+                    for memory in memories
+                    if memory not in (MemoryId.INP, MemoryId.OUT)
+                ),
             ],
             Fault.TOKEN_FLAG: [
                 self.load(pop_prev=1),
@@ -206,9 +211,6 @@ class _Maker:
             ],
         }
         if self._has(Feature.REQUANTISE):
-            words[Fault.SRAM_RANGE].append(
-                self.load(MemoryId.PAR, sram_base=self._config.depth(MemoryId.PAR))
-            )
             words[Fault.TOKEN_FLAG].append(self.load(MemoryId.PAR, pop_prev=1))
         return self._in_one_word(words)
 

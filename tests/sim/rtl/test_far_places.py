@@ -24,6 +24,7 @@ from tests.support.launching import launch
 
 TINY = load_config("tiny")
 CONFIGS = (TINY, load_config("small8"))
+WITH_EXTENDED = (*CONFIGS, load_config("tiny-x"))
 UOPS, DATA, RESULT = 0x1000, 0x200, 0x400
 IMAGE = 1 << 14
 REFUSED = 0x800
@@ -256,7 +257,7 @@ def compare_results(asm: Assembler, image: Bytes, length: int) -> None:
 
 
 @pytest.mark.parametrize("distance", range(1, 7))
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) -> None:
     """As the first operand, and as the second."""
     fillers = (MicroOp(1, 3),) * (distance - 1)
@@ -273,7 +274,7 @@ def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) 
 
 
 @pytest.mark.parametrize("op", [AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.MUL])
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_every_bit_of_an_operation(config: HardwareConfig, op: AluOp) -> None:
     asm, micro_ops = Assembler(config), [MicroOp(element, element + 4) for element in range(4)]
     image = image_with(*micro_ops, config=config)
@@ -284,7 +285,7 @@ def test_every_bit_of_an_operation(config: HardwareConfig, op: AluOp) -> None:
     compare_results(asm, image, store_every_byte(asm, 0))
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
     """Accumulators count the iterations of their loops, of which one alone is long."""
     asm, engine = Assembler(config), RtlEngine(config)

@@ -1,0 +1,142 @@
+"""The control registers of the generated Verilog, compiled: every word of the map, and what the
+registers of the units tell while a program runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
+from hw.registers import (
+    ADDRESS_BITS,
+    CONTROL,
+    MAGIC,
+    VERSION,
+    Access,
+    Control,
+    Status,
+    registers_of,
+)
+from hw.rtl.layouts import NO_INSTRUCTION
+from sim.engine import Launch
+from sim.errors import EngineError
+from sim.memory import place_program
+from sim.rtl.bench import BenchSetup
+from sim.rtl.launch import Driver
+from sim.rtl.library import CompiledBench
+from tests.support.compiled_machines import compiled_machine
+
+CONFIGS = [load_config("tiny"), load_config("tiny-x")]
+ACTIVE, WAITS_FOR_NEXT = 1 << 8, 1 << 1
+FAR = 0xAAAA
+"""The number of an instruction that uses the upper bits of a register of instructions."""
+SLICE = 500
+"""Cycles between two looks at the machine; its long instruction takes more."""
+
+
+@pytest.fixture(params=CONFIGS, ids=lambda config: config.name)
+def config(request: pytest.FixtureRequest) -> HardwareConfig:
+    """A machine without extensions, and one with them all."""
+    found: HardwareConfig = request.param
+    return found
+
+
+@pytest.fixture
+def bench(config: HardwareConfig) -> Iterator[CompiledBench]:
+    """The machine after reset."""
+    with compiled_machine(config) as made:
+        yield made
+
+
+def words_of(config: HardwareConfig, *access: Access) -> list[int]:
+    """Offsets of the words of the configuration's registers with one of the types of access."""
+    return [
+        register.offset + 4 * part
+        for register in registers_of(config.features)
+        if register.access in access
+        for part in range(register.bits // 32)
+    ]
+
+
+def test_every_word_answers(config: HardwareConfig, bench: CompiledBench) -> None:
+    """What is no register is refused, by reads and by writes."""
+    mapped = words_of(config, *Access)
+    for offset in range(0, 1 << ADDRESS_BITS, 4):
+        if offset in mapped:
+            bench.read(offset)
+            bench.write(offset, 0)
+            continue
+        with pytest.raises(EngineError, match=f"read of register {offset:#05x}: .* response 2"):
+            bench.read(offset)
+        with pytest.raises(EngineError, match=f"write of register {offset:#05x}: .* response 2"):
+            bench.write(offset, 0xFFFF_FFFF)
+
+
+def test_values_after_reset(config: HardwareConfig, bench: CompiledBench) -> None:
+    """Those that tell what the machine is are not 0; nor is the number of no instruction."""
+    driver = Driver("rtl", config, bench)
+    known = {
+        "magic": MAGIC,
+        "version": VERSION,
+        "shape": config.log_batch | config.log_block_in << 8 | config.log_block_out << 16,
+        **{f"{unit.name.lower()}_instruction": NO_INSTRUCTION for unit in Unit},
+    }
+    parts = ("buffers", "par_buffer", "bus", "features")
+    for register in registers_of(config.features):
+        if register.name not in parts:
+            assert driver.read(register.name) == known.get(register.name, 0), register.name
+    assert driver.read("bus") & 0xFFFF == config.bus_bits
+
+
+def test_words_keep_what_is_written(config: HardwareConfig, bench: CompiledBench) -> None:
+    """Each on its own: all are written before the first is read; addresses are aligned."""
+    values = random.Random(0)
+    written = {
+        offset: values.getrandbits(28) << 4 for offset in words_of(config, Access.READ_WRITE)
+    }
+    for offset, value in written.items():
+        bench.write(offset, value)
+    for offset, value in written.items():
+        assert bench.read(offset) == value, hex(offset)
+
+
+def test_what_units_do_far_into_a_program(config: HardwareConfig, bench: CompiledBench) -> None:
+    """Compute executes one long instruction and has none in its queue; load waits for it."""
+    micro_ops = np.frombuffer(pack_uops(config, [MicroOp(0)]), np.uint8)
+    asm = Assembler(config)
+    for _ in range(FAR - 1):
+        asm.nop(Unit.STORE)
+    asm.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+    asm.alu(AluOp.ADD, (0, 1), (Loop(4 * SLICE),), imm=1, signals=Unit.LOAD)
+    # So many that not all find a place in the queue, and FINISH stays behind them.
+    for number in range(config.instruction_queue + 2):
+        asm.nop(Unit.LOAD, waits_for=() if number else Unit.COMPUTE)
+    asm.finish()
+    program, driver = asm.build(), Driver("rtl", config, bench)
+    memory, address = place_program(np.resize(micro_ops, 64), program)
+    bench.attach(BenchSetup.of(memory, Launch(address=address)))
+    driver.write("instruction_address", address)
+    driver.write("instruction_count", len(program))
+    driver.write("irq_enable", 1)
+    bench.write(CONTROL, Control.LAUNCH)
+    for _ in range(8 * FAR // SLICE):
+        bench.run(SLICE)
+        if driver.read("load_waits"):
+            break
+    bench.run(SLICE)
+    assert {
+        unit: tuple(driver.read(f"{unit.name.lower()}_{what}") for what in ("instruction", "waits"))
+        for unit in Unit
+    } == {
+        Unit.LOAD: (FAR + 1, ACTIVE | WAITS_FOR_NEXT),
+        Unit.COMPUTE: (FAR, ACTIVE),
+        Unit.STORE: (NO_INSTRUCTION, 0),
+    }
+    assert bench.run(100 * SLICE)
+    assert driver.read("status") == Status.DONE
+    bench.detach()
