@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -94,13 +95,19 @@ def test_values_after_reset(config: HardwareConfig, bench: CompiledBench) -> Non
 
 
 def test_words_keep_what_is_written(config: HardwareConfig, bench: CompiledBench) -> None:
-    """Each on its own: all are written before the first is read; addresses are aligned."""
+    """Each on its own, and whatever is written to words that cannot be; addresses are aligned."""
     values = random.Random(0)
     written = {
         offset: values.getrandbits(28) << 4 for offset in words_of(config, Access.READ_WRITE)
     }
     for offset, value in written.items():
         bench.write(offset, value)
+    acting = words_of(config, Access.WRITE_ONE)
+    mapped = words_of(config, *Access)
+    for offset in range(0, 1 << ADDRESS_BITS, 4):
+        if offset not in (*written, *acting):
+            with nullcontext() if offset in mapped else pytest.raises(EngineError):
+                bench.write(offset, 0xFFFF_FFFF)
     for offset, value in written.items():
         assert bench.read(offset) == value, hex(offset)
 
