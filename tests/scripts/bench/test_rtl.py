@@ -16,3 +16,11 @@ def test_it_reports_the_build_and_the_run() -> None:
     assert build.value > 1
     assert (run.unit, run.target) == ("cycles/s", rtl.LEAST_CYCLES)
     assert run.value > 0
+
+
+@pytest.mark.exhaustive
+def test_it_compares_a_machine_with_extensions() -> None:
+    configs = load_config("tiny"), load_config("tiny-x")
+    (share,) = rtl.measure_extensions(*configs, size=16)
+    assert (share.name, share.target, share.at_most) == ("tiny-x / tiny", rtl.LEAST_SHARE, False)
+    assert 0 < share.value < 10
