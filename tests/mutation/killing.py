@@ -44,12 +44,13 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "tiny-x": (
         "tests/cosim/test_random_programs.py::test_few[tiny-x]",
+        "tests/cosim/test_requantisation.py",
         "tests/cosim/test_faults.py",
         "tests/sim/rtl/test_registers.py",
         "tests/sim/rtl/test_far_places.py",
         "tests/cosim/test_timing_rules.py::test_few",
         "tests/cosim/test_cycle_engine.py::test_few[tiny-x]",
-        *("-k", f"tiny-x and {_NOT_THESE}"),
+        *("-k", f"(tiny-x or requantisation) and {_NOT_THESE}"),
     ),
 }
 """By configuration: the tests of the quick set that run its Verilog, the quickest killers first."""
