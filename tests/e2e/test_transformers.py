@@ -89,7 +89,7 @@ def transformers(draw: st.DrawFn) -> Transformer:
 ANY = given(sizes=transformers(), config=st.sampled_from(["small8", "tiny-x", "pynq-x"]))
 
 
-@settings(max_examples=3)
+@settings(max_examples=1)
 @ANY
 def test_a_few(sizes: Transformer, config: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     run(sizes, tmp_path_factory.mktemp("few"), "--config", config, "--engine", "functional")
