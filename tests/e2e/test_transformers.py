@@ -35,7 +35,14 @@ def run(sizes: Transformer, folder: Path, *options: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("sizes", [BERT, GPT, WHOLE_BLOCKS], ids=["bert", "gpt", "whole"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pytest.param(BERT, id="bert"),
+        pytest.param(GPT, id="gpt", marks=pytest.mark.exhaustive),
+        pytest.param(WHOLE_BLOCKS, id="whole"),
+    ],
+)
 def test_small(sizes: Transformer, tmp_path: Path) -> None:
     found = run(sizes, tmp_path, "--config", "small8", "--compare", "rtl,cycle")
     for layer in found["layers"]:

@@ -84,6 +84,7 @@ def test_what_the_figures_rest_on(lines: list[str]) -> None:
     assert re.fullmatch(r"cycle: [\d,]+ cycles in \d+\.\d m?s, [\d,]+ a second", speed)
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_cycles_fits_80_columns(
     options: list[str], lines: list[str], tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf
 from pathlib import Path
 
@@ -12,14 +13,15 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import Program, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel, parse_memory
-from runtime.inputs import PixelNormalisation
 from scripts.search.measure import Group, Network, Task, Times, reference, times_of
-from scripts.sources import Accelerator, ModelOptions, import_model, targets
+from scripts.sources import Accelerator, targets
 from scripts.tuned import stream_cycles
+from tests.support.digits import OPTIONS, prepared_digits
 
-DIGITS = Network("digits", ModelOptions(None, None, PixelNormalisation.IMAGENET, 0))
+DIGITS = Network("digits", OPTIONS)
 
 
+@cache
 def task(memory: MemoryModel = DEFAULT_MEMORY) -> Task:
     layers, streams = reference(DIGITS, memory)
     return Task((DIGITS,), memory, (layers,), (streams,))
@@ -37,10 +39,9 @@ def test_cycles_are_those_of_the_artifact(memory: str) -> None:
     small = load_config("small8")
     machines = (small, small.replace(longest_burst=8, load_buffer=8, instruction_queue=4))
     found = measured(*machines, memory=model)
-    prepared = import_model("digits", DIGITS.options, None).prepared(None)
     for at, machine in enumerate(machines):
         accelerator = Accelerator(machine, model, hiding=True)
-        artifact = prepared.build(targets(accelerator))
+        artifact = prepared_digits().build(targets(accelerator))
         assert found.of(at) == ((stream_cycles(artifact, accelerator),), "")
     assert found.cycles[0] != found.cycles[1]
 
@@ -48,8 +49,7 @@ def test_cycles_are_those_of_the_artifact(memory: str) -> None:
 def test_the_work_of_layers() -> None:
     small = load_config("small8")
     found = measured(small).work[0]
-    prepared = import_model("digits", DIGITS.options, None).prepared(None)
-    artifact = prepared.build(targets(Accelerator(small, DEFAULT_MEMORY, hiding=True)))
+    artifact = prepared_digits().build(targets(Accelerator(small, DEFAULT_MEMORY, hiding=True)))
     (code,) = artifact.streams.values()
     program = Program.from_bytes(small, code.program)
     work = work_of(program)
