@@ -13,6 +13,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import Program, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel, parse_memory
+from runtime.artifact import Artifact
 from scripts.search.measure import Group, Network, Task, Times, reference, times_of
 from scripts.sources import Accelerator, targets
 from scripts.tuned import stream_cycles
@@ -25,6 +26,12 @@ DIGITS = Network("digits", OPTIONS)
 def task(memory: MemoryModel = DEFAULT_MEMORY) -> Task:
     layers, streams = reference(DIGITS, memory)
     return Task((DIGITS,), memory, (layers,), (streams,))
+
+
+@cache
+def artifact(machine: HardwareConfig, memory: MemoryModel) -> Artifact:
+    accelerator = Accelerator(machine, memory, hiding=True)
+    return prepared_digits().build(targets(accelerator))
 
 
 def measured(*machines: HardwareConfig, memory: MemoryModel = DEFAULT_MEMORY) -> Times:
@@ -41,16 +48,14 @@ def test_cycles_are_those_of_the_artifact(memory: str) -> None:
     found = measured(*machines, memory=model)
     for at, machine in enumerate(machines):
         accelerator = Accelerator(machine, model, hiding=True)
-        artifact = prepared_digits().build(targets(accelerator))
-        assert found.of(at) == ((stream_cycles(artifact, accelerator),), "")
+        assert found.of(at) == ((stream_cycles(artifact(machine, model), accelerator),), "")
     assert found.cycles[0] != found.cycles[1]
 
 
 def test_the_work_of_layers() -> None:
-    small = load_config("small8")
-    found = measured(small).work[0]
-    artifact = prepared_digits().build(targets(Accelerator(small, DEFAULT_MEMORY, hiding=True)))
-    (code,) = artifact.streams.values()
+    small, memory = load_config("small8"), parse_memory("edge")
+    found = measured(small, memory=memory).work[0]
+    (code,) = artifact(small, memory).streams.values()
     program = Program.from_bytes(small, code.program)
     work = work_of(program)
     moved = sum(work.loaded.values()) + work.stored + len(code.program)
