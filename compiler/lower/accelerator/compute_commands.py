@@ -90,9 +90,12 @@ def commands_of(
         The indices "dst", "src" and "wgt" in the first iteration.
     """
     fused = _joined(axes)
+    fits = {
+        which: [limits.fits(axis, which, operation) for axis in fused] for which in ("out", "in")
+    }
     hardware = max(
         (pair for n in (0, 1, 2) for pair in combinations(range(len(fused)), n)),
-        key=lambda pair: _iterations(fused, pair, limits, operation),
+        key=lambda pair: _iterations(fused, pair, fits),
     )
     loops = [fused[at] for at in hardware]
     unrolled = [axis for at, axis in enumerate(fused) if at not in hardware]
@@ -130,13 +133,17 @@ def _joined(axes: Sequence[Loop]) -> list[Loop]:
     return result[::-1]
 
 
-def _iterations(
-    axes: list[Loop], pair: tuple[int, ...], limits: InstructionLimits, operation: Operation
-) -> int:
-    """The iterations of the axes `pair` as an instruction's loops; 0 if they do not fit."""
+def _iterations(axes: list[Loop], pair: tuple[int, ...], fits: Mapping[str, Sequence[bool]]) -> int:
+    """The iterations of the axes `pair` as an instruction's loops; 0 if they do not fit.
+
+    Parameters
+    ----------
+    fits
+        By the loop, "out" or "in", whether each axis fits it.
+    """
     names = ("out", "in")[2 - len(pair) :]
-    fitting = (limits.fits(axes[at], way, operation) for at, way in zip(pair, names, strict=True))
-    return prod(axes[at].extent for at in pair) if all(fitting) else 0
+    fitting = all([fits[which][at] for at, which in zip(pair, names, strict=True)])
+    return prod([axes[at].extent for at in pair]) if fitting else 0
 
 
 def _iterated(axes: Sequence[Loop], start: _Indices) -> list[_Indices]:
