@@ -3,7 +3,7 @@
 The samples are routes of an LFE5U-85F of speed grade 6 by nextpnr, as `hw.synthesis.place` makes
 them. The period is a sum of terms, none below 0, fitted by least squares of relative errors
 (`hw.least_squares`). The samples are few: left out one by one, their clocks are predicted within
-9 % in the median, and within 13 % at worst. A machine that the device cannot hold has a clock by
+6 % in the median, and within 13 % at worst. A machine that the device cannot hold has a clock by
 this model, too, of which no sample says anything.
 """
 
