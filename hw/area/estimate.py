@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import numpy as np
 
@@ -92,9 +93,9 @@ class AreaModel:
         return self.gates(config) + MEMORY_BIT * memory_bits(config)
 
 
-def samples() -> tuple[Sample, ...]:
-    """The samples that come with Tandem."""
-    text = files("hw.area").joinpath("samples.jsonl").read_text()
+def samples(path: Traversable | None = None) -> tuple[Sample, ...]:
+    """The samples of a file, whose lines are JSON; by default those that come with Tandem."""
+    text = (path or files("hw.area").joinpath("samples.jsonl")).read_text()
     return tuple(map(_sample, text.splitlines()))
 
 

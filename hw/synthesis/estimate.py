@@ -105,6 +105,4 @@ def _terms(config: HardwareConfig) -> tuple[float, ...]:
         config.bus_bits / 64,
         table_bits(config) / 64,
         config.block_in * (config.batch + config.block_out),
-        max(0, 32 * lanes - config.bus_bits) / 32,
-        lanes * float(config.acc_read_ports == 1),
     )

@@ -27,7 +27,7 @@ from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
 from scripts.progress import show_activity
 from scripts.search.budget import Budget
-from scripts.search.estimates import DEFAULT_MHZ
+from scripts.search.estimates import ASSUMED_MHZ
 from scripts.search.explorer_names import Explorer
 from scripts.search.export import check_export
 from scripts.search.measure import Network
@@ -110,9 +110,15 @@ def command(
         typer.Option("--explorer", help="Which of Optuna's samplers proposes machines."),
     ] = Explorer.NSGA2,
     mhz: Annotated[
-        float,
-        typer.Option("--mhz", metavar="N", min=1e-3, help="The clock of all machines."),
-    ] = DEFAULT_MHZ,
+        float | None,
+        typer.Option(
+            "--mhz",
+            metavar="N",
+            min=1e-3,
+            help="The clock of all machines (default: by a model if the space's device is an "
+            f"ECP5, else {ASSUMED_MHZ:g}, which is assumed).",
+        ),
+    ] = None,
     tune: Annotated[
         int,
         typer.Option(

@@ -24,7 +24,7 @@ class Options:
     memory
         As the command line names it.
     mhz
-        The clock of every machine.
+        The clock of every machine; None if the user named none.
     tune
         Trials of each layer for machines of the front; 0 for none.
     synthesise
@@ -45,7 +45,7 @@ class Options:
     baseline: HardwareConfig
     memory: str
     memory_model: MemoryModel
-    mhz: float
+    mhz: float | None
     storage: str | None
     jobs: int | None
     scheduler: str | None

@@ -21,7 +21,9 @@ def study_name(search: Search) -> str:
         json.dumps(space.as_json()),
         repr(search.weights),
         repr([objective.value for objective in search.objectives]),
-        f"{proposer.explorer.value} {proposer.seed} {search.estimator.mhz}",
+        f"{proposer.explorer.value} {proposer.seed}",
+        # What models say of one machine changes when they learn from other samples.
+        repr(search.estimator.estimate(space.base)),
         version("optuna"),
     )
     models = " ".join(as_text(network.model) for network in search.task.networks)

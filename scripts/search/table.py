@@ -8,6 +8,7 @@ from dataclasses import fields
 from rich.console import Console
 
 from hw.config import HardwareConfig
+from scripts.search.estimates import ASSUMED, MODEL
 from scripts.search.explanation import Explanation
 from scripts.search.objectives import Objective
 from scripts.search.points import Point
@@ -49,16 +50,21 @@ def print_front(
     streams: int,
     seconds: float,
 ) -> None:
-    """Print the front, best first by the first objective, and the baseline below it."""
+    """Print the front, best first by the first objective, and the baseline below it.
+
+    With the clock of each machine, if a model says it.
+    """
     front = [point for point in points if point.front]
     front.sort(key=lambda point: point.costs.values(objectives) if point.costs else ())
     names = [f"{objective.value}\n{objective.unit}".strip() for objective in objectives]
-    table = plain_table(["machine"], names)
-    for point in front:
-        table.add_row(describe(point.config), *_numbers(point, objectives))
-    table.add_row(
-        f"{baseline.config.name}: {describe(baseline.config)}", *_numbers(baseline, objectives)
-    )
+    clocks = baseline.estimate.clock_source == MODEL
+    table = plain_table(["machine"], [*names, "clock\nMHz"] if clocks else names)
+    for point in (*front, baseline):
+        name = f"{baseline.config.name}: " if point is baseline else ""
+        numbers = _numbers(point, objectives)
+        if clocks:
+            numbers.append(f"{point.estimate.mhz:.1f}")
+        table.add_row(name + describe(point.config), *numbers)
     print_table(console, table)
     console.print(
         f"{len(points):,} machines of {streams:,} programs, {len(front)} on the front, "
@@ -67,6 +73,12 @@ def print_front(
     )
     if baseline.costs is None:
         console.print(f"{baseline.config.name}: {baseline.measured.reason}", soft_wrap=True)
+    if Objective.MILLISECONDS in objectives and baseline.estimate.clock_source == ASSUMED:
+        console.print(
+            f"milliseconds at {baseline.estimate.mhz:g} MHz, which is assumed (--mhz names "
+            "another clock)",
+            soft_wrap=True,
+        )
 
 
 def _numbers(point: Point, objectives: Sequence[Objective]) -> list[str]:
@@ -83,10 +95,15 @@ def _numbers(point: Point, objectives: Sequence[Objective]) -> list[str]:
 def print_explanation(
     console: Console, explanation: Explanation, objectives: Sequence[Objective]
 ) -> None:
-    """Print what each step changes, in percent of the machine in the middle."""
+    """Print what each step changes, in percent of the machine in the middle.
+
+    With the clock, if a model says it.
+    """
     center = explanation.center
     console.print(f"around {describe(center.config)}:", soft_wrap=True)
-    table = plain_table(["change"], [objective.value for objective in objectives])
+    names = [objective.value for objective in objectives]
+    clocks = center.estimate.clock_source == MODEL
+    table = plain_table(["change"], [*names, "clock"] if clocks else names)
     for step in explanation.steps:
         if step.point is None:
             what = f"{', '.join(step.fields)} {'up' if step.up else 'down'}"
@@ -94,7 +111,11 @@ def print_explanation(
             changed = differences(step.point.config, center.config)
             what = ", ".join(f"{name} {_shown(value)}" for name, value in changed.items())
         reason = f": {step.reason}" if step.reason else ""
-        table.add_row(what + reason, *_changes(step.point, center, objectives))
+        changes = _changes(step.point, center, objectives)
+        if clocks:
+            faster = step.point and step.point.estimate.mhz / center.estimate.mhz - 1
+            changes.append("" if faster is None else f"{faster:+.1%}")
+        table.add_row(what + reason, *changes)
     print_table(console, table)
 
 

@@ -22,3 +22,19 @@ def test_no_coefficient_is_negative() -> None:
     found = fitted(terms, np.array([3.0, 2.0, 1.0]))
     assert found[1] == 0
     assert found[0] > 0
+
+
+def test_no_other_coefficients_are_better() -> None:
+    """At the least sum each coefficient that is not 0 has a gradient of 0, and others rise."""
+    chance = np.random.default_rng(7)
+    for _ in range(50):
+        terms = chance.uniform(0, 1, (30, 12)) ** 4
+        terms[:, 5] = terms[:, 2] + 1e-3 * terms[:, 3]
+        values = chance.uniform(0.1, 1, 30)
+        found = fitted(terms, values)
+        scaled = terms / values[:, None]
+        sizes = (scaled**2).sum(axis=0)
+        gradient = scaled.T @ (scaled @ found - 1) + 1e-4 * sizes * found
+        assert (found >= 0).all()
+        assert abs(gradient[found > 0]).max() < 1e-6
+        assert gradient[found == 0].min(initial=0) > -1e-6

@@ -61,7 +61,7 @@ def test_a_search(space: Path, tmp_path: Path) -> None:
         assert point["cycles"] == sum(point["networks"])
         assert point["milliseconds"] == point["cycles"] / 1e5
         assert point["area_source"] == "model"
-        assert point["clock_source"] == "given"
+        assert point["clock_source"] == "assumed"
     front = [(point["cycles"], point["area"]) for point in points if point["front"]]
     assert front
     for cycles, area in ((point["cycles"], point["area"]) for point in points):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hw.config_files import load_config
+from hw.synthesis.clock import clock_model
 from hw.synthesis.devices import DEVICES
 from hw.synthesis.families import Family
 from scripts.search.estimates import Estimator
@@ -36,6 +37,23 @@ def test_an_area() -> None:
     assert not Estimator(Limits(area=7.9e6)).allowed(pynq)
     estimate = Estimator(Limits(area=1.0), mhz=50.0).estimate(pynq)
     assert (estimate.mhz, estimate.resources) == (50.0, None)
+
+
+@pytest.mark.parametrize(
+    ("device", "source"),
+    [("LFE5U-85F", "model"), ("LFE5U-25F", "model"), ("XC7Z045", "assumed"), (None, "assumed")],
+)
+def test_the_source_of_the_clock(device: str | None, source: str) -> None:
+    small8 = load_config("small8")
+    limits = Limits(None if device is None else DEVICES[device])
+    estimate = Estimator(limits).estimate(small8)
+    assert estimate.clock_source == source
+    if source == "model":
+        assert estimate.mhz == pytest.approx(clock_model().mhz(small8), abs=0.05)
+    else:
+        assert estimate.mhz == 100.0
+    given = Estimator(limits, mhz=125.0).estimate(small8)
+    assert (given.mhz, given.clock_source) == (125.0, "given")
 
 
 def test_every_device_is_of_a_family_that_is_synthesised() -> None:

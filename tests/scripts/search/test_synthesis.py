@@ -16,7 +16,7 @@ def test_area_and_resources_of_tiny() -> None:
     part = DEVICES["XC7Z020"]
     tiny = load_config("tiny")
     estimate = Estimator(Limits(part)).estimate(tiny)
-    assert (estimate.area_source, estimate.clock_source) == ("model", "given")
+    assert (estimate.area_source, estimate.clock_source) == ("model", "assumed")
     steps: list[str] = []
     found = synthesised(tiny, estimate, part, steps.append)
     assert found.area_source == "synthesis"
@@ -26,7 +26,7 @@ def test_area_and_resources_of_tiny() -> None:
     assert found.resources["dsp"] == estimate.resources["dsp"]
     assert found.resources["lut"] == pytest.approx(estimate.resources["lut"], rel=0.2)
     # Only an ECP5 is placed and routed.
-    assert (found.mhz, found.clock_source) == (estimate.mhz, "given")
+    assert (found.mhz, found.clock_source) == (estimate.mhz, "assumed")
 
 
 @pytest.mark.exhaustive
