@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 demo: $(STAMP)  ## run a whole ResNet-18 on the RTL, with and without latency hiding, checked
@@ -61,7 +61,7 @@ lint: $(STAMP)  ## check format, style, types and the floors' contracts
 	done; exit $$status
 
 $(RIVALS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[bench]'
 	@touch $@
 
 bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets

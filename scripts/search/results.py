@@ -85,6 +85,7 @@ def open_results(root: Path, task: Task) -> Iterator[Results]:
         root.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(root / "results.db", timeout=60)
         try:
+            keep_a_log(connection)
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value BLOB)"
             )
@@ -93,6 +94,13 @@ def open_results(root: Path, task: Task) -> Iterator[Results]:
             connection.close()
     except (sqlite3.Error, OSError) as error:
         raise SearchError(f"results in {root}: {error}") from None
+
+
+def keep_a_log(connection: sqlite3.Connection) -> None:
+    """Write to a log first: what is committed is not lost with the process, and nobody waits for
+    the disk. After a power failure the last results may be missing, and are measured again."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def task_digest(task: Task) -> str:

@@ -18,13 +18,14 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.storages import RDBStorage
 from optuna.trial import TrialState, create_trial
+from sqlalchemy.event import listen
 from sqlalchemy.exc import SQLAlchemyError
 
 from hw.cache import content_key
 from scripts.errors import SearchError
 from scripts.search.objectives import Objective
 from scripts.search.proposals import Finished, Proposal
-from scripts.search.results import Measured
+from scripts.search.results import Measured, keep_a_log
 from scripts.search.space import Space
 
 Place = tuple[int, int]
@@ -60,7 +61,7 @@ class Storage:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ExperimentalWarning)
                 study = optuna.create_study(
-                    storage=RDBStorage(url),
+                    storage=_storage(url),
                     study_name=name,
                     directions=["minimize"] * len(objectives),
                     load_if_exists=True,
@@ -130,6 +131,15 @@ def alone(folder: Path, study: str) -> Iterator[None]:
         except BlockingIOError:
             raise SearchError("another process is at this search already") from None
         yield
+
+
+def _storage(url: str) -> RDBStorage:
+    storage = RDBStorage(url)
+    if storage.engine.dialect.name == "sqlite":
+        listen(storage.engine, "connect", lambda connection, record: keep_a_log(connection))
+        # Connections that are open already keep none.
+        storage.engine.dispose()
+    return storage
 
 
 class _Entry(msgspec.Struct, frozen=True):

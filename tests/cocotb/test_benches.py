@@ -15,7 +15,7 @@ from tests.cocotb.simulators import Simulator, run_benches
 
 LONG = pytest.mark.exhaustive
 RUNS = [
-    pytest.param(TINY, ("bench_registers", "bench_programs"), id="tiny"),
+    pytest.param(TINY, ("bench_registers", "bench_programs"), id="tiny", marks=LONG),
     pytest.param(TINY, ("bench_faults", "bench_stops"), id="tiny-stopped", marks=LONG),
     pytest.param(EXTENDED, ("bench_extensions",), id="tiny-x"),
     pytest.param(WIDE, ("bench_programs",), id="wide", marks=LONG),

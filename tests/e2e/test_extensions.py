@@ -43,7 +43,7 @@ def check(model: str, quantise: Quantise | None, preset: str) -> None:
     ("preset", "quantise"),
     [
         ("tiny", Quantise.MULTIPLIER),
-        ("small8", Quantise.POW2),
+        pytest.param("small8", Quantise.POW2, marks=pytest.mark.exhaustive),
         pytest.param("tiny", Quantise.POW2, marks=pytest.mark.exhaustive),
         pytest.param("small8", Quantise.MULTIPLIER, marks=pytest.mark.exhaustive),
     ],

@@ -34,7 +34,14 @@ def run(sizes: Transformer, folder: Path, *options: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("sizes", [BERT, GPT, WHOLE_BLOCKS], ids=["bert", "gpt", "whole"])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pytest.param(BERT, id="bert", marks=pytest.mark.exhaustive),
+        pytest.param(GPT, id="gpt", marks=pytest.mark.exhaustive),
+        pytest.param(WHOLE_BLOCKS, id="whole"),
+    ],
+)
 def test_small(sizes: Transformer, tmp_path: Path) -> None:
     found = run(sizes, tmp_path, "--config", "small8", "--compare", "rtl,cycle")
     for layer in found["layers"]:
@@ -43,7 +50,9 @@ def test_small(sizes: Transformer, tmp_path: Path) -> None:
     assert found["sqnr"]["logits"] >= PASSABLE_SQNR
 
 
-@pytest.mark.parametrize("scales_operands", [False, True])
+@pytest.mark.parametrize(
+    "scales_operands", [False, pytest.param(True, marks=pytest.mark.exhaustive)]
+)
 def test_keys_and_results_stay_in_the_layout_of_the_machine(
     scales_operands: bool, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ def test_the_product_is_right(name: str) -> None:
 def test_the_machine_keeps_its_array_busy() -> None:
     # Tiles so large that memory keeps up: what is lost is resets, and the way in and out.
     config = TINY.replace(name="roomy", log_acc_buffer=13, log_inp_buffer=11, log_wgt_buffer=11)
-    engine = make_engine("rtl", config, FAST)
+    engine = make_engine("cycle", config, FAST)
     outcome = run_product(engine, 128, 128, 128, seed=2)
     assert outcome.wrong == 0
     assert outcome.result.cycles is not None

@@ -32,7 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # Commands that share files are run together; `utilization` is run below.
 TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",))
-SLOW = ("rtl", "tune", "search")
+SLOW = ("run", "rtl", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
 
@@ -48,7 +48,7 @@ def check(command: str) -> None:
 
 @pytest.mark.parametrize(
     "verbs",
-    # `rtl` of machines as large as the README's takes a while, and so do `tune` and `search`.
+    # `rtl` of machines as large as the README's takes a while, and so do the commands that compile.
     [
         pytest.param(verbs, marks=[pytest.mark.exhaustive] * (verbs[0] in SLOW), id=verbs[0])
         for verbs in TOUR

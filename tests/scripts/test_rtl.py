@@ -33,13 +33,6 @@ def test_files_and_json(tmp_path: Path) -> None:
     assert "tandem" in defined
 
 
-def test_table(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["rtl", "--config", "tiny", "-o", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "tandem_registers.h" in result.output
-    assert str(tmp_path / "tandem.f") in result.output
-
-
 def test_a_refusal_leaves_no_folder(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["rtl", "--config", "none", "-o", str(tmp_path / "new")])
     assert result.exit_code == 1

@@ -152,3 +152,5 @@ def test_files_of_rtl(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     check_width("\n".join(lines[:-1]))  # The last line is a sentence with a path.
+    assert "tandem_registers.h" in result.stdout
+    assert str(tmp_path / "tandem.f") in result.stdout

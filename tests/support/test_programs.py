@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
@@ -87,7 +87,6 @@ def test_reference_refuses(uop: MicroOp, imm: int | None, fault: Fault) -> None:
 # Random programs ----------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(config=configs(), seed=st.integers(0, 2**32), size=st.integers(6, 60))
 def test_random_programs_keep_their_promise(config: HardwareConfig, seed: int, size: int) -> None:
     made = random_program(config, seed, size)

@@ -46,6 +46,7 @@ from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
 from compiler.templates.accelerator.work_counts import (
     Output,
     ReductionWork,
+    TransferCounts,
     WorkCounts,
     thread_redundancy,
     tile_shapes,
@@ -197,6 +198,12 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         weight = placeholder(workload.weight, INT8, "weight")
         return weight, lambda *at: weight[at]
 
+    def weight_loads(self, workload: Conv2dWorkload, oc: Ints, ic: Ints) -> TransferCounts:
+        """The LOADs that bring all weights once, in tiles of `oc` outputs and `ic` inputs."""
+        kernels = (*workload.weight[:2], workload.taps)
+        boxes = tile_shapes(kernels, (oc, ic, np.full_like(oc, workload.taps)))
+        return transfers_of(MemoryId.WGT, boxes, kernels)
+
     def weight_blocks(self, workload: Conv2dWorkload, oc: Ints) -> Ints:
         """The blocks of outputs whose weights are on chip for `oc` blocks of outputs."""
         return oc
@@ -323,7 +330,6 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         # Number of groups that a tile reads, and of reads of each group.
         groups = np.where(kept["image"], workload.groups, workload.spanned_groups(oc))
         times = np.where(kept["image"], 1, oc_tiles)
-        weights = tile_shapes(workload.weight[:2], (oc, ic))
         # A group's last step continues into the next group, if there is one.
         last_group, steps = 1 / workload.groups, -(-extents["ic"] // ic)
         beyond = steps * ic - extents["ic"]
@@ -341,11 +347,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         )
         # The remainder of an axis spans fewer groups than whole tiles.
         spans = np.where(kept["image"], workload.groups, np.maximum(oc_tiles, workload.groups))
-        of_weights = transfers_of(
-            MemoryId.WGT,
-            ((count, (*box, workload.taps)) for count, box in weights),
-            (*workload.weight[:2], workload.taps),
-        )
+        of_weights = self.weight_loads(workload, oc, ic)
         of_image = replace(
             transfers_of(MemoryId.INP, image, workload.data[1:4]),
             elements=(steps * ic - last_group * beyond) * spans * pixels,

@@ -28,10 +28,12 @@ from compiler.templates.accelerator.epilogue import (
     requantise_pattern,
 )
 from compiler.templates.accelerator.template import RESULT, HostPacking, Layout, Shapes
+from compiler.templates.accelerator.work_counts import TransferCounts, tile_shapes, transfers_of
 from compiler.templates.pattern import Apply, Match, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Ints, Space
 from hw.config import HardwareConfig
+from hw.topology import MemoryId
 
 _RANKS = tuple(range(2, 9))
 _PRODUCT = Apply("matmul", (Operand("data", INT8, _RANKS), Operand("weight", INT8, _RANKS)))
@@ -193,6 +195,20 @@ class MatmulOnArray(Conv2dOnArray):
             return tensor[first, ic, last, bo, bi]
 
         return tensor, element
+
+    def weight_loads(self, workload: Conv2dWorkload, oc: Ints, ic: Ints) -> TransferCounts:
+        assert isinstance(workload, MatmulWorkload), "bound so"
+        own, kernels = workload.blocks_per_group, workload.weight[:2]
+
+        def in_order(*extents: Ints | int) -> tuple[Ints | int, ...]:
+            return extents[::-1] if workload.image else extents
+
+        boxes = (
+            (count, in_order(np.minimum(outputs, own), inputs, np.maximum(1, outputs // own)))
+            for count, (outputs, inputs) in tile_shapes(kernels, (oc, ic))
+        )
+        whole = (own, kernels[1], workload.groups)
+        return transfers_of(MemoryId.WGT, boxes, whole[::-1] if workload.image else whole)
 
     def weight_blocks(self, workload: Conv2dWorkload, oc: Ints) -> Ints:
         """Whole groups for tiles that do not divide a group: what is loaded is a box of groups and

@@ -11,10 +11,9 @@ from compiler.driver.streams import TIME_FIELDS, code_of, simplified, timed_stre
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
-from runtime.inputs import PixelNormalisation
-from scripts.sources import Accelerator, ModelOptions, import_model, targets
+from scripts.sources import Accelerator, targets
+from tests.support.digits import prepared_digits
 
-OPTIONS = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
 OTHER = {
     "longest_burst": 16,
     "reads_in_flight": 8,
@@ -28,9 +27,9 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize("name", ["small8", "tiny"])
+@pytest.mark.parametrize("name", [pytest.param("small8", marks=pytest.mark.exhaustive), "tiny"])
 def test_programs_and_memory_are_those_of_the_artifact(name: str) -> None:
-    prepared = import_model("digits", OPTIONS, None).prepared(None)
+    prepared = prepared_digits()
     accelerator = Accelerator(load_config(name), DEFAULT_MEMORY, hiding=True)
     artifact = prepared.build(targets(accelerator))
     found = timed_streams(simplified(prepared), accelerator.target())
@@ -46,7 +45,7 @@ def test_programs_and_memory_are_those_of_the_artifact(name: str) -> None:
 
 
 def test_programs_do_not_depend_on_what_changes_time_alone() -> None:
-    prepared = import_model("digits", OPTIONS, None).prepared(None)
+    prepared = prepared_digits()
     assert set(OTHER) == set(TIME_FIELDS)
     one, other = HardwareConfig(), HardwareConfig(**OTHER, name="other")  # type: ignore[arg-type]
     programs = [

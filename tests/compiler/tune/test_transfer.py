@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def workload(rows: int) -> Conv2dWorkload:
     return Conv2dWorkload(data, weight, (1, 1), (1, 1, 1, 1), (1, 1), 1, ())
 
 
+@cache
 def candidates(rows: int) -> Candidates:
     return Candidates.of(TARGET, Conv2dOnArray(), workload(rows))
 

@@ -262,7 +262,7 @@ def _named(ends: Iterator[tuple[int, int]]) -> set[TokenQueue]:
     return {known[Unit(producer), Unit(consumer)] for producer, consumer in ends}
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(program=nops(), limit=st.integers(1, 3))
 def test_against_every_order(program: Program, limit: int) -> None:
     orders = EveryOrder(program)
@@ -325,7 +325,7 @@ def test_queue_depth_is_the_configuration() -> None:
 def test_program_order_gives_the_answer_of_the_execution() -> None:
     """Of random programs, whole and with a token flag flipped."""
     flow_in_order, answers = tokens._flow_in_order, Counter[bool]()
-    for seed in range(150):
+    for seed in range(60):
         rng = random.Random(seed)
         data = bytearray(random_program(TINY, seed, 40).program.data)
         for _ in range(rng.choice((0, 0, 1))):
@@ -338,4 +338,4 @@ def test_program_order_gives_the_answer_of_the_execution() -> None:
         with patch.object(tokens, "_flow_in_order", return_value=False):
             assert str(outcome(program, limit)) == str(found), f"seed {seed}"
         answers[flow_in_order(program.columns(), config.instruction_queue, limit)] += 1
-    assert min(answers[True], answers[False]) > 20
+    assert min(answers[True], answers[False]) > 8

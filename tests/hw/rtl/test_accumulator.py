@@ -140,6 +140,7 @@ class Bench:
 REQUANTISE = frozenset({Feature.REQUANTISE})
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(
     "shape",

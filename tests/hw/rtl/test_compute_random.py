@@ -83,7 +83,7 @@ def run_random(config: HardwareConfig, seed: int, size: int) -> None:
     simulate(stand.unit, bench)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("name", QUICK)
 def test_random_programs(name: str, seed: int) -> None:

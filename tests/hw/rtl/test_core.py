@@ -27,7 +27,7 @@ UOP_BASE, INP_BASE, WGT_BASE, ACC_BASE, OUT_BASE = 0x000, 0x100, 0x200, 0x300, 0
 IMAGE = bytes(range(256)) * 16
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(
     "config", [TINY, TINY.replace(bus_bits=256, load_buffer=8)], ids=["tiny", "wide"]

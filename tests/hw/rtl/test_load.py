@@ -154,6 +154,7 @@ class Stand:
         ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", seeds(5))
 @pytest.mark.parametrize("bus_bits", [64, 256])
 @pytest.mark.parametrize("features", [BASE, frozenset(Feature)], ids=["base", "extended"])

@@ -218,6 +218,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("chance", [1.0, 0.4])
 @pytest.mark.parametrize("config", SHAPES)

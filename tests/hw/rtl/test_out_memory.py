@@ -53,6 +53,7 @@ class Bench:
         self.writes: deque[tuple[int, slice, Bytes, bool] | None] = deque([None] * OUT_STAGES)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_writes_follow_those_of_acc(shape: tuple[int, int, int], seed: int) -> None:

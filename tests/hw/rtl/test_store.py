@@ -130,6 +130,7 @@ class Stand:
         )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize(("log_lanes", "bus_bits"), [(2, 64), (4, 64), (3, 256)])
 def test_random_stores(log_lanes: int, bus_bits: int, seed: int) -> None:

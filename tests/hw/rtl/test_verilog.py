@@ -89,8 +89,8 @@ def test_every_module_is_used(name: str) -> None:
 
 
 def test_equal_lanes_are_one_module() -> None:
-    config = load_config("pynq")
-    found = design("pynq")
+    config = load_config("small8")
+    found = design("small8")
     assert [module for module in found.modules if "lane" in module] == ["tandem_lane"]
     assert [module for module in found.modules if "mac" in module] == ["tandem_mac"]
     instances = re.findall(r"^  tandem_lane (lane_\d+) \($", found.files["tandem_array.v"], re.M)

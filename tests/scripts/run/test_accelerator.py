@@ -11,13 +11,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign, generate
+from hw.rtl.verilog import VerilogDesign
 from hw.synthesis import place
 from hw.synthesis.place import Device, Route, Timing
 from runtime.executor import Run
 from runtime.profile import Profile
 from scripts.cli import app
 from scripts.run.comparison import compare
+from sim.rtl.design import verilog_of
 from tests.support.models import convolution
 
 
@@ -68,7 +69,7 @@ def test_milliseconds_at_a_clock_that_was_measured(
 ) -> None:
     page, artifact = tmp_path / "page.html", tmp_path / "net.tandem"
     assert tandem("compile", model, "--config", "tiny", "-o", artifact).exit_code == 0
-    options = ["run", artifact, "--engine", "rtl", "--json", "--report", page]
+    options = ["run", artifact, "--engine", "cycle", "--json", "--report", page]
     found: list[Timing | None] = [None]
     asked: list[tuple[VerilogDesign, list[int]]] = []
 
@@ -88,7 +89,7 @@ def test_milliseconds_at_a_clock_that_was_measured(
     assert [*none] == [*known]
     assert "clock" not in known
     design, seeds = asked[0]
-    assert (design, seeds) == (generate(load_config("tiny")), [1, 2, 3])
+    assert (design, seeds) == (verilog_of(load_config("tiny")), [1, 2, 3])
     # Without a page, the cache is not read.
     assert tandem(*options[:-2]).exit_code == 0
     assert len(asked) == 2

@@ -36,7 +36,7 @@ def arguments(options: list[str], tmp_path_factory: pytest.TempPathFactory) -> l
     """A run of the network, which is compiled once."""
     artifact = str(tmp_path_factory.mktemp("table") / "digits.tandem")
     assert CliRunner().invoke(app, ["compile", "digits", *options, "-o", artifact]).exit_code == 0
-    return ["run", artifact, "--engine", "rtl", "--memory", "edge"]
+    return ["run", artifact, "--engine", "cycle", "--memory", "edge"]
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +79,12 @@ def test_a_layer_has_cycles_or_milliseconds(lines: list[str]) -> None:
 
 
 def test_what_the_figures_rest_on(lines: list[str]) -> None:
-    assert lines[0] == "digits on small, engine rtl, memory edge:"
-    (speed,) = (line for line in lines if line.startswith("rtl: "))
-    assert re.fullmatch(r"rtl: [\d,]+ cycles in \d+\.\d m?s, [\d,]+ a second", speed)
+    assert lines[0] == "digits on small, engine cycle, memory edge:"
+    (speed,) = (line for line in lines if line.startswith("cycle: "))
+    assert re.fullmatch(r"cycle: [\d,]+ cycles in \d+\.\d m?s, [\d,]+ a second", speed)
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_cycles_fits_80_columns(
     options: list[str], lines: list[str], tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf
 from pathlib import Path
 
@@ -12,17 +13,25 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import Program, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel, parse_memory
-from runtime.inputs import PixelNormalisation
+from runtime.artifact import Artifact
 from scripts.search.measure import Group, Network, Task, Times, reference, times_of
-from scripts.sources import Accelerator, ModelOptions, import_model, targets
+from scripts.sources import Accelerator, targets
 from scripts.tuned import stream_cycles
+from tests.support.digits import OPTIONS, prepared_digits
 
-DIGITS = Network("digits", ModelOptions(None, None, PixelNormalisation.IMAGENET, 0))
+DIGITS = Network("digits", OPTIONS)
 
 
+@cache
 def task(memory: MemoryModel = DEFAULT_MEMORY) -> Task:
     layers, streams = reference(DIGITS, memory)
     return Task((DIGITS,), memory, (layers,), (streams,))
+
+
+@cache
+def artifact(machine: HardwareConfig, memory: MemoryModel) -> Artifact:
+    accelerator = Accelerator(machine, memory, hiding=True)
+    return prepared_digits().build(targets(accelerator))
 
 
 def measured(*machines: HardwareConfig, memory: MemoryModel = DEFAULT_MEMORY) -> Times:
@@ -37,20 +46,16 @@ def test_cycles_are_those_of_the_artifact(memory: str) -> None:
     small = load_config("small8")
     machines = (small, small.replace(longest_burst=8, load_buffer=8, instruction_queue=4))
     found = measured(*machines, memory=model)
-    prepared = import_model("digits", DIGITS.options, None).prepared(None)
     for at, machine in enumerate(machines):
         accelerator = Accelerator(machine, model, hiding=True)
-        artifact = prepared.build(targets(accelerator))
-        assert found.of(at) == ((stream_cycles(artifact, accelerator),), "")
+        assert found.of(at) == ((stream_cycles(artifact(machine, model), accelerator),), "")
     assert found.cycles[0] != found.cycles[1]
 
 
 def test_the_work_of_layers() -> None:
-    small = load_config("small8")
-    found = measured(small).work[0]
-    prepared = import_model("digits", DIGITS.options, None).prepared(None)
-    artifact = prepared.build(targets(Accelerator(small, DEFAULT_MEMORY, hiding=True)))
-    (code,) = artifact.streams.values()
+    small, memory = load_config("small8"), parse_memory("edge")
+    found = measured(small, memory=memory).work[0]
+    (code,) = artifact(small, memory).streams.values()
     program = Program.from_bytes(small, code.program)
     work = work_of(program)
     moved = sum(work.loaded.values()) + work.stored + len(code.program)

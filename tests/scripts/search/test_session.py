@@ -26,6 +26,8 @@ from scripts.search.storage import Storage
 
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)
 POINTS = 110
+"""More than a batch."""
+FEW = 40
 
 
 class Killed(Exception):
@@ -111,10 +113,10 @@ def test_killed_and_resumed(tmp_path: Path, results: Results) -> None:
 
 
 def test_what_other_searches_measured_is_known(tmp_path: Path, results: Results) -> None:
-    before = whole(tmp_path, results)
+    before = whole(tmp_path, results, FEW)
     pool = CountingPool()
     found = search(pool, results).run(
-        storage(tmp_path, "other"), POINTS, lambda: False, lambda done, programs: None
+        storage(tmp_path, "other"), FEW, lambda: False, lambda done, programs: None
     )
     assert pool.measured == []
     assert with_front(found, OBJECTIVES) == before
@@ -123,7 +125,7 @@ def test_what_other_searches_measured_is_known(tmp_path: Path, results: Results)
 def test_machines_that_cannot_run_are_points_without_costs(
     tmp_path: Path, results: Results
 ) -> None:
-    refused = [point for point in whole(tmp_path, results) if point.costs is None]
+    refused = [point for point in whole(tmp_path, results, FEW) if point.costs is None]
     assert refused
     for point in refused:
         assert not point.front
@@ -132,9 +134,9 @@ def test_machines_that_cannot_run_are_points_without_costs(
 
 
 def test_more_machines_go_on_where_fewer_ended(tmp_path: Path, results: Results) -> None:
-    few = whole(tmp_path, results, 20)
-    more = whole(tmp_path, results, 40)
-    assert [point.config for point in more[:20]] == [point.config for point in few]
+    few = whole(tmp_path, results, 10)
+    more = whole(tmp_path, results, 20)
+    assert [point.config for point in more[:10]] == [point.config for point in few]
 
 
 def test_no_batch_begins_when_the_time_is_over(tmp_path: Path, results: Results) -> None:

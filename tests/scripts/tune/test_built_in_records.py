@@ -52,6 +52,7 @@ def test_a_network_is_no_slower_and_its_records_are_true(name: str, config: str)
         assert cycles_of(measured_layer(task, plain), task.default, float("inf")).cost == cost
 
 
+@pytest.mark.exhaustive
 def test_a_command_says_whose_records_it_takes(tmp_path: Path) -> None:
     output = str(tmp_path / "digits.tandem")
     asked = ["compile", "digits", "--config", "tiny", "--records", BUILT_IN, "-o", output]

@@ -121,7 +121,7 @@ def random_mode(rng: random.Random) -> Requantise:
 @pytest.mark.parametrize("config", EXTENDED, ids=lambda config: config.name)
 def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
     seen: Counter[Fault] = Counter()
-    for seed in range(200):
+    for seed in range(100):
         rng = random.Random(seed)
         machine = random_memories(config, seed)
         reach = rng.choice((2, 8, 64))
@@ -154,7 +154,7 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
         np.testing.assert_array_equal(acc, machine.acc)
         out = requantiser.out.reshape(64, config.batch, -1)[..., : config.block_out]
         np.testing.assert_array_equal(out.view(np.int8), machine.out)
-    assert all(seen[fault] > 10 for fault in (Fault.NONE, Fault.SRAM_INDEX, Fault.SHIFT))
+    assert all(seen[fault] > 4 for fault in (Fault.NONE, Fault.SRAM_INDEX, Fault.SHIFT))
 
 
 def run_micro_ops(

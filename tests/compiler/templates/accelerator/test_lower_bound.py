@@ -103,6 +103,7 @@ def check_close(layer: str, config: str, memory: str, count: int) -> None:
         assert found.bounds[row] <= exact, found.choice(row)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("config", ["pynq", "pynq-x"])
 @pytest.mark.parametrize("layer", ["a=10,10,64,112,3,1,1", "b=14,14,64,96,1,2,0"])
 def test_tiles_at_edges_and_first_products(layer: str, config: str) -> None:

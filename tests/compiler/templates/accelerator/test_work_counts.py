@@ -14,6 +14,7 @@ from compiler.targets.accelerator.target import TEMPLATES
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.elementwise import ElementwiseWorkload
+from compiler.templates.accelerator.global_average_pool import GlobalPoolWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolWorkload
 from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.accelerator.work_counts import (
@@ -104,10 +105,13 @@ def check_features(template: AcceleratorTemplate[Any], seed: int, config: str) -
     assert work.reset_uops <= predicted.resets
     counted = predicted.immediate + predicted.tensor + predicted.inputs
     # Where no tap of a maximum has all outputs of a tile, the tile is filled first.
-    # A move over rows of several blocks has no loop left for the blocks' parameters: a pass stays.
+    # Where the last operation over several blocks has no loop left for their parameters, a pass
+    # stays.
     more: float = 0
     if isinstance(found.workload, ElementwiseWorkload):
         more = prod(found.workload.data[:4])
+    elif isinstance(found.workload, GlobalPoolWorkload):
+        more = prod(found.workload.data[:2])
     elif isinstance(found.workload, MaxPoolWorkload) and padded(found):
         shared = thread_redundancy(found.choices, found.workload.extents).item()
         more = prod(found.workload.extents.values()) * found.workload.data[0] * shared
@@ -191,11 +195,14 @@ def test_programs_of_machines_with_features_do_what_was_counted(
     [
         *(("conv2d", 544, "tall"), ("conv2d", 15745, "block4")),
         *(("max_pool", 2769, "extended"), ("max_pool", 436013648, "wide_bus")),
+        ("global_average_pool", 77485, "extended"),
+        *(("matmul", 2991100305, "batch2"), ("matmul", 3060017014, "wide_bus")),
     ],
 )
 def test_rare_programs(name: str, seed: int, config: str) -> None:
     """Tiles of a strided 1x1 convolution that are as high as the image; a tile for two threads; a
-    last tile that loads rows which no window sees."""
+    last tile that loads rows which no window sees; a sum over steps of both axes, whose last step
+    cannot requantise two blocks; parts of the depth of one of several products."""
     (template,) = (each for each in TEMPLATES if each.name == name)
     (check_features if config in EXTENDED else check)(template, seed, config)
 

@@ -82,7 +82,7 @@ def test_what_is_drawn(tmp_path: Path) -> None:
         pytest.param("cycles with", 1, ["stem", "pool", "head"], marks=pytest.mark.exhaustive),
         ("cycles with", 2, ["head", "pool", "stem"]),
         pytest.param("utilisation with", 1, ["stem", "head", "pool"], marks=pytest.mark.exhaustive),
-        ("layer", 1, ["head", "pool", "stem"]),
+        pytest.param("layer", 1, ["head", "pool", "stem"], marks=pytest.mark.exhaustive),
         pytest.param("#", 2, ["head", "pool", "stem"], marks=pytest.mark.exhaustive),
     ],
 )

@@ -1,0 +1,18 @@
+"""The network `digits`, quantised once for all tests of a process."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from runtime.inputs import PixelNormalisation
+from scripts.sources import ModelOptions, import_model
+
+OPTIONS = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
+"""The options of a command that names none."""
+
+
+@cache
+def prepared_digits() -> PreparedNetwork:
+    """The network, to be built for a machine."""
+    return import_model("digits", OPTIONS, None).prepared(None)
