@@ -32,6 +32,10 @@ class AcceleratorTarget:
     config: HardwareConfig
     instructions: tuple[TensorInstruction, ...]
 
+    def __hash__(self) -> int:
+        # The programs of instructions are long.
+        return hash((self.config, *(each.name for each in self.instructions)))
+
     @staticmethod
     def of(config: HardwareConfig) -> AcceleratorTarget:
         """The accelerator with the base instruction set, and those of its features."""

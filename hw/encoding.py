@@ -6,9 +6,10 @@ boundary. Encoder, decoder, disassembler and the RTL's decoder are derived from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from typing import Protocol, assert_never
 
 from hw.features import BASE, Feature
@@ -37,7 +38,7 @@ class Opcode(IntEnum):
         return frozenset({Feature.REQUANTISE}) if self is Opcode.REQUANTISE else BASE
 
 
-class EncodingConfig(Protocol):
+class EncodingConfig(Hashable, Protocol):
     """The part of `HardwareConfig` that layouts depend on."""
 
     @property
@@ -74,12 +75,13 @@ class WordLayout:
     name: str
     size: int
     fields: tuple[Field, ...]
+    _by_name: dict[str, Field] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {each.name: each for each in self.fields})
 
     def __getitem__(self, name: str) -> Field:
-        for field in self.fields:
-            if field.name == name:
-                return field
-        raise KeyError(name)
+        return self._by_name[name]
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
@@ -87,12 +89,12 @@ class WordLayout:
     @property
     def width(self) -> int:
         """Number of bits up to the end of the last field."""
-        return max(field.lsb + field.width for field in self.fields)
+        return max(each.lsb + each.width for each in self.fields)
 
     @property
     def unused(self) -> int:
         """A mask of the word's bits that belong to no field. A legal word has zeros there."""
-        used = sum(((1 << field.width) - 1) << field.lsb for field in self.fields)
+        used = sum(((1 << each.width) - 1) << each.lsb for each in self.fields)
         return (1 << self.size) - 1 & ~used
 
 
@@ -125,6 +127,7 @@ def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLay
     return WordLayout(name, size, tuple(fields))
 
 
+@cache
 def memory_layout(config: EncodingConfig) -> WordLayout:
     """The layout of LOAD and STORE: the same in every configuration."""
     return _pack(
@@ -146,6 +149,7 @@ def memory_layout(config: EncodingConfig) -> WordLayout:
     )
 
 
+@cache
 def finish_layout(config: EncodingConfig) -> WordLayout:
     """The layout of FINISH, which has dependence flags only."""
     return _pack("FINISH", 8 * INSTRUCTION_BYTES, _HEADER)
@@ -173,6 +177,7 @@ def _loop_columns(
     )
 
 
+@cache
 def gemm_layout(config: EncodingConfig) -> WordLayout:
     """The layout of GEMM; the source is INP."""
     wgt = config.index_bits(MemoryId.WGT)
@@ -188,6 +193,7 @@ def gemm_layout(config: EncodingConfig) -> WordLayout:
     )
 
 
+@cache
 def alu_layout(config: EncodingConfig) -> WordLayout:
     """The layout of ALU; the source is ACC, or INP."""
     added = (("from_inp", 1),) if Feature.INPUT_OPERANDS in config.features else ()
@@ -203,6 +209,7 @@ def alu_layout(config: EncodingConfig) -> WordLayout:
     )
 
 
+@cache
 def requantise_layout(config: EncodingConfig) -> WordLayout:
     """The layout of REQUANTISE, on a machine that has it."""
     par = config.index_bits(MemoryId.PAR)
@@ -222,6 +229,7 @@ def requantise_layout(config: EncodingConfig) -> WordLayout:
     )
 
 
+@cache
 def uop_layout(config: EncodingConfig) -> WordLayout:
     """The layout of a micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
     src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))

@@ -53,7 +53,10 @@ class BinaryOp(Enum):
     @property
     def compares(self) -> bool:
         """Whether the operation is a comparison, whose result is a bool."""
-        return self in (BinaryOp.LT, BinaryOp.LE, BinaryOp.EQ, BinaryOp.NE)
+        return self in _COMPARISONS
+
+
+_COMPARISONS = frozenset((BinaryOp.LT, BinaryOp.LE, BinaryOp.EQ, BinaryOp.NE))
 
 
 class UnaryOp(Enum):

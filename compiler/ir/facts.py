@@ -96,12 +96,9 @@ def _over(parts: Iterable[ExprFacts]) -> ExprFacts:
 def _of_stmt(stmt: Stmt) -> Facts:
     match stmt:
         case For(var=var, body=body):
-            inside, extent = facts(body), expr_facts(stmt.extent)
-            found = _around(body, extent)
-            found.parallel |= stmt.kind is LoopKind.PARALLEL
-            found.loops |= {var.name}
             # The extent depends on loops around.
-            found.variables = inside.variables - {var.name} | extent.variables
+            found = _around(body, expr_facts(stmt.extent), var.name)
+            found.parallel |= stmt.kind is LoopKind.PARALLEL
             return found
         case If(condition=condition, body=body):
             found = _around(body, expr_facts(condition))
@@ -157,17 +154,20 @@ def _leaf(
     )
 
 
-def _around(body: Stmt, used: ExprFacts) -> Facts:
-    """The facts about a statement with the body `body` and an expression with the facts `used`."""
+def _around(body: Stmt, used: ExprFacts, loop: str | None = None) -> Facts:
+    """The facts about a statement with the body `body` and an expression with the facts `used`;
+    `loop` is the variable that a loop declares."""
     inside = facts(body)
-    loads = used.loads
+    loads, height, free = used.loads, used.height, inside.variables
+    if loop in free:
+        free = free - {loop}
     return Facts(
-        1 + max(inside.height, used.height),
+        1 + (inside.height if inside.height > height else height),
         (body, *inside.blocks) if isinstance(body, Block) else inside.blocks,
-        inside.loops,
+        inside.loops if loop is None else inside.loops | {loop},
         inside.axes,
         inside.allocated,
-        inside.variables | used.variables if used.variables else inside.variables,
+        free | used.variables if used.variables else free,
         {**inside.buffers, **loads} if loads else inside.buffers,
         inside.reads.union(loads) if loads else inside.reads,
         inside.writes,

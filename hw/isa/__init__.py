@@ -19,7 +19,7 @@ from hw.isa.instructions import (
 )
 from hw.isa.program import Program
 from hw.isa.validate import DramRanges, dram_ranges, validate
-from hw.isa.work import Work, work_of
+from hw.isa.work import Work, work_of, work_of_columns
 from hw.operations import AluOp
 from hw.topology import MemoryId, TokenQueue, Unit
 
@@ -56,4 +56,5 @@ __all__ = [
     "unit_of",
     "validate",
     "work_of",
+    "work_of_columns",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +96,7 @@ def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
     for field in common:
         _extract(words, field, columns[field.name])
     opcode, scratch = columns["opcode"], np.empty(len(table), np.int64)
-    for owners, own in _own_fields(config, len(common)).items():
+    for owners, own in _own_fields(config):
         ones = _ones(opcode, owners)
         for field in own:
             _extract(words, field, scratch)
@@ -112,10 +113,13 @@ def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
     return Columns(**columns)
 
 
+@cache
 def _own_fields(
-    config: HardwareConfig, common: int
-) -> Mapping[tuple[Opcode, ...], Sequence[Field]]:
-    """The fields behind the `common` first ones, by the opcodes whose layouts have them."""
+    config: HardwareConfig,
+) -> tuple[tuple[tuple[Opcode, ...], tuple[Field, ...]], ...]:
+    """The fields behind those that all instructions have, with the opcodes whose layouts have
+    them."""
+    common = len(finish_layout(config).fields)
     owners: dict[Field, tuple[Opcode, ...]] = {}
     for opcode in opcodes_of(config):
         for field in instruction_layout(config, opcode).fields[common:]:
@@ -123,7 +127,7 @@ def _own_fields(
     found: dict[tuple[Opcode, ...], list[Field]] = {}
     for field, opcodes in owners.items():
         found.setdefault(opcodes, []).append(field)
-    return found
+    return tuple((opcodes, tuple(own)) for opcodes, own in found.items())
 
 
 def _ones(opcode: Ints, owners: Iterable[Opcode]) -> Ints:
@@ -222,18 +226,28 @@ class _Kind:
 
 def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
     """First all instructions with the common fields, then each layout's with its own fields."""
-    header = finish_layout(config)
-    yield _Kind(slice(None), header.fields)
+    yield _Kind(slice(None), finish_layout(config).fields)
     opcodes = opcodes_of(config)
-    own_layouts = (instruction_layout(config, each) for each in opcodes)
-    for layout, chosen in (
-        *((own, opcode == each) for own, each in zip(own_layouts, opcodes, strict=True)),
-        (None, ~np.isin(opcode, opcodes)),
-    ):
-        own = () if layout is None else layout.fields
-        present = {field.name for field in (*header, *own)}
-        absent = tuple(Field(name, 0, 0) for name in _NAMES if name not in present)
-        yield _Kind(np.flatnonzero(chosen), own[len(header.fields) :], absent)
+    for each in opcodes:
+        rows = np.flatnonzero(opcode == each)
+        if len(rows):
+            yield _Kind(rows, *_fields_and_absent(config, each))
+    illegal = np.flatnonzero(~np.isin(opcode, opcodes))
+    if len(illegal):
+        yield _Kind(illegal, *_fields_and_absent(config, None))
+
+
+@cache
+def _fields_and_absent(
+    config: HardwareConfig, opcode: Opcode | None
+) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """`fields` and `absent` of the `_Kind` of an opcode, or of illegal ones, behind the fields that
+    all instructions have."""
+    header = finish_layout(config)
+    layout = header if opcode is None else instruction_layout(config, opcode)
+    present = {field.name for field in layout}
+    absent = tuple(Field(name, 0, 0) for name in _NAMES if name not in present)
+    return layout.fields[len(header.fields) :], absent
 
 
 def _check_arrays(values: Mapping[str, Ints]) -> None:

@@ -44,15 +44,19 @@ class Work:
 
 def work_of(program: Program) -> Work:
     """The work of a legal program."""
-    columns = program.columns()
+    return work_of_columns(program.config, program.columns())
+
+
+def work_of_columns(config: HardwareConfig, columns: Columns) -> Work:
+    """`work_of` a program that is decoded already."""
     elements = columns.y_size * columns.x_size
     uops = (columns.uop_end - columns.uop_bgn) * columns.iter_out * columns.iter_in
     gemm = columns.opcode == Opcode.GEMM
     reset = columns.reset_reg == 1
     store = columns.opcode == Opcode.STORE
     return Work(
-        loaded=_loaded(program.config, columns),
-        stored=int(elements[store].sum()) * program.config.element_bytes(MemoryId.OUT),
+        loaded=_loaded(config, columns),
+        stored=int(elements[store].sum()) * config.element_bytes(MemoryId.OUT),
         gemm_uops=int(uops[gemm & ~reset].sum()),
         reset_uops=int(uops[gemm & reset].sum()),
         alu_uops=int(uops[columns.opcode == Opcode.ALU].sum()),

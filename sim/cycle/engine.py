@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.faults import Fault
-from hw.isa import Program, work_of
+from hw.isa import Program, work_of_columns
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.cycle.counters import unit_cycles
 from sim.cycle.events import events_of
@@ -96,7 +96,7 @@ class CycleEngine:
             engine=self.name,
             cycles=cycles,
             units=unit_cycles(self._machine, run, stores),
-            work=work_of(program),
+            work=work_of_columns(self.config, prepared.columns),
             events=events_of(run) if how.events else EventTable.of(()),
             seconds=perf_counter() - started,
         )

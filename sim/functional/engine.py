@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
-from hw.isa import Columns, Program, TokenQueue, Unit, work_of
+from hw.isa import Columns, Program, TokenQueue, Unit, work_of_columns
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
@@ -96,7 +96,7 @@ class FunctionalEngine:
             engine=self.name,
             cycles=None,
             units=None,
-            work=work_of(program),
+            work=work_of_columns(self.config, columns),
             events=EventTable.of(events_of(run.plan, run.log) if how.events else ()),
             seconds=seconds,
         )

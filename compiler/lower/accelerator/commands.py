@@ -84,10 +84,18 @@ class Kernel:
     src: tuple[int, ...]
     wgt: tuple[int, ...]
     _hash: int = field(init=False, repr=False, compare=False)
+    _columns: dict[str, Ints] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Precomputed: kernels are long, and hashed several times for each command.
         object.__setattr__(self, "_hash", hash((self.dst, self.src, self.wgt)))
+        object.__setattr__(self, "_columns", {})
+
+    def column(self, which: str) -> Ints:
+        """The index `which` ("dst", "src" or "wgt") of each micro-op, as an array to be read."""
+        if which not in self._columns:
+            self._columns[which] = np.array(getattr(self, which), dtype=np.int64)
+        return self._columns[which]
 
     def __hash__(self) -> int:
         return self._hash
@@ -164,15 +172,18 @@ class Compute:
 
     def table(self, which: str) -> Ints:
         """`indices` as [iterations of `outer`, of `inner`, micro-ops]."""
-        kernel = np.zeros(len(self.kernel), dtype=np.int64)
-        if which != "par":
-            kernel = np.array(getattr(self.kernel, which), dtype=np.int64)
-        elif self.mode is not None:
-            kernel += self.mode.par
         outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
         inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
-        total: Ints = outer[:, None, None] + inner[:, None] + kernel
+        total: Ints = outer[:, None, None] + inner[:, None] + self.column(which)
         return total
+
+    def column(self, which: str) -> Ints:
+        """The index of each micro-op in the first iteration of both loops, as an array to be
+        read."""
+        if which != "par":
+            return self.kernel.column(which)
+        par = 0 if self.mode is None else self.mode.par
+        return np.full(len(self.kernel), par, dtype=np.int64)
 
     def __str__(self) -> str:
         if self.op is None:

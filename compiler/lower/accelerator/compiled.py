@@ -23,6 +23,103 @@ SIZE = 3
 
 
 @cached
+def runs_of(
+    kernel: Ints,
+    outer: int,
+    outer_stride: int,
+    inner: int,
+    inner_stride: int,
+    begin: int,
+    used: Flags,
+) -> Ints:
+    """[run, 2]: the first element, and one past the last, of each run of elements that an
+    operand's indices name, in ascending order.
+
+    Parameters
+    ----------
+    kernel
+        The index of each micro-op in the first iteration of both loops.
+    outer, outer_stride, inner, inner_stride
+        The extents of the loops, and their strides in the index.
+    begin
+        The number of the element with the index 0.
+    used
+        A mask of elements, all false: for use in here.
+    """
+    low, high = begin + kernel.min(), begin + kernel.max() + 1
+    for extent, stride in ((outer, outer_stride), (inner, inner_stride)):
+        low, high = low + min(0, (extent - 1) * stride), high + max(0, (extent - 1) * stride)
+    if low < 0 or high > len(used):
+        raise IndexError("an operand lies beyond the memories")
+    for first in range(outer if outer_stride else 1):
+        for second in range(inner if inner_stride else 1):
+            offset = begin + first * outer_stride + second * inner_stride
+            for index in kernel:
+                used[offset + index] = True
+    count = 0
+    for element in range(low, high):
+        count += used[element] and (element == low or not used[element - 1])
+    runs = np.empty((count, 2), dtype=np.int64)
+    count = 0
+    for element in range(low, high):
+        if used[element]:
+            if element == low or not used[element - 1]:
+                runs[count, 0] = element
+                count += 1
+            runs[count - 1, 1] = element + 1
+    used[low:high] = False
+    return runs
+
+
+@cached
+def requantised_read(
+    which: Ints,
+    writes: Flags,
+    requantises: Flags,
+    first: Ints,
+    runs: Ints,
+    keeps: Ints,
+    begin: int,
+    end: int,
+) -> tuple[int, int, int]:
+    """The first command that computes with requantised results, the command that made the first of
+    them, and their number: 0 if there is no such command.
+
+    Parameters
+    ----------
+    writes, requantises
+        Masks of prototypes: what gives accumulators new values, and what requantises them.
+    begin, end
+        The elements from `begin` up to, without, `end` are accumulators.
+    """
+    maker = np.full(end - begin, NO_COMMAND, dtype=np.int64)
+    reads = np.zeros(end - begin, dtype=np.bool_)
+    for position in range(len(which)):
+        prototype = which[position]
+        if not writes[prototype]:
+            continue
+        count, made_by = 0, NO_COMMAND
+        for run in range(first[prototype], first[prototype + 1]):
+            if not begin <= runs[run, 0] < end or (runs[run, 2] and not keeps[prototype]):
+                continue
+            for element in range(runs[run, 0] - begin, runs[run, 1] - begin):
+                if maker[element] != NO_COMMAND and not reads[element]:
+                    reads[element] = True
+                    count += 1
+        if count:
+            for element in range(end - begin):
+                if reads[element]:
+                    made_by = maker[element]
+                    break
+            return position, made_by, count
+        made = position if requantises[prototype] else NO_COMMAND
+        for run in range(first[prototype], first[prototype + 1]):
+            if begin <= runs[run, 0] < end and runs[run, 2]:
+                maker[runs[run, 0] - begin : runs[run, 1] - begin] = made
+    return NO_COMMAND, NO_COMMAND, 0
+
+
+@cached
 def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, size: int) -> Flags:
     """The mask of commands to keep: all but dead loads, of which no element is read before it is
     overwritten. `loads` is the mask of prototypes that are loads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 from typing import TypeAlias
@@ -45,6 +45,9 @@ class InstructionLimits:
     alu: WordLayout
     micro_ops: int
     mode: WordLayout | None = None
+    _largest: dict[tuple[str, bool], tuple[int, int, int, int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @staticmethod
     def of(config: HardwareConfig) -> InstructionLimits:
@@ -55,18 +58,26 @@ class InstructionLimits:
 
     def fits(self, axis: Loop, which: str, operation: Operation) -> bool:
         """Whether an axis fits the fields of an instruction's loop `which`, "out" or "in"."""
-        layout = self.gemm if operation.op is None else self.alu
-        factors = {"dst": axis.dst, "src": axis.src}
-        if operation.op is None:
-            factors["wgt"] = axis.wgt
+        multiplies = operation.op is None
+        key = which, multiplies
+        if key not in self._largest:
+            self._largest[key] = self._limits_of(which, multiplies=multiplies)
+        extent, dst, src, wgt = self._largest[key]
         return (
-            axis.extent <= layout[f"iter_{which}"].limits[1]
-            and all(
-                0 <= value <= layout[f"{name}_factor_{which}"].limits[1]
-                for name, value in factors.items()
-            )
+            axis.extent <= extent
+            and 0 <= axis.dst <= dst
+            and 0 <= axis.src <= src
+            and (not multiplies or 0 <= axis.wgt <= wgt)
             and self.steps_through_par(axis.par, which)
         )
+
+    def _limits_of(self, which: str, *, multiplies: bool) -> tuple[int, int, int, int]:
+        """The largest extent of the loop `which`, and its largest strides in dst, src and wgt."""
+        layout = self.gemm if multiplies else self.alu
+        names = ("dst", "src", "wgt") if multiplies else ("dst", "src")
+        strides = [layout[f"{name}_factor_{which}"].limits[1] for name in names]
+        dst, src, wgt = (*strides, 0)[:3]
+        return layout[f"iter_{which}"].limits[1], dst, src, wgt
 
     def steps_through_par(self, step: int, which: str) -> bool:
         """Whether the loop `which`, "out" or "in", can have the stride `step` in PAR."""
@@ -90,9 +101,12 @@ def commands_of(
         The indices "dst", "src" and "wgt" in the first iteration.
     """
     fused = _joined(axes)
+    fits = {
+        which: [limits.fits(axis, which, operation) for axis in fused] for which in ("out", "in")
+    }
     hardware = max(
         (pair for n in (0, 1, 2) for pair in combinations(range(len(fused)), n)),
-        key=lambda pair: _iterations(fused, pair, limits, operation),
+        key=lambda pair: _iterations(fused, pair, fits),
     )
     loops = [fused[at] for at in hardware]
     unrolled = [axis for at, axis in enumerate(fused) if at not in hardware]
@@ -130,13 +144,17 @@ def _joined(axes: Sequence[Loop]) -> list[Loop]:
     return result[::-1]
 
 
-def _iterations(
-    axes: list[Loop], pair: tuple[int, ...], limits: InstructionLimits, operation: Operation
-) -> int:
-    """The iterations of the axes `pair` as an instruction's loops; 0 if they do not fit."""
+def _iterations(axes: list[Loop], pair: tuple[int, ...], fits: Mapping[str, Sequence[bool]]) -> int:
+    """The iterations of the axes `pair` as an instruction's loops; 0 if they do not fit.
+
+    Parameters
+    ----------
+    fits
+        By the loop, "out" or "in", whether each axis fits it.
+    """
     names = ("out", "in")[2 - len(pair) :]
-    fitting = (limits.fits(axes[at], way, operation) for at, way in zip(pair, names, strict=True))
-    return prod(axes[at].extent for at in pair) if all(fitting) else 0
+    fitting = all([fits[which][at] for at, which in zip(pair, names, strict=True)])
+    return prod([axes[at].extent for at in pair]) if fitting else 0
 
 
 def _iterated(axes: Sequence[Loop], start: _Indices) -> list[_Indices]:

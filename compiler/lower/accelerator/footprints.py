@@ -98,16 +98,22 @@ def _of_copy(copy: Copy, begin: int) -> list[tuple[int, int, int]]:
 def _of_compute(
     command: Compute, begins: dict[MemoryId, int], used: np.ndarray
 ) -> list[tuple[int, int, int]]:
+    from compiler.lower.accelerator.compiled import runs_of  # Numba takes long to import
+
     operands = [("dst", MemoryId.ACC, 1)]
     operands += [("src", command.source, 0)] if command.reads_src else []
     operands += [("wgt", MemoryId.WGT, 0)] if command.reads_wgt else []
     operands += [("par", MemoryId.PAR, 0)] if command.mode is not None else []
-    found = []
+    outer, inner, found = command.outer, command.inner, []
     for which, memory, written in operands:
-        indices = command.indices(which) + begins[memory]
-        used[indices] = True
-        low, high = int(indices.min()), int(indices.max()) + 1
-        edges = np.flatnonzero(np.diff(used[low:high], prepend=False, append=False)) + low
-        used[low:high] = False
-        found += [(a, b, written) for a, b in edges.reshape(-1, 2).tolist()]
+        edges = runs_of(
+            command.column(which),
+            outer.extent,
+            getattr(outer, which),
+            inner.extent,
+            getattr(inner, which),
+            begins[memory],
+            used,
+        )
+        found += [(a, b, written) for a, b in edges.tolist()]
     return found

@@ -8,10 +8,11 @@ as well, in vain, and the last write is the right one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import (
     Command,
@@ -66,19 +67,31 @@ def is_requantisation(command: Command) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The accumulators that a pass at `position` requantises after the same last writer, and the
-    element of PAR for each."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Results:
+    """Accumulators that a pass requantises, and the element of PAR for each."""
 
-    position: int
     dst: Ints
     par: Ints
     mode: Mode
+    key: Hashable = field(init=False)
+    """Equal for equal results."""
 
-    @property
-    def key(self) -> Hashable:
-        return self.dst.tobytes(), self.par.tobytes(), self.mode.low, self.mode.high
+    def __post_init__(self) -> None:
+        key = self.dst.tobytes(), self.par.tobytes(), self.mode.low, self.mode.high
+        object.__setattr__(self, "key", key)
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> _Results:
+        """Those of a mask."""
+        return _Results(self.dst[chosen], self.par[chosen], self.mode)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wanted:
+    """What a pass at `position` requantises after the same last writer."""
+
+    position: int
+    results: _Results
 
 
 class _Search:
@@ -101,59 +114,95 @@ class _Search:
         self.wanted = defaultdict[int, tuple[_Wanted, ...]](tuple)
         self.stored = defaultdict[int, bool](bool)
         self.kept = set[int]()
-        self._commands = commands
+        self._prototypes, self._which = commands.prototypes, commands.which.tolist()
         self._writer = np.full(config.depth(MemoryId.ACC), _NEVER, np.int64)
         self._loaded = np.full(config.depth(MemoryId.PAR), _NEVER, np.int64)
-        written = [_written(each) for each in commands.prototypes]
-        for position, number in enumerate(commands.which.tolist()):
-            command = commands.prototypes[number]
-            if isinstance(command, Copy):
-                self._copy(position, command)
-            elif isinstance(command, Compute):
-                if is_requantisation(command):
-                    self._pass(position, command)
-                self._writer[written[number]] = position
+        visits = [self._visit_of(each) for each in commands.prototypes]
+        for position, number in enumerate(self._which):
+            visit = visits[number]
+            if visit is not None:
+                visit(position)
 
-    def _copy(self, position: int, copy: Copy) -> None:
+    def _visit_of(self, command: Command) -> Callable[[int], None] | None:
+        """The function that looks at a command, by its position; None for one without effect."""
+        if isinstance(command, Compute):
+            return self._compute(command)
+        return self._copy(command) if isinstance(command, Copy) else None
+
+    def _copy(self, copy: Copy) -> Callable[[int], None] | None:
         elements = slice(copy.sram, copy.sram + copy.size)
+
+        def load_parameters(position: int) -> None:
+            self._loaded[elements] = position
+
+        def load(position: int) -> None:
+            self._writer[elements] = position
+
+        def store(position: int) -> None:
+            for writer in _distinct(self._writer[elements]):
+                self.stored[writer] = True
+
         match copy.memory:
             case MemoryId.PAR:
-                self._loaded[elements] = position
+                return load_parameters
             case MemoryId.ACC | MemoryId.ACC_8BIT:
-                self._writer[elements] = position
+                return load
             case MemoryId.OUT:
-                for writer in np.unique(self._writer[elements]).tolist():
-                    self.stored[writer] = True
+                return store
             case _:
-                pass
+                return None
 
-    def _pass(self, position: int, command: Compute) -> None:
-        mode, dst = command.mode, command.indices("dst")
-        assert mode is not None
-        par, writers = command.indices("par"), self._writer[dst]
+    def _compute(self, command: Compute) -> Callable[[int], None]:
+        written = np.unique(command.indices("dst"))
+        if len(written) == written[-1] + 1 - written[0]:
+            # A slice is written in a fraction of the time.
+            elements: slice | Ints = slice(int(written[0]), int(written[-1]) + 1)
+        else:
+            elements = written
+
+        def write(position: int) -> None:
+            self._writer[elements] = position
+
+        if not is_requantisation(command):
+            return write
+        assert command.mode is not None
+        results = _Results(command.indices("dst"), command.indices("par"), command.mode)
+
+        def requantise(position: int) -> None:
+            self._pass(position, results)
+            write(position)
+
+        return requantise
+
+    def _pass(self, position: int, results: _Results) -> None:
+        writers = self._writer[results.dst]
+        several = _distinct(writers)
         wanted = {
-            int(writer): _Wanted(position, dst[writers == writer], par[writers == writer], mode)
-            for writer in np.unique(writers)
+            writer: _Wanted(
+                position, results if len(several) == 1 else results.only(writers == writer)
+            )
+            for writer in several
         }
-        if all(self._may_do(writer, each) for writer, each in wanted.items()):
+        if all(self._may_do(writer, each.results) for writer, each in wanted.items()):
             self.passes.add(position)
             for writer, part in wanted.items():
                 self.wanted[writer] += (part,)
 
-    def _may_do(self, writer: int, wanted: _Wanted) -> bool:
-        command = self._commands[writer] if writer != _NEVER else None
+    def _may_do(self, writer: int, results: _Results) -> bool:
+        command = self._prototypes[self._which[writer]] if writer != _NEVER else None
         return (
             isinstance(command, Compute)
             and command.mode is None
-            and bool((self._loaded[wanted.par] < writer).all())
+            and bool((self._loaded[results.par] < writer).all())
         )
 
 
-def _written(command: Command) -> Ints:
-    """The accumulators that a command computes."""
-    if not isinstance(command, Compute):
-        return np.zeros(0, np.int64)
-    return np.unique(command.indices("dst"))
+def _distinct(values: Ints) -> list[int]:
+    """The different values, in ascending order: mostly one."""
+    if len(values) and bool((values == values[0]).all()):
+        return [int(values[0])]
+    found: list[int] = np.unique(values).tolist()
+    return found
 
 
 @dataclass(slots=True)
@@ -167,7 +216,7 @@ class _Fusions:
     def fuse(self, writer: int, wanted: Sequence[_Wanted]) -> tuple[Compute, ...]:
         """The commands in place of the one at a position; none if it cannot be."""
         number = int(self.commands.which[writer])
-        key = number, tuple(each.key for each in wanted)
+        key = number, tuple(each.results.key for each in wanted)
         if key not in self._known:
             command = self.commands.prototypes[number]
             assert isinstance(command, Compute)
@@ -187,13 +236,20 @@ class _Fusions:
             command = commands.prototypes[int(commands.which[at])]
             assert isinstance(command, Compute)
             parts[command.kernel] = tuple(each.kernel for each in pieces)
-        split = [_split(each, parts) for each in commands.prototypes]
+        known = dict[tuple[int, int], list[int]]()
         which, taken = list[int](), list[int]()
         for position, number in enumerate(commands.which.tolist()):
-            if position not in dropped:
-                found = chosen.get(position, split[number])
-                which += [numbers.setdefault(each, len(numbers)) for each in found]
-                taken += [position] * len(found)
+            if position in dropped:
+                continue
+            fused = chosen.get(position)
+            # Equal pieces are one object, which `_known` keeps.
+            key = number, id(fused)
+            if key not in known:
+                added = fused or _split(commands.prototypes[number], parts)
+                known[key] = [numbers.setdefault(each, len(numbers)) for each in added]
+            found = known[key]
+            which += found
+            taken += [position] * len(found)
         return with_prototypes(commands.take(np.array(taken, np.int64)), which, tuple(numbers))
 
 
@@ -219,10 +275,10 @@ def _with_modes(
 ) -> tuple[Compute, ...]:
     """The command with modes, in a part for each element of PAR in the first iteration of its
     loops; none if loops or modes do not allow it."""
-    limits = {(each.mode.low, each.mode.high) for each in wanted}
+    limits = {(each.results.mode.low, each.results.mode.high) for each in wanted}
     of_dst = np.full(config.depth(MemoryId.ACC), _FREE, np.int64)
     for part in wanted:
-        of_dst[part.dst] = part.par
+        of_dst[part.results.dst] = part.results.par
     for nested in (command, *_as_two_loops(command, of_dst, config)):
         found = _steps(nested, of_dst, config)
         if len(limits) == 1 and found is not None:

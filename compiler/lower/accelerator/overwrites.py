@@ -30,32 +30,39 @@ def overwrite_first(commands: Commands, features: frozenset[Feature]) -> Command
     and minima of operands in INP, by MOVE; of several instructions of the operation behind a fill
     the first that has all of its accumulators moves, before the others.
     """
-    numbers = dict[Command, int]((each, at) for at, each in enumerate(commands.prototypes))
+    prototypes, numbered = commands.prototypes, commands.which.tolist()
+    numbers = dict[Command, int]((each, at) for at, each in enumerate(prototypes))
+    is_value = [_value(each) is not None for each in prototypes]
     known = dict[tuple[int, ...], tuple[int, ...]]()
     which, taken = list[int](), list[int]()
     starts = list[int]()
     """Positions of the initial values just before the current command."""
 
     def keep(positions: Sequence[int]) -> None:
-        which.extend(int(commands.which[at]) for at in positions)
+        which.extend([numbered[at] for at in positions])
         taken.extend(positions)
 
     def pieces(position: int) -> tuple[int, ...]:
-        key = (*(int(commands.which[at]) for at in (*starts, position)),)
+        key = (*(numbered[at] for at in (*starts, position)),)
         if key not in known:
-            *initial, reader = (commands.prototypes[at] for at in key)
+            *initial, reader = (prototypes[at] for at in key)
             found = _pieces(initial, reader, features)
             known[key] = tuple(numbers.setdefault(each, len(numbers)) for each in found)
         return known[key]
 
-    position, count = 0, len(commands)
+    position, count = 0, len(numbered)
     while position < count:
-        if _value(commands.prototypes[int(commands.which[position])]) is not None:
+        number = numbered[position]
+        if is_value[number]:
             starts.append(position)
             position += 1
             continue
-        run = _run(commands, position) if starts else range(position, position + 1)
-        first = next((at for at in run if starts and pieces(at)), None)
+        if not starts:
+            which.append(number)
+            taken.append(position)
+            position += 1
+            continue
+        first = next((at for at in _run(commands, position) if pieces(at)), None)
         if first is None:
             keep([*starts, position])
             position += 1

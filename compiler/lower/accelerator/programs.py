@@ -93,10 +93,11 @@ class ProgramCache:
             commands = drop_repeated_loads(commands, footprints, config)
         used = drop_unused_loads(commands, footprints, config)
         ordered = late_resets(used, footprints)
+        if Feature.REQUANTISE in config.features:
+            check_requantised_reads(ordered, footprints, config)
         if config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS}:
             ordered = overwrite_first(ordered, config.features)
         if Feature.REQUANTISE in config.features:
-            check_requantised_reads(ordered, config)
             ordered = requantise_last_writes(ordered, config)
         if config.features:
             footprints = Footprints.of(ordered.prototypes, config)

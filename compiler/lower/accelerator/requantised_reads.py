@@ -5,40 +5,52 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.errors import LoweringError
-from compiler.lower.accelerator.commands import Commands, Compute, Copy, Ints
+from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy
+from compiler.lower.accelerator.footprints import Footprints, first_element
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
 _LOADS = (MemoryId.ACC, MemoryId.ACC_8BIT)
 
 
-def check_requantised_reads(commands: Commands, config: HardwareConfig) -> None:
+def check_requantised_reads(
+    commands: Commands, footprints: Footprints, config: HardwareConfig
+) -> None:
     """Raises `LoweringError` if a command computes with requantised results: these are in OUT only,
-    and ACC has the sums that they were made of."""
+    and ACC has the sums that they were made of.
+
+    Parameters
+    ----------
+    footprints
+        The footprints of the commands' prototypes.
+    """
     if not any(isinstance(each, Compute) and each.mode for each in commands.prototypes):
         return
-    reads = [_read(each) if isinstance(each, Compute) else None for each in commands.prototypes]
-    made_at = np.full(config.depth(MemoryId.ACC), -1, np.int64)
-    """For each accumulator whose element of OUT is requantised, the position of the pass."""
-    for position, number in enumerate(commands.which.tolist()):
-        command, read = commands.prototypes[number], reads[number]
-        if isinstance(command, Copy) and command.memory in _LOADS:
-            made_at[command.sram : command.sram + command.size] = -1
-        if isinstance(command, Compute) and read is not None:
-            wrong = made_at[read] >= 0
-            if wrong.any():
-                stage, _ = commands.sites[position]
-                maker, _ = commands.sites[int(made_at[read][wrong][0])]
-                raise LoweringError(
-                    f"{stage} computes with {int(wrong.sum())} results of {maker}, which are "
-                    f"requantised on their way to OUT: only a STORE can read them"
-                )
-            made_at[command.indices("dst")] = position if command.mode else -1
+    from compiler.lower.accelerator.compiled import requantised_read  # Numba takes long to import
+
+    begin = first_element(MemoryId.ACC, config)
+    reader, maker, count = requantised_read(
+        commands.which,
+        np.array([_writes(each) for each in commands.prototypes], np.bool_),
+        np.array([_requantises(each) for each in commands.prototypes], np.bool_),
+        footprints.first,
+        footprints.runs,
+        footprints.keeps,
+        begin,
+        begin + config.depth(MemoryId.ACC),
+    )
+    if count:
+        raise LoweringError(
+            f"{commands.sites[reader][0]} computes with {count} results of "
+            f"{commands.sites[maker][0]}, which are requantised on their way to OUT: only a STORE "
+            f"can read them"
+        )
 
 
-def _read(command: Compute) -> Ints:
-    """The accumulators that a command computes with."""
-    found = [command.indices("dst")] if command.keeps else []
-    if command.reads_src and command.source is MemoryId.ACC:
-        found.append(command.indices("src"))
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+def _writes(command: Command) -> bool:
+    """Whether a command gives accumulators new values."""
+    return isinstance(command, Compute) or (isinstance(command, Copy) and command.memory in _LOADS)
+
+
+def _requantises(command: Command) -> bool:
+    return isinstance(command, Compute) and command.mode is not None

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from typing import ClassVar, TypeAlias, TypeVar
 
@@ -56,7 +57,8 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         """The schedule primitives, with open knobs."""
 
     def schedule(self, workload: W, choice: Choice, machine: AcceleratorTarget) -> Schedule:
-        return self.start(workload, machine).replay(self.sketch(workload, machine), choice)
+        start, trace = _open(self, workload, machine)
+        return start.replay(trace, choice)
 
     @abstractmethod
     def usage(self, workload: W, choices: Choices) -> Mapping[MemoryId, Ints]:
@@ -121,6 +123,15 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     ) -> HostPacking | None:
         """A better layout of the array's operand for a tensor that comes from the CPU, if any."""
         return None
+
+
+@lru_cache(maxsize=64)
+def _open(
+    template: AcceleratorTemplate[W], workload: W, machine: AcceleratorTarget
+) -> tuple[Schedule, OpenTrace]:
+    """The initial schedule and the trace of a workload, kept: tuners replay them for each
+    choice."""
+    return template.start(workload, machine), template.sketch(workload, machine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from scripts.tune.tasks import compile_tuned, measured_layer
 from scripts.tuned import BUILT_IN, TunedLayers, best_known
 
 NETWORKS = [
-    ("digits", "tiny"),
-    pytest.param("resnet18", "pynq-x", marks=pytest.mark.exhaustive),
+    ("digits", "tiny", "fast"),
+    pytest.param("resnet18", "pynq-x", "fast", marks=pytest.mark.exhaustive),
+    pytest.param("resnet18", "pynq-x", "edge", marks=pytest.mark.exhaustive),
 ]
 
 
@@ -31,9 +32,11 @@ def network(name: str) -> PreparedNetwork:
     return import_model(name, options, None).prepared(None)
 
 
-@pytest.mark.parametrize(("name", "config"), NETWORKS)
-def test_a_network_is_no_slower_and_its_records_are_true(name: str, config: str) -> None:
-    plain = Accelerator(load_config(config), parse_memory("fast"), hiding=True)
+@pytest.mark.parametrize(("name", "config", "memory"), NETWORKS)
+def test_a_network_is_no_slower_and_its_records_are_true(
+    name: str, config: str, memory: str
+) -> None:
+    plain = Accelerator(load_config(config), parse_memory(memory), hiding=True)
     known = best_known(BUILT_IN, plain.config, plain.memory)
     assert isinstance(known, BuiltInChoices)
     prepared = network(name)
@@ -43,7 +46,7 @@ def test_a_network_is_no_slower_and_its_records_are_true(name: str, config: str)
     costs = {
         (record.template, canonical_text(record.workload)): record.cost
         for record in built_in_records()
-        if record.machine["name"] == config
+        if record.machine["name"] == config and parse_memory(record.memory) == plain.memory
     }
     for task in best.tasks:
         # Every layer has a record, and its cost is the layer's exact time today.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,3 +97,11 @@ def test_memories_lie_one_behind_the_other() -> None:
 def test_modes_touch_nothing() -> None:
     found = Footprints.of([SetMode()], TINY)
     assert (found.first.tolist(), found.keeps.tolist()) == ([0, 0], [0])
+
+
+@pytest.mark.parametrize(("first", "step"), [(200, 0), (2, 50), (10, -100)])
+def test_operands_beyond_the_memories_are_refused(first: int, step: int) -> None:
+    kernel = Kernel((first,), (0,), (0,))
+    reset = Compute(kernel=kernel, outer=Loop(1), inner=Loop(2, step), reset=True)
+    with pytest.raises(IndexError, match=r"^an operand lies beyond the memories$"):
+        Footprints.of([reset], TINY)

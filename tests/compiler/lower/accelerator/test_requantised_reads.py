@@ -9,6 +9,7 @@ import pytest
 
 from compiler.errors import LoweringError
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, Loop, Mode
+from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.requantised_reads import check_requantised_reads
 from hw.operations import AluOp
 from hw.topology import MemoryId
@@ -30,7 +31,9 @@ LOAD = replace(STORE, memory=MemoryId.ACC_8BIT)
 def check(commands: Sequence[Command]) -> None:
     columns = columns_of(commands)
     sites = tuple((f"stage{at}", ()) for at in range(len(columns)))
-    check_requantised_reads(replace(columns, sites=sites), machine("extended"))
+    config = machine("extended")
+    footprints = Footprints.of(columns.prototypes, config)
+    check_requantised_reads(replace(columns, sites=sites), footprints, config)
 
 
 @pytest.mark.parametrize(
