@@ -17,6 +17,7 @@ from compiler.driver.build import Backends, build
 from compiler.errors import BuildError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import Runner, evaluate
+from compiler.graph.indices import rows_of_tables
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function, Var
 from compiler.graph.passes import BindSymbols, transform
@@ -177,11 +178,12 @@ def import_network(
 
 def input_tensors(imported: Imported) -> tuple[Tensor, ...]:
     """The network's inputs as tensors by the model's names, in its order."""
+    rows = rows_of_tables(imported.function)
     tensors = []
     for name, param in zip(imported.inputs, imported.function.params, strict=True):
         assert isinstance(param.type, TensorType), "imported as such"
         shape, dtype = param.type.static_shape(name), param.type.dtype.numpy.name
-        tensors.append(Tensor(name, shape, dtype, Input()))
+        tensors.append(Tensor(name, shape, dtype, Input(), rows=rows.get(param.name)))
     return tuple(tensors)
 
 

@@ -1,4 +1,5 @@
-"""Transformers on the accelerator: all products there, the rest on the CPU."""
+"""Transformers on the accelerator: all products there, the rest on the CPU. Random ones are in
+`test_random_blocks.py`."""
 
 from __future__ import annotations
 
@@ -9,8 +10,6 @@ from typing import Any
 
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hw.config_files import load_config
@@ -75,37 +74,3 @@ def test_a_larger_one_fills_the_array(tmp_path: Path) -> None:
     macs = sum(layer["macs"] for layer in layers)
     assert macs / (found["cycles"] * load_config("pynq-x").macs) > 0.95
     assert found["sqnr"]["logits"] >= PASSABLE_SQNR
-
-
-@st.composite
-def transformers(draw: st.DrawFn) -> Transformer:
-    """Any widths and lengths, also such as are no multiple of a block."""
-    heads, length = draw(st.integers(1, 3)), draw(st.integers(1, 20))
-    return Transformer(
-        vocabulary=draw(st.integers(2, 40)),
-        length=length,
-        features=heads * draw(st.integers(1, 14)),
-        heads=heads,
-        hidden=draw(st.integers(1, 60)),
-        layers=draw(st.integers(1, 2)),
-        causal=draw(st.booleans()),
-        activation=draw(st.sampled_from(["Gelu", "Relu", "Sigmoid"])),
-        padding=draw(st.integers(0, length - 1)),
-        scales_operands=draw(st.booleans()),
-    )
-
-
-ANY = given(sizes=transformers(), config=st.sampled_from(["small8", "tiny-x", "pynq-x"]))
-
-
-@settings(max_examples=1)
-@ANY
-def test_a_few(sizes: Transformer, config: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    run(sizes, tmp_path_factory.mktemp("few"), "--config", config, "--engine", "functional")
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=500)
-@ANY
-def test_any(sizes: Transformer, config: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    run(sizes, tmp_path_factory.mktemp("any"), "--config", config, "--engine", "functional")

@@ -24,6 +24,7 @@ from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.models import convolution
+from tests.support.transformers import Transformer
 
 HOST = cpu(CpuTarget.host(threads=1))
 FLOAT = CompileOptions(quantise=None)
@@ -151,6 +152,15 @@ def test_a_network_that_is_not_quantised_here_has_no_real_network() -> None:
         numpy_helper.from_array(array, name) for name, array in scales.items()
     )
     assert prepare_network(given, Provenance("net"), CompileOptions()).real is None
+
+
+def test_tokens_are_indices_of_their_table_before_anything_is_compiled() -> None:
+    """Random inputs of a run are drawn by that."""
+    imported = import_network(Transformer(vocabulary=7, length=3).model())
+    (tokens,) = input_tensors(imported)
+    assert (tokens.name, tokens.shape, tokens.rows) == ("ids", (1, 3), 7)
+    (floats,) = input_tensors(import_network(rectifier([2])))
+    assert floats.rows is None
 
 
 def test_a_network_is_imported_once_and_prepared_later() -> None:

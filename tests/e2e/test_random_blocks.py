@@ -1,0 +1,97 @@
+"""Random transformer blocks and recurrent cells, quantised: the accelerator and the CPU agree in
+every bit, and the streams observe VTA's rules."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compiler.frontends.onnx import import_model
+from compiler.quantise.options import Mode, QuantiseOptions
+from hw.config_files import load_config
+from tests.support.random_offloads import Offloading
+from tests.support.recurrent_networks import GATES, RecurrentNetwork
+from tests.support.transformers import Transformer
+
+Sizes: TypeAlias = Transformer | RecurrentNetwork
+LONG = 70
+"""Steps of a sequence that is not unrolled."""
+
+
+@st.composite
+def transformers(draw: st.DrawFn) -> Transformer:
+    """Any widths and lengths, also such as are no multiple of a block."""
+    heads, length = draw(st.integers(1, 3)), draw(st.integers(1, 20))
+    return Transformer(
+        vocabulary=draw(st.integers(2, 40)),
+        length=length,
+        features=heads * draw(st.integers(1, 14)),
+        heads=heads,
+        hidden=draw(st.integers(1, 60)),
+        layers=draw(st.integers(1, 2)),
+        causal=draw(st.booleans()),
+        activation=draw(st.sampled_from(["Gelu", "Relu", "Sigmoid"])),
+        padding=draw(st.integers(0, length - 1)),
+        scales_operands=draw(st.booleans()),
+    )
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> RecurrentNetwork:
+    """Any widths, and sequences that are unrolled or, the long ones, loops."""
+    return RecurrentNetwork(
+        operator=draw(st.sampled_from([*GATES])),
+        vocabulary=draw(st.integers(2, 40)),
+        steps=draw(st.sampled_from([*range(1, 7), LONG])),
+        batch=draw(st.integers(1, 3)),
+        features=draw(st.integers(1, 20)),
+        units=draw(st.integers(1, 20)),
+        layers=draw(st.integers(1, 2)),
+        directions=draw(st.integers(1, 2)),
+    )
+
+
+KINDS: dict[str, st.SearchStrategy[Sizes]] = {"transformer": transformers(), "cell": cells()}
+MACHINES = ("tiny", "small8", "pynq", "tiny-x", "pynq-x")
+"""The first three are base presets, whose streams observe VTA's rules (`Offloading`)."""
+OPTIONS = st.builds(QuantiseOptions, st.sampled_from(Mode))
+SEEDS = st.integers(0, 999)
+
+
+def check(
+    sizes: Sizes, options: QuantiseOptions, machine: str, seed: int, engine: str = "functional"
+) -> None:
+    real = import_model(sizes.model(seed)).function
+    config = load_config(machine)
+    run = Offloading(seed, real, config, 1 + seed % 2, options, stated=False, engine=engine)
+    assert run.check_with_fallback().offloaded
+
+
+def test_a_cell_of_uneven_widths() -> None:
+    check(RecurrentNetwork("GRU", steps=2, features=7, units=10), QuantiseOptions(), "small8", 3)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), options=OPTIONS, seed=SEEDS)
+def test_many(
+    kind: str, machine: str, data: st.DataObject, options: QuantiseOptions, seed: int
+) -> None:
+    """500 of them in all."""
+    check(data.draw(KINDS[kind]), options, machine, seed)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("machine", ["tiny", "small8-x"])
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), options=OPTIONS, seed=SEEDS)
+def test_some_on_the_rtl(
+    kind: str, machine: str, data: st.DataObject, options: QuantiseOptions, seed: int
+) -> None:
+    check(data.draw(KINDS[kind]), options, machine, seed, "rtl")
