@@ -228,10 +228,10 @@ def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
     """First all instructions with the common fields, then each layout's with its own fields."""
     yield _Kind(slice(None), finish_layout(config).fields)
     opcodes = opcodes_of(config)
-    for each in opcodes:
-        rows = np.flatnonzero(opcode == each)
+    for code in opcodes:
+        rows = np.flatnonzero(opcode == code)
         if len(rows):
-            yield _Kind(rows, *_fields_and_absent(config, each))
+            yield _Kind(rows, *_fields_and_absent(config, code))
     illegal = np.flatnonzero(~np.isin(opcode, opcodes))
     if len(illegal):
         yield _Kind(illegal, *_fields_and_absent(config, None))
