@@ -168,11 +168,11 @@ class _Search:
         assert command.mode is not None
         results = _Results(command.indices("dst"), command.indices("par"), command.mode)
 
-        def requantise(position: int) -> None:
+        def look_and_write(position: int) -> None:
             self._pass(position, results)
             write(position)
 
-        return requantise
+        return look_and_write
 
     def _pass(self, position: int, results: _Results) -> None:
         writers = self._writer[results.dst]
