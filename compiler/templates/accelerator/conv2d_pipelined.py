@@ -45,7 +45,7 @@ ORDERS = {"outputs": ("oc", "y", "x"), "pixels": ("y", "x", "oc")}
 """The loops over tiles: `outputs` keeps the output channels longest, `pixels` the pixels."""
 ALL = 0
 """The setting of `image_slots` and `weight_slots` for a slot for each of a tile's loads."""
-_SLOTS: Mapping[str, tuple[int, ...]] = {
+SLOTS: Mapping[str, tuple[int, ...]] = {
     "image_slots": (2, 1, 3, ALL),
     "weight_slots": (2, 1, 3, 4, ALL),
     "sum_slots": (2, 1),
@@ -65,29 +65,27 @@ def packs_rows(workload: Conv2dWorkload) -> bool:
     return workload.weight[2] == 1 and workload.strides[0] > 1
 
 
-def space(workload: Conv2dWorkload) -> Space | None:
-    """The knobs: sizes of tiles, steps and parts, and slots; None for several groups."""
-    if workload.groups > 1:
-        return None
+def space(workload: Conv2dWorkload) -> Space:
+    """The knobs: sizes of tiles, steps and parts, and slots. A tile's outputs are of one group."""
     extents = workload.extents
     return Space(
         {
             "threads": (1,),
             "ic": divisors(extents["ic"]),
-            "oc": divisors(extents["oc"]),
-            "part": divisors(extents["oc"]),
+            "oc": divisors(workload.blocks_per_group),
+            "part": divisors(workload.blocks_per_group),
             "ky": divisors(workload.weight[2])[::-1],
             "x": tile_sizes(extents["x"]),
             "y": tile_sizes(extents["y"]),
             "order": tuple(ORDERS),
             "along": ("oc",),
-            **_SLOTS,
+            **SLOTS,
         },
-        lambda choices: _consistent(workload, choices),
+        lambda choices: consistent(workload, choices),
     )
 
 
-def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
+def consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
     """Whether parts divide tiles, and no two choices are one program."""
     extents = workload.extents
     possible: Bools = choices["oc"] % choices["part"] == 0
@@ -101,7 +99,7 @@ def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
     possible &= ~alone | choices.equals("order", "outputs")
     possible &= ~only | (choices["sum_slots"] == 1)
     for name, loads in loads_of_tile(workload, choices).items():
-        possible &= (choices[name] != ALL) | (loads > max(_SLOTS[name]))
+        possible &= (choices[name] != ALL) | (loads > max(SLOTS[name]))
     return possible
 
 
@@ -220,12 +218,12 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
         MemoryId.WGT, tile_shapes(kernels, (part, ic, taps(workload, choices))), kernels
     )
     boxes = (
-        (count, (depth, *_clipped(workload, rows, columns)))
+        (workload.groups * count, (depth, *_clipped(workload, rows, columns)))
         for count, (depth, rows, columns) in tile_shapes((extents["ic"], *whole[1:]), (ic, y, x))
     )
     image = replace(
         transfers_of(MemoryId.INP, boxes, workload.data[1:4]),
-        elements=np.asarray(extents["ic"] * pixels, np.float64),
+        elements=np.asarray(workload.data[1] * pixels, np.float64),
     )
     size = images * prod(whole)
     of_weights, of_image = repeats(workload, choices)
@@ -259,10 +257,12 @@ def repeats(workload: Conv2dWorkload, choices: Choices) -> tuple[Ints, Ints]:
     """How often all weights are loaded, and each image; no more than that where an operand stays.
 
     A box of data is loaded again unless its slot still has it: the same box came as many loads
-    before as there are slots, which are those of a whole number of tiles then.
+    before as there are slots, which are those of a whole number of tiles then. A part of the image
+    has the tiles of its group as readers.
     """
     extents, images = workload.extents, workload.data[0]
     channels = -(-extents["oc"] // choices["oc"])
+    readers = workload.blocks_per_group // choices["oc"]
     pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
     outputs = choices.equals("order", "outputs")
     taken, loads = slots(workload, choices), loads_of_tile(workload, choices)
@@ -288,7 +288,7 @@ def repeats(workload: Conv2dWorkload, choices: Choices) -> tuple[Ints, Ints]:
     )
     image = np.select(
         [of_image == 0, ~outputs | (pixels == 1), of_image % pixels == 0],
-        [channels, np.minimum(of_image, channels), np.ones_like(channels)],
-        channels,
+        [readers, np.minimum(of_image, readers), np.ones_like(readers)],
+        readers,
     )
     return weights, image

@@ -18,7 +18,6 @@ from compiler.templates.accelerator.conv2d_pipelined import (
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.work_counts import kernel_length
 from compiler.templates.space import Choices, Floats, Ints
-from hw.encoding import INSTRUCTION_BYTES
 from hw.topology import MemoryId
 
 LONGEST = 2000
@@ -27,12 +26,25 @@ _HANDOVER = 8
 """Cycles from the end of an instruction to the start of one of another unit that waits for it."""
 
 
-def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
+def estimate(
+    workload: Conv2dWorkload,
+    choices: Choices,
+    cost: MachineCost,
+    *,
+    image: Ints | None = None,
+    stores: Ints | None = None,
+) -> Floats:
     """Cycles, by simulation of loads, products, passes and stores on the decoupled units; infinite
     where micro-ops do not stay on chip, which is not modelled.
 
     Every product is simulated, with the loads that it waits for: single cycles of pipelines and of
     the bus's arbitration are not.
+
+    Parameters
+    ----------
+    image, stores
+        Cycles to load a step's data and to store a part's results, [choices, 2, 2]: remainders and
+        whole tiles along y and x. By default those of tensors of images.
     """
     extents, epilogue = workload.extents, workload.epilogue
     ic, part = choices["ic"], choices["part"]
@@ -40,23 +52,25 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     steps, parts = loads["image_slots"], choices["oc"] // part
     of_kernel = workload.weight[2] // choices["ky"]
     channels = -(-extents["oc"] // choices["oc"])
+    readers = workload.blocks_per_group // choices["oc"]
     weights_again, image_again = repeats(workload, choices)
     pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
-    y = _ends(extents["y"], choices["y"])[:, :, None]
-    x = _ends(extents["x"], choices["x"])[:, None, :]
+    y = remainder_and_whole(extents["y"], choices["y"])[:, :, None]
+    x = remainder_and_whole(extents["x"], choices["x"])[:, None, :]
     size = part[:, None, None] * y * x
     rows, columns = image_extents(workload, y, x)
     height, width = workload.data[2:4]
     inside = np.minimum(rows, height) * np.minimum(columns, width)
     # Fetch comes before loads on the bus: a LOAD's own instruction, and those of compute.
-    fetch = -(-INSTRUCTION_BYTES // cost.config.bus_bytes) * cost.memory.interval
-    image = cost.load(MemoryId.INP, inside, rows * columns - inside) + fetch
-    image = ic[:, None, None] * image
+    if image is None:
+        image = cost.load(MemoryId.INP, inside, rows * columns - inside) + cost.fetch
+        image = ic[:, None, None] * image
     passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
     passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
     passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
     residual = epilogue.input_operands * cost.load(MemoryId.INP, size)
-    stores = part[:, None, None] * (cost.store_gap + cost.beats(MemoryId.OUT, y * x))
+    if stores is None:
+        stores = part[:, None, None] * (cost.store_gap + cost.beats(MemoryId.OUT, y * x))
     # Each pair of slots has a kernel of its own.
     length = kernel_length(part, choices["y"], choices["x"], ic, choices["ky"], workload.weight[3])
     products = of_kernel * parts
@@ -66,10 +80,11 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     ahead = 2 * cost.config.fetch_buffer * cost.memory.interval
     begin = ahead + cost.load(MemoryId.UOP, kernels)
     operands = len(epilogue.channel_operands) * cost.load(MemoryId.ACC, outputs)
-    of_weights = cost.load(MemoryId.WGT, part * ic * taps(workload, choices)) + 2 * fetch
+    of_weights = cost.load(MemoryId.WGT, part * ic * taps(workload, choices)) + 2 * cost.fetch
     # An extrapolated program may load operands later that stayed in the simulated tiles.
     loading = weights_again * channels * steps * products * of_weights
-    loading = loading + workload.data[0] * image_again * pixels * steps * image[:, 1, 1]
+    images = workload.data[0] * workload.groups
+    loading = loading + images * image_again * pixels * steps * image[:, -1, -1]
     found = np.zeros(len(choices), np.float64)
     numbers = (
         begin,
@@ -83,12 +98,13 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
         taken["weight_slots"],
         taken["sum_slots"],
         # Operands that are loaded once for the inner loops stay.
-        (image_again < channels).astype(np.int64),
+        (image_again < readers).astype(np.int64),
         (weights_again < pixels * workload.data[0]).astype(np.int64),
         of_weights,
         begin - cost.overhead,
         of_kernel,
         operands,
+        readers,
     )
     whole = (len(choices), 2, 2)
     durations = [
@@ -115,7 +131,7 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     return np.where(fits, np.maximum(found, loading), np.inf)
 
 
-def _ends(extent: int, size: Ints) -> Ints:
+def remainder_and_whole(extent: int, size: Ints) -> Ints:
     """The remainder of an axis, and a whole tile: [choices, 2]."""
     return np.stack([extent - (extent - 1) // size * size, size], axis=1)
 
@@ -142,6 +158,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
             begin, steps, parts, channels, y, x, outputs = numbers[row, :7]
             image_slots, weight_slots, sum_slots = numbers[row, 7:10]
             keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[row, 10:16]
+            groups = channels // numbers[row, 16]
             down, across = (height + y - 1) // y, (width + x - 1) // x
             pixels = down * across
             tiles = batches * channels * pixels
@@ -170,7 +187,8 @@ def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
                 for step in range(steps):
                     slot = images % image_slots
                     images += 1
-                    box = (batch * pixels + pixel) * steps + step
+                    group = channel * groups // channels
+                    box = ((batch * groups + group) * pixels + pixel) * steps + step
                     if not keeps_image or image_box[slot] != box:
                         load = max(load, image_free[slot]) + durations[row, 0, a, b]
                         image_box[slot] = box

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from compiler.intrinsics.scopes import OnChip
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule
-from compiler.te.knobs import OpenTrace
+from compiler.te.knobs import Choice, OpenTrace
+from compiler.templates.accelerator import dense_pipelined as pipelined
+from compiler.templates.accelerator.conv2d_pipelined import is_pipelined
 from compiler.templates.accelerator.epilogue import (
     Epilogue,
     Pass,
@@ -79,6 +81,18 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
     def space(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Space:
         return workload.products.space(workload.epilogue)
 
+    def wide_space(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Space | None:
+        return pipelined.space(workload.products)
+
+    def schedule(
+        self, workload: DenseWorkload, choice: Choice, machine: AcceleratorTarget
+    ) -> Schedule:
+        if not is_pipelined(choice):
+            return super().schedule(workload, choice, machine)
+        trace = pipelined.sketch(workload.products, workload.epilogue, machine)
+        settings = pipelined.settings(workload.products, choice)
+        return self.start(workload, machine).replay(trace, settings)
+
     def sketch(self, workload: DenseWorkload, machine: AcceleratorTarget) -> OpenTrace:
         products, epilogue = workload.products, workload.epilogue
         steps = epilogue.place(products.tile_output(), "resident")
@@ -90,6 +104,8 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
 
     def usage(self, workload: DenseWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         products, epilogue = workload.products, workload.epilogue
+        if is_pipelined(choices):
+            return pipelined.usage(products, epilogue, choices)
         choices = choices.at_most(products.extents)
         tile = choices["threads"] * choices["n"] * choices["oc"]
         operands = operand_accumulators(choices, epilogue, products.outputs)
@@ -100,11 +116,16 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         return {**found, **parameter_usage(epilogue, products.outputs, blocks)}
 
     def work_counts(self, workload: DenseWorkload, choices: Choices) -> WorkCounts:
+        if is_pipelined(choices):
+            return pipelined.work_counts(workload.products, workload.epilogue, choices)
         return workload.products.work_counts(choices, workload.epilogue)
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
-        """Ranks by bytes loaded from DRAM, then by the number of tiles."""
+        """Ranks by bytes loaded from DRAM, then by the number of tiles; in the wide space,
+        estimated cycles."""
         products = workload.products
+        if is_pipelined(choices):
+            return pipelined.estimate(products, workload.epilogue, choices, cost)
         return rank_by(
             *sharing_rank(choices, products.extents),
             unusual_residency(choices, workload.epilogue, products.outputs, cost.config),

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.templates.space import Floats, Ints
 from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
 from hw.features import Feature
 from hw.timing import TRANSFER_OVERHEAD, issue_cycles
 from hw.topology import MemoryId
@@ -53,6 +54,11 @@ class MachineCost:
     def store_gap(self) -> int:
         """Cycles from the start of a STORE to its first beat; no acknowledgement is awaited."""
         return _HANDSHAKES
+
+    @property
+    def fetch(self) -> int:
+        """Cycles that an instruction's own fetch keeps the bus from loads."""
+        return -(-INSTRUCTION_BYTES // self.config.bus_bytes) * self.memory.interval
 
     @property
     def overwrites(self) -> bool:
