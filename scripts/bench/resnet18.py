@@ -1,14 +1,16 @@
 """ResNet-18 beside ONNX Runtime, in float32 and in int8: `python -m scripts.bench.resnet18`.
 
-Both libraries run the same model on one image and one thread, in this process; in int8 it is a QDQ
-model, which ONNX Runtime's own quantiser makes: weights per channel in int8, activations in uint8,
-for which its kernels are fastest. Times are CPU time, which excludes waiting for other programs:
-runs alternate, and medians are compared. The time of compiling from ONNX to an artifact and then
+Both libraries run the same model on one image and one thread (`--threads N`: on N of each), in this
+process; in int8 it is a QDQ model, which ONNX Runtime's own quantiser makes: weights per channel in
+int8, activations in uint8, for which its kernels are fastest. Times of one thread are CPU time,
+which excludes waiting for other programs; of several, wall-clock time: the machine must be quiet.
+Runs alternate, and medians are compared. The time of compiling from ONNX to an artifact and then
 the peak memory of this process are measured before. `--json` prints both races as a JSON object.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import sys
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,7 @@ SAMPLES = 2
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """The median CPU times of a run, in seconds: Tandem's and ONNX Runtime's."""
+    """The median times of a run, in seconds: Tandem's and ONNX Runtime's."""
 
     seconds: float
     rival_seconds: float
@@ -76,51 +78,60 @@ class Race:
         }
 
 
-def measure(model: ModelProto) -> Iterator[Measurement]:
-    """Measure compiling and running `model`."""
+def measure(model: ModelProto, threads: int = 1) -> Iterator[Measurement]:
+    """Measure compiling `model`, and running it on so many threads."""
     begun = process_time()
-    artifact = _compiled(model, None)
+    artifact = _compiled(model, None, threads)
     taken = process_time() - begun
     yield Measurement("ONNX to artifact", taken, "s", MOST_SECONDS, at_most=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     yield Measurement("memory of this process", peak, "MiB", MOST_MEBIBYTES, at_most=True)
-    for kind, found in races(model, artifact):
+    for kind, found in races(model, artifact, threads):
         yield Measurement(f"{kind}, an image", found.seconds * 1e3, "ms")
         yield Measurement(f"{kind}, ONNX Runtime", found.rival_seconds * 1e3, "ms")
         unit = "times ONNX Runtime's time"
         yield Measurement(f"{kind}, an image", found.ratio, unit, MOST[kind], at_most=True)
 
 
-def races(model: ModelProto, artifact: Artifact | None = None) -> Iterator[tuple[str, Race]]:
+def races(
+    model: ModelProto, artifact: Artifact | None = None, threads: int = 1
+) -> Iterator[tuple[str, Race]]:
     """The race in each element type, by its name; `artifact` is the model's in float32."""
-    yield "float32", _race(model, artifact or _compiled(model, None), TOLERANCE["float32"])
+    artifact = artifact or _compiled(model, None, threads)
+    yield "float32", _race(model, artifact, TOLERANCE["float32"], threads)
     quantised = qdq_model(model)
-    yield "int8", _race(quantised, _compiled(quantised, Mode.MULTIPLIER), TOLERANCE["int8"])
+    artifact = _compiled(quantised, Mode.MULTIPLIER, threads)
+    yield "int8", _race(quantised, artifact, TOLERANCE["int8"], threads)
 
 
-def _compiled(model: ModelProto, mode: Mode | None) -> Artifact:
+def _compiled(model: ModelProto, mode: Mode | None, threads: int) -> Artifact:
     options = CompileOptions(quantise=mode)
-    return compile_network(model, Provenance("resnet18"), options, [cpu(CpuTarget.host(1))])
+    return compile_network(model, Provenance("resnet18"), options, [cpu(CpuTarget.host(threads))])
 
 
-def _race(model: ModelProto, artifact: Artifact, tolerance: float) -> Race:
-    executor = Executor(artifact, [CpuDevice(threads=1)])
+def _race(model: ModelProto, artifact: Artifact, tolerance: float, threads: int) -> Race:
+    executor = Executor(artifact, [CpuDevice(threads=threads)])
     inputs = random_inputs(executor.inputs, seed=0)
-    rival = _rival(model)
+    rival = _rival(model, threads)
+    clock = process_time if threads == 1 else perf_counter
     (ours,) = executor.run(inputs).outputs.values()
     (theirs,) = rival.run(None, inputs)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * float(np.abs(theirs).max()))
-    rounds = [
-        (_seconds(lambda: executor.run(inputs)), _seconds(lambda: rival.run(None, inputs)))
-        for _ in range(ROUNDS)
-    ]
+
+    def ours_once() -> object:
+        return executor.run(inputs)
+
+    def rival_once() -> object:
+        return rival.run(None, inputs)
+
+    rounds = [tuple(_seconds(run, clock) for run in (ours_once, rival_once)) for _ in range(ROUNDS)]
     return Race(*(median(seconds) for seconds in zip(*rounds, strict=True)))
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    begun = process_time()
+def _seconds(call: Callable[[], object], clock: Callable[[], float]) -> float:
+    begun = clock()
     call()
-    return process_time() - begun
+    return clock() - begun
 
 
 class _Noise(CalibrationDataReader):  # type: ignore[misc]
@@ -154,10 +165,10 @@ def qdq_model(model: ModelProto) -> ModelProto:
         return onnx.load(quantised)
 
 
-def _rival(model: ModelProto) -> onnxruntime.InferenceSession:
-    """ONNX Runtime on one thread, with all of its optimisations."""
+def _rival(model: ModelProto, threads: int) -> onnxruntime.InferenceSession:
+    """ONNX Runtime on so many threads, with all of its optimisations."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     return onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
@@ -165,16 +176,23 @@ def _rival(model: ModelProto) -> onnxruntime.InferenceSession:
 
 def main(arguments: list[str]) -> int:
     """Print the report, 1 where a target is missed; or with `--json` the races."""
-    match arguments:
-        case []:
-            return print_measurements(measure(built_in("resnet18")))
-        case ["--json"]:
-            found = {kind: race.as_json() for kind, race in races(built_in("resnet18"))}
-            print(json.dumps(found, indent=2))
-            return 0
-        case _:
-            print("usage: python -m scripts.bench.resnet18 [--json]", file=sys.stderr)
-            return 2
+    parser = argparse.ArgumentParser(prog="python -m scripts.bench.resnet18")
+    parser.add_argument("--json", action="store_true", help="print the races as a JSON object")
+    parser.add_argument("--threads", type=_positive, default=1, metavar="N", help="default: 1")
+    asked = parser.parse_args(arguments)
+    model = built_in("resnet18")
+    if not asked.json:
+        return print_measurements(measure(model, asked.threads))
+    found = {kind: race.as_json() for kind, race in races(model, None, asked.threads)}
+    print(json.dumps({"threads": asked.threads, **found}, indent=2))
+    return 0
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"one thread or more, not {number}")
+    return number
 
 
 if __name__ == "__main__":

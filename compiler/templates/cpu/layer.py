@@ -247,7 +247,8 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
         simd = Simd.of(machine.features)
-        return TileSpace.of(self.tiled_extents(workload), workload.result.dtype, simd)
+        extents = self.tiled_extents(workload)
+        return TileSpace.of(extents, workload.result.dtype, simd, machine.threads)
 
     def options(self, choice: Choice) -> dict[str, Any]:
         """The arguments of `packed` that a choice gives."""

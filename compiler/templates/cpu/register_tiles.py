@@ -37,18 +37,25 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class TileSpace:
-    """The register tiles of an output with so many channels, rows and columns."""
+    """The register tiles of an output with so many channels, rows and columns.
+
+    Attributes
+    ----------
+    threads
+        The threads that share blocks of channels, and rows of tiles.
+    """
 
     channels: int
     rows: int
     columns: int
     lanes: int
     registers: int
+    threads: int = 1
 
     @staticmethod
-    def of(extents: tuple[int, int, int], dtype: DType, simd: Simd) -> TileSpace:
+    def of(extents: tuple[int, int, int], dtype: DType, simd: Simd, threads: int = 1) -> TileSpace:
         """The tiles of sums of type `dtype`."""
-        return TileSpace(*extents, simd.lanes(dtype), simd.registers)
+        return TileSpace(*extents, simd.lanes(dtype), simd.registers, threads)
 
     @property
     def knobs(self) -> Space:
@@ -70,9 +77,9 @@ class TileSpace:
         return found
 
     def costs(self, choices: Choices) -> Floats:
-        """Ranks by the cycles for the whole output, then by rows that can be stored as vectors,
-        of a power of two if possible, whose transposition spills no sums, then by the largest tile,
-        then by the longest rows and the fewest weights.
+        """Ranks by the cycles of the busiest thread for the whole output, then by rows that can be
+        stored as vectors, of a power of two if possible, whose transposition spills no sums, then
+        by the largest tile, then by the longest rows and the fewest weights.
 
         A step multiplies one or more vectors of weights with each of the tile's pixels. It takes
         as long as its multiplications or its loads, whichever are more, and at least the latency
@@ -83,7 +90,8 @@ class TileSpace:
         beside = -(-self.channels // channels) * -(-self.columns // columns)
         tiles = beside * -(-self.rows // rows)
         short = columns < min(LEAST_ROW, self.columns)
-        return rank_by(self.steps(choices), short, columns % EVEN_ROW > 0, tiles, rows, channels)
+        cycles = self.steps(choices) * self.imbalance(choices)
+        return rank_by(cycles, short, columns % EVEN_ROW > 0, tiles, rows, channels)
 
     def steps(self, choices: Choices) -> Ints:
         """The time of one step of all tiles, in multiplications of vectors."""
@@ -93,6 +101,15 @@ class TileSpace:
         found += np.where(rest > 0, step_time(vectors, rest * columns), 0)
         beside: Ints = -(-self.channels // channels) * -(-self.columns // columns)
         return beside * found
+
+    def imbalance(self, choices: Choices) -> Floats:
+        """The tiles of the busiest thread, relative to those of an even distribution."""
+        blocks = -(-self.channels // choices["channels"])
+        whole, rest = self.rows // choices["rows"], self.rows % choices["rows"]
+        # A last tile of fewer rows has code of its own: threads share whole blocks of channels.
+        tasks = blocks * np.where((whole > 0) & (rest > 0), 1, whole + (rest > 0))
+        found: Floats = -(-tasks // self.threads) * self.threads / tasks
+        return found
 
 
 def step_time(vectors: Ints, pixels: Ints) -> Ints:

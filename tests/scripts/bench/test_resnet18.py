@@ -32,9 +32,17 @@ def test_as_json(
     monkeypatch.setattr(resnet18, "ROUNDS", 1)
     model = ModelProto.FromString(convolution(tmp_path / "net.onnx").read_bytes())
     monkeypatch.setattr(resnet18, "built_in", lambda _: model)
-    assert resnet18.main(["--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"float32", "int8"}
-    for race in found.values():
-        assert race["ratio"] == race["seconds"] / race["rival_seconds"] > 0
-    assert resnet18.main(["--jsn"]) == 2
+    for threads in (1, 2):
+        assert resnet18.main(["--json", "--threads", str(threads)]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found.pop("threads") == threads
+        assert set(found) == {"float32", "int8"}
+        for race in found.values():
+            assert race["ratio"] == race["seconds"] / race["rival_seconds"] > 0
+
+
+@pytest.mark.parametrize("wrong", [["--jsn"], ["--threads", "0"], ["--threads", "two"]])
+def test_refuses(wrong: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        resnet18.main(wrong)
+    assert stopped.value.code == 2
