@@ -27,6 +27,8 @@ from scripts.tune.pool import Pool
 from scripts.tune.tasks import measured_layer
 from scripts.tuned import NO_MEMORY, machine_json, memory_text, processor_json
 
+DEFAULT = "default"
+"""The explorer of records of the compiler's own choices."""
 Report = Callable[[Sequence[TaskTuning]], None]
 
 
@@ -175,7 +177,7 @@ def _begin(
             save,
         )
 
-    (default,) = measure_by("default")([task.default], float("inf"))
+    (default,) = measure_by(DEFAULT)([task.default], float("inf"))
     row = candidates.row(task.default)
     outside = (task.default, default.cost) if row is None else None
     tuning = Tuning(candidates, explorer, incumbent=outside)

@@ -12,6 +12,7 @@ from compiler.tune.built_in import built_in_files
 from compiler.tune.records import Record, append_records, read_records
 from compiler.tune.trial import Status
 from scripts.tune.best_of import main
+from scripts.tune.session import DEFAULT
 
 
 def worse(record: Record) -> Record:
@@ -40,3 +41,15 @@ def test_a_file_of_the_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"^error: none\.jsonl: No such file or directory$"):
         main(["none.jsonl", "-o", str(tmp_path / "best.jsonl")])
+
+
+def test_only_what_beats_the_compiler(tmp_path: Path) -> None:
+    (source, *_) = built_in_files()
+    best, _ = read_records(source)
+    file, output = tmp_path / "a.jsonl", tmp_path / "best.jsonl"
+    own = [replace(worse(record), explorer=DEFAULT) for record in best]
+    # The first workload's own choice is as good as what was found after it.
+    own[0] = replace(best[0], explorer=DEFAULT)
+    append_records(file, [*own, *best])
+    main([str(file), "-o", str(output), "--better"])
+    assert read_records(output)[0] == best[1:]
