@@ -118,7 +118,7 @@ def run(options: Options, say: Say) -> Done:
         )
         url = options.storage or default_url(folder)
         name = study_name(search)
-        closing.enter_context(alone(folder / "running", name))
+        closing.enter_context(alone(folder / "running", url, name))
         storage = Storage.open(url, name, options.space, options.objectives)
         ((_, measured),) = search.measure([options.baseline])
         baseline = search.point(options.baseline, measured)

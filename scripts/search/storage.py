@@ -7,6 +7,7 @@ machines are missing when a search that was interrupted is resumed. Optuna's own
 from __future__ import annotations
 
 import fcntl
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -115,8 +116,8 @@ class Storage:
 
 
 @contextmanager
-def alone(folder: Path, study: str) -> Iterator[None]:
-    """A context in which no other process of this computer has the same search.
+def alone(folder: Path, url: str, study: str) -> Iterator[None]:
+    """A context in which no other process of this computer has the same study of a database.
 
     Raises
     ------
@@ -124,13 +125,19 @@ def alone(folder: Path, study: str) -> Iterator[None]:
         Another process has it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{content_key(study)}.lock").open("w") as file:
+    with (folder / f"{content_key(_database(url), study)}.lock").open("w") as file:
         try:
             # The operating system releases it when the process ends, even by a signal.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SearchError("another process is at this search already") from None
         yield
+
+
+def _database(url: str) -> str:
+    """A database's URL, the same for all paths that lead to a file of SQLite."""
+    scheme, found, path = url.partition(":///")
+    return scheme + found + os.path.realpath(path) if scheme.startswith("sqlite") else url
 
 
 def _storage(url: str) -> RDBStorage:
