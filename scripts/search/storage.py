@@ -29,6 +29,7 @@ from scripts.search.proposals import Finished, Proposal
 from scripts.search.results import Measured, keep_a_log
 from scripts.search.space import Space
 
+_SAMPLES = "tandem samples"
 Place = tuple[int, int]
 """A batch and a place in it."""
 
@@ -75,6 +76,16 @@ class Storage:
         if len(study.directions) != len(objectives):
             raise SearchError(f"storage {url}: study {name} has other objectives")
         return Storage(study, space)
+
+    def samples(self, known: Sequence[str]) -> tuple[str, ...]:
+        """The samples that the models of this search learned from; of a new search, those known.
+
+        A search that is continued keeps its models, and so proposes what it would have proposed.
+        """
+        if _SAMPLES not in self.study.user_attrs:
+            begun = bool(self.study.get_trials(deepcopy=False))
+            self.study.set_user_attr(_SAMPLES, [] if begun else [*known])
+        return tuple(self.study.user_attrs[_SAMPLES])
 
     def stored(self) -> dict[Place, Stored]:
         """All finished machines."""
