@@ -96,7 +96,7 @@ class AreaModel:
 def samples(path: Traversable | None = None) -> tuple[Sample, ...]:
     """The samples of a file, whose lines are JSON; by default those that come with Tandem."""
     text = (path or files("hw.area").joinpath("samples.jsonl")).read_text()
-    return tuple(map(_sample, text.splitlines()))
+    return tuple(map(parse_sample, text.splitlines()))
 
 
 @cache
@@ -105,7 +105,8 @@ def area_model() -> AreaModel:
     return AreaModel(samples())
 
 
-def _sample(line: str) -> Sample:
+def parse_sample(line: str) -> Sample:
+    """The sample of a line of JSON."""
     record = json.loads(line)
     config = parse_config(json.dumps(record["config"]), "samples.jsonl")
     values = (record[name] for name in ("lane", "requantiser", "rest", "memory_bits"))

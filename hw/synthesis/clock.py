@@ -51,7 +51,7 @@ class ClockModel:
 def samples() -> tuple[ClockSample, ...]:
     """The samples that come with Tandem."""
     text = files("hw.synthesis").joinpath("clocks.jsonl").read_text()
-    return tuple(map(_sample, text.splitlines()))
+    return tuple(map(parse_sample, text.splitlines()))
 
 
 @cache
@@ -60,7 +60,8 @@ def clock_model() -> ClockModel:
     return ClockModel(samples())
 
 
-def _sample(line: str) -> ClockSample:
+def parse_sample(line: str) -> ClockSample:
+    """The sample of a line of JSON."""
     record = json.loads(line)
     return ClockSample(parse_config(json.dumps(record["config"]), "clocks.jsonl"), record["mhz"])
 

@@ -63,14 +63,18 @@ class ResourceModel:
 def samples() -> tuple[Sample, ...]:
     """The samples that come with Tandem."""
     text = files("hw.synthesis").joinpath("samples.jsonl").read_text()
-    return tuple(map(_sample, text.splitlines()))
+    return tuple(map(parse_sample, text.splitlines()))
 
 
 @cache
 def resource_model(family: Family) -> ResourceModel:
     """The model of the samples that come with Tandem."""
-    known = Family.XC7 if family is Family.XCUP else family
-    return ResourceModel(known, samples())
+    return ResourceModel(modelled(family), samples())
+
+
+def modelled(family: Family) -> Family:
+    """The family whose samples a family's model learns from."""
+    return Family.XC7 if family is Family.XCUP else family
 
 
 def multiplier_blocks(config: HardwareConfig, family: Family) -> int:
@@ -83,7 +87,8 @@ def multiplier_blocks(config: HardwareConfig, family: Family) -> int:
     return blocks
 
 
-def _sample(line: str) -> Sample:
+def parse_sample(line: str) -> Sample:
+    """The sample of a line of JSON."""
     record = json.loads(line)
     config = parse_config(json.dumps(record["config"]), "samples.jsonl")
     counts = (record[unit] for unit in ("lut", "ff", "dsp", "bram"))

@@ -266,6 +266,11 @@ def command(
             return
         console = plain_console()
         print_front(console, done.points, done.baseline, objectives, done.streams, done.seconds)
+        if done.learned.count:
+            console.print(
+                f"models learned from {done.learned.count} samples of this computer, too",
+                soft_wrap=True,
+            )
         if done.explanation is not None:
             print_explanation(console, done.explanation, objectives)
         for folder in done.exported:

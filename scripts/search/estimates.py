@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from hw.area.estimate import area_model
+from hw.area.estimate import AreaModel, area_model
+from hw.area.estimate import samples as area_samples
 from hw.config import HardwareConfig
-from hw.synthesis.clock import clock_model
-from hw.synthesis.estimate import resource_model
+from hw.synthesis.clock import ClockModel, clock_model
+from hw.synthesis.clock import samples as clock_samples
+from hw.synthesis.estimate import ResourceModel, modelled, resource_model
+from hw.synthesis.estimate import samples as resource_samples
 from hw.synthesis.families import Family
+from scripts.search.learned import NOTHING, Learned
 from scripts.search.space import Limits
 
 UNITS = ("lut", "ff", "dsp", "bram")
@@ -52,16 +57,19 @@ class Estimator:
     mhz
         The clock of every machine; None for that of the model, which only ECP5 has: the clock of
         machines for other devices, or for none, is assumed.
+    learned
+        What the models learned from beside the samples that come with Tandem.
     """
 
     limits: Limits
     mhz: float | None = None
+    learned: Learned = NOTHING
 
     def estimate(self, config: HardwareConfig) -> Estimate:
         """What is known of a machine without synthesis."""
         mhz, source = self._clock(config)
         return Estimate(
-            area=area_model().total(config),
+            area=_area_model(self.learned).total(config),
             area_source=MODEL,
             mhz=mhz,
             clock_source=source,
@@ -71,7 +79,7 @@ class Estimator:
     def allowed(self, config: HardwareConfig) -> bool:
         """Whether a machine is within the limits, by its estimates."""
         area, device = self.limits.area, self.limits.device
-        if area is not None and area_model().total(config) > area:
+        if area is not None and _area_model(self.learned).total(config) > area:
             return False
         resources = self._resources(config)
         return resources is None or all(
@@ -84,9 +92,38 @@ class Estimator:
             return self.mhz, GIVEN
         device = self.limits.device
         if device is not None and device.family is Family.ECP5:
-            return round(clock_model().mhz(config), 1), MODEL
+            return round(_clock_model(self.learned).mhz(config), 1), MODEL
         return ASSUMED_MHZ, ASSUMED
 
     def _resources(self, config: HardwareConfig) -> Mapping[str, int] | None:
         device = self.limits.device
-        return None if device is None else resource_model(device.family).resources(config)
+        if device is None:
+            return None
+        return _resource_model(device.family, self.learned).resources(config)
+
+
+def _area_model(learned: Learned) -> AreaModel:
+    return _own_area_model(learned) if learned.areas else area_model()
+
+
+def _resource_model(family: Family, learned: Learned) -> ResourceModel:
+    return _own_resource_model(family, learned) if learned.resources else resource_model(family)
+
+
+def _clock_model(learned: Learned) -> ClockModel:
+    return _own_clock_model(learned) if learned.clocks else clock_model()
+
+
+@cache
+def _own_area_model(learned: Learned) -> AreaModel:
+    return AreaModel((*area_samples(), *learned.areas))
+
+
+@cache
+def _own_resource_model(family: Family, learned: Learned) -> ResourceModel:
+    return ResourceModel(modelled(family), (*resource_samples(), *learned.resources))
+
+
+@cache
+def _own_clock_model(learned: Learned) -> ClockModel:
+    return ClockModel((*clock_samples(), *learned.clocks))

@@ -21,6 +21,7 @@ from scripts.search.estimates import Estimator
 from scripts.search.explain import explain, indices_of, knee
 from scripts.search.explanation import Explanation
 from scripts.search.export import export
+from scripts.search.learned import Learned, OwnSamples
 from scripts.search.measure import Task, Times, reference, times_of
 from scripts.search.options import Options
 from scripts.search.page.page import Marked, SearchPage
@@ -46,6 +47,8 @@ class Done:
 
     Attributes
     ----------
+    learned
+        What models learned from beside the samples that come with Tandem.
     records
         Tuned records, by the position of their point.
     exported
@@ -55,6 +58,7 @@ class Done:
     points: tuple[Point, ...]
     baseline: Point
     seconds: float
+    learned: Learned
     records: dict[int, tuple[Record, ...]] = field(default_factory=dict)
     explanation: Explanation | None = None
     exported: tuple[Path, ...] = ()
@@ -72,6 +76,7 @@ class Done:
             "evaluated": len(self.points),
             "streams": self.streams,
             "seconds": self.seconds,
+            "samples": self.learned.as_json(),
         }
         if self.explanation is not None:
             found["explain"] = self.explanation.as_json()
@@ -118,8 +123,11 @@ def run(options: Options, say: Say) -> Done:
         )
         url = options.storage or default_url(folder)
         name = study_name(search)
-        closing.enter_context(alone(folder / "running", name))
+        closing.enter_context(alone(folder / "running", url, name))
         storage = Storage.open(url, name, options.space, options.objectives)
+        own = OwnSamples(search.results.connection)
+        learned = Learned.of(storage.samples(own.lines()))
+        search = search.with_samples(learned)
         ((_, measured),) = search.measure([options.baseline])
         baseline = search.point(options.baseline, measured)
 
@@ -134,9 +142,9 @@ def run(options: Options, say: Say) -> Done:
             lambda machines, programs: say(f"{machines:,} machines, {programs:,} programs"),
         )
         points = with_front(points, options.objectives)
-        points = _synthesised(search, options, points, say)
+        points = _synthesised(search, options, points, own, say)
         points, records = _tuned(options, task, points, say)
-        done = Done(points, baseline, monotonic() - begun, records)
+        done = Done(points, baseline, monotonic() - begun, learned, records)
         if options.explain:
             say("explaining")
             center = options.around or knee(points, options.objectives).config
@@ -172,7 +180,7 @@ def _front(points: Sequence[Point], options: Options) -> list[int]:
 
 
 def _synthesised(
-    search: Search, options: Options, points: tuple[Point, ...], say: Say
+    search: Search, options: Options, points: tuple[Point, ...], own: OwnSamples, say: Say
 ) -> tuple[Point, ...]:
     if not options.synthesise:
         return points
@@ -184,8 +192,9 @@ def _synthesised(
         def show(step: str, number: int = number) -> None:
             say(f"machine {number} of the front: {step}")
 
-        estimate = synthesised(point.config, point.estimate, device, show)
-        found[at] = search.point(point.config, point.measured, estimate)
+        done = synthesised(point.config, point.estimate, device, show)
+        own.add(done.samples)
+        found[at] = search.point(point.config, point.measured, done.estimate)
     return with_front(found, options.objectives)
 
 

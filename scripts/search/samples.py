@@ -19,6 +19,7 @@ from hw.errors import ConfigError, HardwareError
 from hw.rtl.verilog import generate
 from hw.synthesis.families import Family
 from hw.synthesis.place import place_and_route
+from hw.synthesis.resources import Resources
 from hw.synthesis.synthesize import synthesize
 from scripts.search.space import Space, load_space
 
@@ -44,8 +45,7 @@ def measured(config: HardwareConfig, kind: str) -> dict[str, object]:
         case "clock":
             return {"mhz": place_and_route(design, seeds=(1,)).median.mhz}
         case _:
-            found = synthesize(design, Family(kind))
-            return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}
+            return resource_counts(synthesize(design, Family(kind)))
 
 
 def area_parts(area: DesignArea) -> dict[str, object]:
@@ -61,6 +61,11 @@ def area_parts(area: DesignArea) -> dict[str, object]:
         "rest": round(rest, 2),
         "memory_bits": area.memory_bits,
     }
+
+
+def resource_counts(found: Resources) -> dict[str, object]:
+    """Cells of an FPGA, by kind."""
+    return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}
 
 
 def main() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from compiler.driver.streams import code_of
 from hw.config import HardwareConfig
 from scripts.errors import SearchError
 from scripts.search.estimates import Estimate, Estimator
+from scripts.search.learned import Learned
 from scripts.search.measure import Group, Task, Times
 from scripts.search.objectives import Objective, costs_of
 from scripts.search.points import Point
@@ -40,6 +41,12 @@ class Search:
     estimator: Estimator
     pool: Pool[Times]
     results: Results
+
+    def with_samples(self, learned: Learned) -> Search:
+        """The same search with models that learned from more machines."""
+        estimator = replace(self.estimator, learned=learned)
+        proposer = replace(self.proposer, allowed=estimator.allowed)
+        return replace(self, estimator=estimator, proposer=proposer)
 
     def point(
         self, config: HardwareConfig, measured: Measured, estimate: Estimate | None = None

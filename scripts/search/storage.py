@@ -7,6 +7,7 @@ machines are missing when a search that was interrupted is resumed. Optuna's own
 from __future__ import annotations
 
 import fcntl
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from scripts.search.proposals import Finished, Proposal
 from scripts.search.results import Measured, keep_a_log
 from scripts.search.space import Space
 
+_SAMPLES = "tandem samples"
 Place = tuple[int, int]
 """A batch and a place in it."""
 
@@ -75,6 +77,16 @@ class Storage:
             raise SearchError(f"storage {url}: study {name} has other objectives")
         return Storage(study, space)
 
+    def samples(self, known: Sequence[str]) -> tuple[str, ...]:
+        """The samples that the models of this search learned from; of a new search, those known.
+
+        A search that is continued keeps its models, and so proposes what it would have proposed.
+        """
+        if _SAMPLES not in self.study.user_attrs:
+            begun = bool(self.study.get_trials(deepcopy=False))
+            self.study.set_user_attr(_SAMPLES, [] if begun else [*known])
+        return tuple(self.study.user_attrs[_SAMPLES])
+
     def stored(self) -> dict[Place, Stored]:
         """All finished machines."""
         found = {}
@@ -115,8 +127,8 @@ class Storage:
 
 
 @contextmanager
-def alone(folder: Path, study: str) -> Iterator[None]:
-    """A context in which no other process of this computer has the same search.
+def alone(folder: Path, url: str, study: str) -> Iterator[None]:
+    """A context in which no other process of this computer has the same study of a database.
 
     Raises
     ------
@@ -124,13 +136,19 @@ def alone(folder: Path, study: str) -> Iterator[None]:
         Another process has it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{content_key(study)}.lock").open("w") as file:
+    with (folder / f"{content_key(_database(url), study)}.lock").open("w") as file:
         try:
             # The operating system releases it when the process ends, even by a signal.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SearchError("another process is at this search already") from None
         yield
+
+
+def _database(url: str) -> str:
+    """A database's URL, the same for all paths that lead to a file of SQLite."""
+    scheme, found, path = url.partition(":///")
+    return scheme + found + os.path.realpath(path) if scheme.startswith("sqlite") else url
 
 
 def _storage(url: str) -> RDBStorage:

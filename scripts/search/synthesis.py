@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hw.area.synthesis import design_area
 from hw.config import HardwareConfig
 from hw.synthesis.devices import Part
 from hw.synthesis.errors import DoesNotFitError
+from hw.synthesis.estimate import modelled
 from hw.synthesis.families import Family
 from hw.synthesis.place import Device, place_and_route
 from hw.synthesis.synthesize import synthesize
 from scripts.search.estimates import UNITS, Estimate
+from scripts.search.learned import AREA, CLOCK, sample_line
+from scripts.search.samples import area_parts, resource_counts
 from sim.rtl.design import verilog_of
 
 SYNTHESIS, ROUTE = "synthesis", "route"
 """The sources of what the tools found."""
 
 
+MODELLED_CLOCK = "LFE5U-85F"
+"""The device whose clocks a model learns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesised:
+    """What is known of a machine after synthesis.
+
+    Attributes
+    ----------
+    samples
+        The same as lines that models learn from (`scripts.search.learned`).
+    """
+
+    estimate: Estimate
+    samples: tuple[str, ...]
+
+
 def synthesised(
     config: HardwareConfig, estimate: Estimate, part: Part | None, show: Callable[[str], None]
-) -> Estimate:
+) -> Synthesised:
     """What is known of a machine after synthesis: its area; for a device its resources; for an
     ECP5 its clock, if it fits.
 
@@ -32,17 +53,23 @@ def synthesised(
     """
     design = verilog_of(config)
     show("area")
-    area = design_area(design, report=show).total
-    found = replace(estimate, area=area, area_source=SYNTHESIS)
+    area = design_area(design, report=show)
+    found = replace(estimate, area=area.total, area_source=SYNTHESIS)
+    samples = [sample_line(AREA, config, area_parts(area))]
     if part is None:
-        return found
+        return Synthesised(found, (*samples,))
     resources = synthesize(design, part.family, report=show)
+    if modelled(part.family) is part.family:
+        samples.append(sample_line(part.family.value, config, resource_counts(resources)))
     found = replace(found, resources={unit: getattr(resources, unit) for unit in UNITS})
     if part.family is not Family.ECP5:
-        return found
+        return Synthesised(found, (*samples,))
     device = Device(part.name.removeprefix("LFE5U-").lower().replace("f", "k"))
     try:
         timing = place_and_route(design, device, seeds=(1,), report=show)
     except DoesNotFitError:
-        return found
-    return replace(found, mhz=timing.median.mhz, clock_source=ROUTE)
+        return Synthesised(found, (*samples,))
+    mhz = timing.median.mhz
+    if part.name == MODELLED_CLOCK:
+        samples.append(sample_line(CLOCK, config, {"mhz": mhz}))
+    return Synthesised(replace(found, mhz=mhz, clock_source=ROUTE), (*samples,))

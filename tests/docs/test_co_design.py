@@ -12,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from scripts.cli import app
-from scripts.search.space import parse_space
+from scripts.search.space import load_space, parse_space
 
 DOCS = Path(__file__).parents[2] / "docs"
+LARGE_ARRAYS = DOCS / "large-arrays.json"
+NUMBERS = ("cycles", "area")
 TEXT = (DOCS / "co-design.md").read_text()
 FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 FIGURES = re.findall(r"!\[[^]]*\]\(([^)]+)\)", TEXT)
@@ -64,12 +66,38 @@ def small(arguments: list[str]) -> list[str]:
 
 
 def test_what_is_shown_is_of_the_page() -> None:
-    assert len(SEARCHES) == 5
+    assert len(SEARCHES) == 6
     plots = [value_of("--plot", shlex.split(command)) for command in SEARCHES]
     assert [Path(plot).name for plot in plots if plot is not None] == FIGURES
     (space,) = (block for language, block in FENCED if language == "json")
     assert json.loads(space) == json.loads((DOCS / "zu7ev.json").read_text())
     assert parse_space(space, "zu7ev").limits.device is not None
+
+
+def test_explorers_can_propose_the_large_arrays() -> None:
+    large, asic = load_space(str(LARGE_ARRAYS)), load_space("asic")
+    for number in range(large.size):
+        machine = large.machine([number] + [0] * (len(large.dimensions) - 1))
+        assert asic.indices(machine) is not None
+
+
+@pytest.mark.exhaustive
+def test_large_arrays(tmp_path: Path) -> None:
+    """Machines that VTA++ was announced to have, by their cycles and area relative to `pynq`."""
+    command = ["search", "resnet18", "--space", str(LARGE_ARRAYS), "--budget", "3", "--json"]
+    result = CliRunner().invoke(app, [*with_storage(command, tmp_path), "--jobs", "1"])
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    base = found["baseline"]
+    (shown,) = (COMMANDS[command] for command in SEARCHES if LARGE_ARRAYS.name in command)
+    for point in (*found["points"], base):
+        assert any(line.split()[-2:] == [f"{point[name]:,}" for name in NUMBERS] for line in shown)
+    gains = [
+        (base["cycles"] / point["cycles"], point["area"] / base["area"])
+        for point in found["points"]
+    ]
+    assert any(faster >= 4.9 and larger <= 6 for faster, larger in gains)
+    assert any(faster >= 11.5 and larger <= 14 for faster, larger in gains)
 
 
 @pytest.mark.every(5)

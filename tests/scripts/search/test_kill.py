@@ -20,9 +20,12 @@ from scripts.cli import app
 from tests.support.rtl import seeds
 from tests.support.terminal import ROOT
 
-KILLS = 10
-POINTS = 60
-TIMEOUT = 300
+CASES = 5
+KILLS = 2
+"""In each case."""
+POINTS = 24
+TIMEOUT = 1800
+"""Seconds until a process has finished a few machines, on a busy computer."""
 SPACE: dict[str, Any] = {
     "base": "small8",
     "fields": {
@@ -67,14 +70,32 @@ def whole(space: Path, storage: Path) -> list[Any]:
     return points
 
 
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """The file of the space, and the points of a search that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("searched")
+    space = folder / "mine.json"
+    space.write_text(json.dumps(SPACE))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TANDEM_CACHE", str(folder))
+        return space, whole(space, folder / "studies.db")
+
+
+@pytest.mark.timeout(3 * TIMEOUT)
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", seeds(1))
-def test_killed_at_random_moments(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", seeds(CASES))
+def test_killed_at_random_moments(
+    seed: int,
+    searched: tuple[Path, list[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No finished machine is lost or measured twice, and the machines are those of one search."""
     chance = random.Random(seed)
-    space, storage = tmp_path / "mine.json", tmp_path / "studies.db"
-    space.write_text(json.dumps(SPACE))
-    wanted = whole(space, tmp_path / "whole.db")
+    space, wanted = searched
+    storage = tmp_path / "studies.db"
+    # In the common cache all results are known, and no process would be killed while it measures.
+    monkeypatch.setenv("TANDEM_CACHE", str(tmp_path))
     for _ in range(KILLS):
         before = finished(storage)
         process = subprocess.Popen(
@@ -88,7 +109,7 @@ def test_killed_at_random_moments(seed: int, tmp_path: Path) -> None:
         more = before + chance.randrange(1, 8)
         while process.poll() is None and finished(storage) < min(more, POINTS):
             assert time.monotonic() < end
-            time.sleep(0.005)
+            time.sleep(0.02)
         time.sleep(chance.random() * 0.05)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -64,10 +64,18 @@ def test_other_objectives(tmp_path: Path) -> None:
         Storage.open(default_url(tmp_path), "study", SPACE, OBJECTIVES[:1])
 
 
-def test_two_processes_at_one_search(tmp_path: Path) -> None:
-    with alone(tmp_path, "a search"), alone(tmp_path, "another"):
-        with pytest.raises(SearchError, match="at this search already"):
-            with alone(tmp_path, "a search"):
-                pass
-    with alone(tmp_path, "a search"):
+def test_two_processes_at_one_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path / 'mine.db'}"
+    monkeypatch.chdir(tmp_path)
+    with (
+        alone(tmp_path, url, "a search"),
+        alone(tmp_path, url, "another"),
+        alone(tmp_path, "sqlite:///other.db", "a search"),
+        alone(tmp_path, "postgresql://host/mine", "a search"),
+    ):
+        for same in (url, "sqlite:///mine.db", "sqlite:///../" + tmp_path.name + "/mine.db"):
+            with pytest.raises(SearchError, match="at this search already"):
+                with alone(tmp_path, same, "a search"):
+                    pass
+    with alone(tmp_path, url, "a search"):
         pass

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hw.config_files import load_config
 from hw.synthesis.devices import DEVICES
 from scripts.search.estimates import Estimator
+from scripts.search.learned import Learned
 from scripts.search.space import Limits
 from scripts.search.synthesis import synthesised
 
@@ -18,13 +21,17 @@ def test_area_and_resources_of_tiny() -> None:
     estimate = Estimator(Limits(part)).estimate(tiny)
     assert (estimate.area_source, estimate.clock_source) == ("model", "assumed")
     steps: list[str] = []
-    found = synthesised(tiny, estimate, part, steps.append)
+    done = synthesised(tiny, estimate, part, steps.append)
+    found = done.estimate
     assert found.area_source == "synthesis"
     assert found.area == pytest.approx(estimate.area, rel=0.02)
     assert found.resources is not None
     assert estimate.resources is not None
     assert found.resources["dsp"] == estimate.resources["dsp"]
     assert found.resources["lut"] == pytest.approx(estimate.resources["lut"], rel=0.2)
+    learned = Learned.of(done.samples)
+    # Areas of tiny come with Tandem.
+    assert learned.count <= len(done.samples) == 2
     # Only an ECP5 is placed and routed.
     assert (found.mhz, found.clock_source) == (estimate.mhz, "assumed")
 
@@ -33,6 +40,9 @@ def test_area_and_resources_of_tiny() -> None:
 def test_the_clock_of_tiny() -> None:
     part = DEVICES["LFE5U-85F"]
     tiny = load_config("tiny")
-    found = synthesised(tiny, Estimator(Limits(part)).estimate(tiny), part, lambda step: None)
+    done = synthesised(tiny, Estimator(Limits(part)).estimate(tiny), part, lambda step: None)
+    found = done.estimate
+    assert len(done.samples) == 3
+    assert json.loads(done.samples[-1])["mhz"] == found.mhz
     assert found.clock_source == "route"
     assert 40 < found.mhz < 200
