@@ -19,7 +19,8 @@ from compiler.te.tree import allocated, extent_of, find_block, loops_on_path, pa
 _WORTH_THREADS = 1 << 15
 """The minimum number of iterations in a parallel loop: fewer cost less than waking threads."""
 _REPEATED = 1.25
-"""The maximum factor of recomputation when a stage moves into its reader's loop."""
+"""The maximum factor of recomputation when a stage moves into its reader or into its loop. Readers
+that pad, such as blocks of channels, have a few iterations more."""
 _IN_CACHE = 1 << 20
 """The maximum number of terms that are read a second time rather than summed row by row."""
 
@@ -153,7 +154,7 @@ def _can_inline(program: Function, name: str) -> bool:
         return False
     length = _length(block) * len(_loads(reader, name)) + _length(reader)
     moves = isinstance(block.body, Store) and isinstance(block.body.value, Load)
-    once = _iterations(reader) <= _iterations(block) or (moves and reader.init is None)
+    once = _iterations(reader) <= _REPEATED * _iterations(block) or (moves and reader.init is None)
     return once and length <= _LONGEST
 
 

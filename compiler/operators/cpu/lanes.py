@@ -159,13 +159,17 @@ def _vectorize_spatial(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -
     """Vectorize the innermost spatial loop of a stage without a reduction."""
     stage, name = nest.stage, axis.name
     if None in _strides(nest.block, axis):
-        # Fused axes: the lanes of a vector read one row of the tensor.
+        # Fused axes: the lanes of a vector read one row of the tensor. The last row may be short.
         row = row_length(nest.block, name)
-        if row is None or row < _FEW or axis.extent % row:
+        if row is None or not _FEW <= row <= axis.extent:
             return schedule
-        if row < axis.extent:
+        rest = axis.extent % row
+        if rest:
+            schedule = schedule.partition(stage, name, axis.extent - rest)
+            schedule = schedule.vectorize(f"{stage}_tail", name)
+        if row < axis.extent - rest:
+            schedule = schedule.split(stage, axis.name, row, (axis.name, f"{name}_row"))
             name = f"{name}_row"
-            schedule = schedule.split(stage, axis.name, row, (axis.name, name))
         axis = Axis(name, row)
     near = _contiguous(nest, axis)
     schedule, parts = _parts(schedule, stage, axis, lanes)

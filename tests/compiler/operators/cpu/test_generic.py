@@ -15,6 +15,7 @@ from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import blocks, loops
 from compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
 from compiler.operators.arithmetic import cast, clip
+from compiler.operators.blocks import pack_data, unpack_data
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.generic import cpu_schedule, inline_stages
 from compiler.operators.cpu.simd import Simd
@@ -52,6 +53,11 @@ def block_of_a_network(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
 
 def of_integers(x: Tensor, w: Tensor) -> Tensor:
     return clip(conv2d(x, w, padding=(1, 0, 1, 2), strides=(2, 1)), min=-5000, max=5000)
+
+
+def unpacked(x: Tensor) -> Tensor:
+    """Tokens of 37 features, from blocks of 16."""
+    return relu(transpose(unpack_data(x, shape=(1, 37, 5, 1)), (0, 2, 3, 1)))
 
 
 # Name, operators, shapes of their tensors, type.
@@ -92,6 +98,12 @@ CASES: dict[str, tuple[Make, tuple[tuple[int, ...], ...], str]] = {
     "sum-planes": (lambda x: reduce_sum(x, [2, 3]), ((2, 13, 5, 6),), "float32"),
     "softmax-rows": (lambda x: relu(softmax(x)), ((3, 21, 40),), "float32"),
     "softmax-transposed": (lambda x: transpose(softmax(x)), ((21, 40),), "float32"),
+    "unpacked-rows": (unpacked, ((1, 3, 5, 1, 1, 16),), "float32"),
+    "packed-rows": (
+        lambda x: pack_data(relu(transpose(x, (0, 3, 1, 2))), batch=1, block=16),
+        ((1, 5, 1, 61),),
+        "float32",
+    ),
     "batch-norm": (
         lambda x, s, b, m, v: relu(batch_norm(x, s, b, m, multiply(v, v, name="square"))),
         ((2, 3, 4, 9), (3,), (3,), (3,), (3,)),
@@ -232,6 +244,24 @@ def test_rows_advance_together() -> None:
     powers = te.compute((24, 64), lambda *i: te.exp(rows[i]), "p")
     found = loops_of("s", reduce_sum(powers, [1], name="s"))
     assert LoopKind.VECTORIZED in [kind for _, kind in found]
+
+
+@pytest.mark.parametrize("features", [37, 21])
+def test_rows_from_blocks_are_copied_in_lanes(features: int) -> None:
+    """Also where the last block is not full."""
+    blocks_of_data = placeholder((1, -(-features // 16), 5, 1, 1, 16), FLOAT32, "X")
+    plain = unpack_data(blocks_of_data, shape=(1, features, 5, 1))
+    rows = relu(transpose(plain, (0, 2, 3, 1)), name="r")
+    for stage in ("r", "r_tail"):
+        assert loops_of(stage, rows)[-1][1] is LoopKind.VECTORIZED
+
+
+def test_what_is_padded_is_computed_where_it_is_packed() -> None:
+    data = relu(placeholder((1, 61, 5, 1), FLOAT32, "D"), name="r")
+    assert inlined(pack_data(data, batch=1, block=16, name="p")) == ["p"]
+    # Blocks that are mostly padding would compute it again and again.
+    few = relu(placeholder((1, 3, 5, 1), FLOAT32, "D"), name="r")
+    assert inlined(pack_data(few, batch=1, block=16, name="p")) == ["r", "p"]
 
 
 def test_several_outputs() -> None:
