@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -31,6 +32,9 @@ settings.register_profile(
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+# While tests are collected nothing becomes garbage.
+gc.disable()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes golden files instead of comparing with them."""
@@ -49,6 +53,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[test] % step:
                 item.add_marker(pytest.mark.exhaustive)
             seen[test] += 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """The garbage collector visits what tests make, and not, each time, every module and test.
+
+    With Python's thresholds, made for smaller programs, it takes a sixth of the tests' time.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 @pytest.fixture

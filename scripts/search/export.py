@@ -14,10 +14,10 @@ from msgspec import structs
 from compiler.tune.records import Record, dump_records
 from hw.config import NAME_LENGTH
 from hw.folders import write_files
-from hw.rtl.verilog import generate
 from scripts.errors import CommandError
 from scripts.rtl import COMPANIONS, FILE_LIST, companions, generated_files
 from scripts.search.points import Point
+from sim.rtl.design import verilog_of
 
 POINT_FILE = "point.json"
 RECORDS_FILE = "records.jsonl"
@@ -72,7 +72,7 @@ def export(
         suffix = f"-{place.name}"
         name = point.config.name[: NAME_LENGTH - len(suffix)] + suffix
         machine = point.config.replace(name=name)
-        design = generate(machine)
+        design = verilog_of(machine)
         machine_files: dict[str, str | bytes] = {**design.files, **companions(machine, design)}
         machine_files[POINT_FILE] = json.dumps(point.as_json(), indent=2) + "\n"
         if at in records:

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from hw.area.synthesis import design_area
 from hw.config import HardwareConfig
-from hw.rtl.verilog import generate
 from hw.synthesis.devices import Part
 from hw.synthesis.errors import DoesNotFitError
 from hw.synthesis.families import Family
 from hw.synthesis.place import Device, place_and_route
 from hw.synthesis.synthesize import synthesize
 from scripts.search.estimates import UNITS, Estimate
+from sim.rtl.design import verilog_of
 
 SYNTHESIS, ROUTE = "synthesis", "route"
 """The sources of what the tools found."""
@@ -30,7 +30,7 @@ def synthesised(
     SynthesisError
         A tool is not installed or failed.
     """
-    design = generate(config)
+    design = verilog_of(config)
     show("area")
     area = design_area(design, report=show).total
     found = replace(estimate, area=area, area_source=SYNTHESIS)

@@ -2,8 +2,8 @@
 
 Nothing but Verilator's own binary and a C++ compiler is run: no Perl, no make. Code that runs every
 cycle is optimised for this processor; code that runs once (constructors, resets, tracing tables) is
-not optimised at all, and joined into one file, because most of a small file's time goes into
-reading Verilator's headers.
+not optimised at all, and joined into one file; small files that run every cycle are joined with the
+harness. Most of a small file's time goes into reading Verilator's headers.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _PREFIX = "Vtandem"
 _SOURCES = ("harness.cpp", "bus.hpp", "register_port.hpp", "lz4.h", "zlib.h")
 _CONSTANTS = "constants.hpp"
 _ERROR_LINES = 12
+_SMALL = 100_000
+"""Bytes of a generated file that is compiled about as fast as the headers it includes."""
 
 _VERILATE = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
@@ -128,10 +130,13 @@ class _Workshop:
         self._verilate(design)
         generated = sorted(path.name for path in self.work.glob(f"{_PREFIX}*.cpp"))
         self._join("cold.cpp", [name for name in generated if _is_cold(name)])
-        # The largest files first, so that the cores finish at about the same time.
+        sizes = {name: (self.work / name).stat().st_size for name in generated}
         hot = [name for name in generated if not _is_cold(name)]
-        hot.sort(key=lambda name: -(self.work / name).stat().st_size)
-        jobs = [*((name, _HOT) for name in hot), ("cold.cpp", _COLD), ("harness.cpp", _HOT)]
+        small = [name for name in hot if sizes[name] <= _SMALL]
+        self._join("bus.cpp", [*small, "harness.cpp"])
+        # The largest files first, so that the cores finish at about the same time.
+        large = sorted(set(hot) - set(small), key=lambda name: (-sizes[name], name))
+        jobs = [*((name, _HOT) for name in large), ("cold.cpp", _COLD), ("bus.cpp", _HOT)]
         return self._compile(jobs)
 
     def link(self, objects: Sequence[str]) -> Path:

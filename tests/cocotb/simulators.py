@@ -21,7 +21,8 @@ from cocotb_tools.runner import Runner, get_runner
 
 from hw.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
-from hw.rtl.verilog import TOP, generate
+from hw.rtl.verilog import TOP
+from sim.rtl.design import verilog_of
 from sim.rtl.toolchain import find_toolchain
 from tests.cocotb.machines import CONFIG_VARIABLE
 
@@ -59,7 +60,7 @@ class Outcome:
 def build(simulator: Simulator, config: HardwareConfig) -> Path:
     """The folder of the simulation of `config`: from the cache, or built now."""
     identity = _icarus() if simulator is Simulator.ICARUS else find_toolchain().identity
-    design = generate(config)
+    design = verilog_of(config)
     key = content_key(
         simulator.value,
         identity,

@@ -15,9 +15,10 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import MEMORY_PRESETS
-from hw.rtl.verilog import VerilogDesign, generate
+from hw.rtl.verilog import VerilogDesign
 from sim.engine import Launch, Stalls
 from sim.memory import place_program
+from sim.rtl.design import verilog_of
 from sim.rtl.engine import RtlEngine
 from tests.support.programs import random_program
 
@@ -44,7 +45,7 @@ def _spoilt(text: str) -> str:
 
 
 def _spoilt_design(config: HardwareConfig) -> VerilogDesign:
-    design = generate(config)
+    design = verilog_of(config)
     files = {file: _spoilt(text) for file, text in design.files.items()}
     with_memory = {
         file for file, text in design.files.items() if re.search(r"^  reg .*\w \[", text, re.M)

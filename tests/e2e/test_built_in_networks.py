@@ -32,7 +32,7 @@ def run(name: str, *options: str) -> dict[str, Any]:
 
 
 def test_a_small_one_on_the_rtl() -> None:
-    found = run("dqn-tiny", "--config", "small8-x", "--compare", "rtl,cycle")
+    found = run("dqn-tiny", "--config", "small8", "--compare", "rtl,cycle")
     assert not any(layer["macs"] for layer in found["layers"] if layer["device"] == "cpu")
 
 

@@ -55,7 +55,8 @@ def burst_harness(generator: Any, config: HardwareConfig, longest: int, size_bit
 @pytest.mark.parametrize(
     ("config", "longest", "size_bits"),
     [
-        pytest.param(NARROW, 8, 8, id="narrow"),
+        pytest.param(NARROW, 4, 7, id="short"),
+        pytest.param(NARROW, 8, 8, id="narrow", marks=pytest.mark.exhaustive),
         pytest.param(NARROW, 64, 12, id="long_rows", marks=pytest.mark.exhaustive),
         pytest.param(SMALLEST, 1, 12, id="smallest", marks=pytest.mark.exhaustive),
         pytest.param(

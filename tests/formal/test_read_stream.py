@@ -77,7 +77,8 @@ def stream_harness(stream: Any, depth: int, size_bits: int = 8) -> Harness:
 @pytest.mark.parametrize(
     ("depth", "size_bits", "reach"),
     [
-        (4, 6, 8),
+        (4, 5, 8),
+        pytest.param(4, 6, 8, marks=pytest.mark.exhaustive),
         pytest.param(8, 12, 10, marks=pytest.mark.exhaustive),
         pytest.param(16, 12, 16, marks=pytest.mark.exhaustive),
     ],

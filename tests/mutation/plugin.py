@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for module, name in (
         (sim.rtl.engine, "verilog_of"),
         (tests.support.compiled_machines, "verilog_of"),
-        (tests.cocotb.simulators, "generate"),
+        (tests.cocotb.simulators, "verilog_of"),
     ):
         patch.setattr(module, name, instead(getattr(module, name)))
     config.pluginmanager.register(_Witness(config.getoption("--running")))

@@ -26,9 +26,9 @@ from compiler.tune.records import read_records
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.input_files import INCOMPLETE
-from hw.rtl.verilog import generate
 from runtime.artifact import read_artifact
 from scripts.cli import app
+from sim.rtl.design import verilog_of
 from tests.support.models import convolution
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def check_design(folder: Path) -> None:
 
 @cache
 def files_of(config: HardwareConfig) -> Mapping[str, str]:
-    return generate(config).files
+    return verilog_of(config).files
 
 
 def check_tune(folder: Path) -> None:

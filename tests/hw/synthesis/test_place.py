@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from hw.config_files import load_config
-from hw.rtl.verilog import Port, VerilogDesign, generate
+from hw.rtl.verilog import Port, VerilogDesign
 from hw.synthesis import place, yowasp
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.place import Device, Route, Span, Timing, cached_timing, place_and_route
 from hw.synthesis.yowasp import Report, Tool, Watch
+from sim.rtl.design import verilog_of
 
 COUNTER = VerilogDesign(
     "counter",
@@ -198,4 +199,4 @@ def test_a_counter_is_placed() -> None:
 @pytest.mark.exhaustive
 def test_the_default_does_not_fit_the_smallest() -> None:
     with pytest.raises(SynthesisError, match=r"^tandem does not fit an ECP5 12k: it needs "):
-        place_and_route(generate(load_config("small8")), Device.ECP5_12, seeds=[1])
+        place_and_route(verilog_of(load_config("small8")), Device.ECP5_12, seeds=[1])

@@ -9,9 +9,10 @@ import pytest
 
 from hw.cache import default_cache
 from hw.config_files import load_config
-from hw.rtl.verilog import Port, VerilogDesign, generate
+from hw.rtl.verilog import Port, VerilogDesign
 from hw.synthesis.shell import SHELL, UNCONNECTED, registered_shell
 from hw.synthesis.yosys import run
+from sim.rtl.design import verilog_of
 
 PORTS = (
     Port("aclk", 1, True),
@@ -54,7 +55,7 @@ def test_each_bit_has_its_registers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tiny", pytest.param("pynq", marks=pytest.mark.exhaustive)])
 def test_the_accelerator_s_ports(name: str) -> None:
-    design = generate(load_config(name))
+    design = verilog_of(load_config(name))
     text = registered_shell(design)
     for port in design.ports:
         assert (f".{port.name}(" in text) == (port.name not in UNCONNECTED), port

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign, generate
+from hw.rtl.verilog import VerilogDesign
 from hw.synthesis import synthesize as module
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
@@ -18,6 +18,7 @@ from hw.synthesis.resources import Resources
 from hw.synthesis.synthesize import synthesize
 from hw.synthesis.yowasp import Report
 from hw.topology import MemoryId
+from sim.rtl.design import verilog_of
 
 BOTH = (Family.XC7, Family.ECP5)
 BLOCK_BITS = 16 * 1024
@@ -28,7 +29,7 @@ DEFAULT = "pynq"
 @cache
 def design(name: str) -> VerilogDesign:
     """A preset's."""
-    return generate(load_config(name))
+    return verilog_of(load_config(name))
 
 
 def block(name: str, top: str) -> VerilogDesign:

@@ -90,7 +90,7 @@ def test_a_run_that_was_torn_is_resumed(records: Path) -> None:
 def test_the_number_of_processes_changes_nothing(seed: int) -> None:
     results = []
     for jobs in (1, 2):
-        arguments = (*LAYERS, "--trials", 5, "--seed", seed, "--json", "--jobs", jobs)
+        arguments = (*LAYERS, "--trials", 3, "--seed", seed, "--json", "--jobs", jobs)
         code, output, errors = invoke(*arguments)
         assert code == 0, errors
         results.append({**json.loads(output), "seconds": 0})

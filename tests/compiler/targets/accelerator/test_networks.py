@@ -25,7 +25,8 @@ from tests.support.quantised_graphs import Net, residual_net
         ("requantising", "functional", 2),
         # Where some layers fit only once.
         ("tiny", "rtl", 2),
-        ("extended", "rtl", 2),
+        pytest.param("extended", "rtl", 2, marks=pytest.mark.exhaustive),
+        ("tiny-x", "rtl", 2),
     ],
 )
 def test_a_residual_network(config: str, engine: str, threads: int) -> None:
