@@ -56,7 +56,8 @@ A = TypeVar("A", bound=Attributes)
 class Pattern(IntEnum):
     """How an operator's result depends on its operands, from the simplest to the most general.
 
-    The classes and their order are TVM's (Chen et al., OSDI'18, section 3).
+    The classes and their order are TVM's (Chen et al., OSDI'18, section 3), whose softmax is
+    opaque.
     """
 
     ELEMENTWISE = 0
@@ -69,7 +70,11 @@ class Pattern(IntEnum):
     """Elements are reduced along axes."""
     OUT_FUSABLE = 4
     """More complex, such as a convolution; element-wise operators on its result can be fused."""
-    OPAQUE = 5
+    NORMALISATION = 5
+    """Reductions that every element along the axes depends on, such as softmax: operators that
+    compute its operands' elements, or an element of the result each, can be fused with it. Fused
+    operands are stored, not computed in each place that reads them."""
+    OPAQUE = 6
     """No operator can be fused with this one."""
 
 

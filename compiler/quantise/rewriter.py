@@ -217,6 +217,9 @@ class Rewriter:
         name, form = atom.name, forms.form
         if isinstance(form, PendingAccumulator):
             try:
+                if self._needs_several_scales(name, form, scale):
+                    first: Int8Value = yield self._int8_of_scale(atom, self.chosen[name])
+                    form = self.accumulator_of(first)
                 return self.builder.requantise(name, form, scale)
             except QuantisationError:
                 # The accumulator becomes real numbers first, then int8.
@@ -232,6 +235,12 @@ class Rewriter:
             return self.builder.requantise(name, self.accumulator_of(forms.int8), scale)
         yield self._emit_real(atom)
         return self.builder.quantise(name, scale)
+
+    def _needs_several_scales(self, name: str, form: PendingAccumulator, scale: Scale) -> bool:
+        """Whether an int8 value of another scale than its own is made from the value of its own
+        scale, because that is read too: an accelerator gives the sums of a layer once, as int8."""
+        own = self.chosen.get(name)
+        return form.always_int8 and own not in (None, scale) and self.uses[name] > 1
 
     def _emit(self, name: str, forms: ValueForms) -> Steps[None]:
         """Emits a value under its name, from its integer form if there is one."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from compiler.frontends.onnx import import_model
@@ -59,14 +59,16 @@ MACHINES = ("tiny", "small8", "pynq", "tiny-x", "pynq-x")
 """The first three are base presets, whose streams observe VTA's rules (`Offloading`)."""
 OPTIONS = st.builds(QuantiseOptions, st.sampled_from(Mode))
 SEEDS = st.integers(0, 999)
+SHARDS = 5
+"""Tests that each kind and machine is divided into: ten networks take a minute or so."""
 
 
 def check(
-    sizes: Sizes, options: QuantiseOptions, machine: str, seed: int, engine: str = "functional"
+    sizes: Sizes, options: QuantiseOptions, machine: str, number: int, engine: str = "functional"
 ) -> None:
-    real = import_model(sizes.model(seed)).function
+    real = import_model(sizes.model(number)).function
     config = load_config(machine)
-    run = Offloading(seed, real, config, 1 + seed % 2, options, stated=False, engine=engine)
+    run = Offloading(number, real, config, 1 + number % 2, options, stated=False, engine=engine)
     assert run.check_with_fallback().offloaded
 
 
@@ -75,23 +77,27 @@ def test_a_cell_of_uneven_widths() -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data(), options=OPTIONS, seed=SEEDS)
-def test_many(
-    kind: str, machine: str, data: st.DataObject, options: QuantiseOptions, seed: int
-) -> None:
-    """500 of them in all."""
-    check(data.draw(KINDS[kind]), options, machine, seed)
+def test_many(kind: str, machine: str, shard: int) -> None:
+    """500 of them in all, the same in every run, others in each test."""
+
+    @seed(MACHINES.index(machine) * SHARDS + shard)
+    @settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+    @given(sizes=KINDS[kind], options=OPTIONS, number=SEEDS)
+    def check_ten(sizes: Sizes, options: QuantiseOptions, number: int) -> None:
+        check(sizes, options, machine, number)
+
+    check_ten()
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("machine", ["tiny", "small8-x"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data(), options=OPTIONS, seed=SEEDS)
+@given(data=st.data(), options=OPTIONS, number=SEEDS)
 def test_some_on_the_rtl(
-    kind: str, machine: str, data: st.DataObject, options: QuantiseOptions, seed: int
+    kind: str, machine: str, data: st.DataObject, options: QuantiseOptions, number: int
 ) -> None:
-    check(data.draw(KINDS[kind]), options, machine, seed, "rtl")
+    check(data.draw(KINDS[kind]), options, machine, number, "rtl")

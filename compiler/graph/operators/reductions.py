@@ -162,8 +162,8 @@ SPECS: tuple[AnyOp, ...] = (
     define_operator(pool.max_pool_index, Pattern.OUT_FUSABLE, DATA, MaxPoolIndex, leading(0)),
     define_operator(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
     define_operator(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    define_operator(norm.softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
-    define_operator(norm.log_softmax, Pattern.OPAQUE, DATA, Softmax, _softmax),
+    define_operator(norm.softmax, Pattern.NORMALISATION, DATA, Softmax, _softmax),
+    define_operator(norm.log_softmax, Pattern.NORMALISATION, DATA, Softmax, _softmax),
     define_operator(
         norm.batch_norm,
         Pattern.BROADCAST,
@@ -172,7 +172,13 @@ SPECS: tuple[AnyOp, ...] = (
         _batch_norm,
         channel_affine=_normalised,
     ),
-    define_operator(norm.instance_norm, Pattern.OPAQUE, Operands(_NORMS), Epsilon, leading(1)),
-    define_operator(norm.layer_norm, Pattern.OPAQUE, Operands(_NORMS, 1), LayerNorm, _last_axes),
-    define_operator(norm.rms_norm, Pattern.OPAQUE, Operands(_NORMS[:2]), LayerNorm, _last_axes),
+    define_operator(
+        norm.instance_norm, Pattern.NORMALISATION, Operands(_NORMS), Epsilon, leading(1)
+    ),
+    define_operator(
+        norm.layer_norm, Pattern.NORMALISATION, Operands(_NORMS, 1), LayerNorm, _last_axes
+    ),
+    define_operator(
+        norm.rms_norm, Pattern.NORMALISATION, Operands(_NORMS[:2]), LayerNorm, _last_axes
+    ),
 )

@@ -3,7 +3,7 @@
 An operator is fused with its post-dominator and all operators on the paths between the two, if
 their patterns allow. Phase 1 fuses convolutions and similar operators with the element-wise
 operators that follow, and simple operators with each other; phase 2 fuses injective operators with
-their users.
+their users, and normalisations with the simple operators that follow.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def groups_of(
         The length of each node's expression; None for groups of any length.
     longest
         The maximum length of a group's expression. A node that is neither a reduction nor more
-        complex is copied to each place that reads it, so that lengths multiply.
+        complex is copied to each place that reads it, so that lengths multiply; a normalisation
+        reads one copy.
     """
     return _Groups(patterns, users, escapes, limit, lengths, longest).found()
 
@@ -162,10 +163,13 @@ class _Groups:
             if after.pattern is Pattern.ELEMENTWISE:
                 self._fuse(node, after.node, lambda group, _: group <= Pattern.BROADCAST)
         elif pattern <= Pattern.BROADCAST and not injective:
-            if after.pattern <= Pattern.REDUCTION:
+            if after.pattern <= Pattern.REDUCTION or after.pattern is Pattern.NORMALISATION:
                 self._fuse(node, after.node, _simple)
         elif pattern is Pattern.INJECTIVE and injective:
-            self._fuse(node, after.node, lambda group, _: group <= Pattern.INJECTIVE)
+            self._fuse(node, after.node, _injective)
+        elif pattern is Pattern.NORMALISATION and injective:
+            if after.pattern <= Pattern.INJECTIVE:
+                self._fuse(node, after.node, lambda group, _: group <= Pattern.INJECTIVE)
 
     def _fuse(self, node: int, sink: int, allowed: _Allowed) -> None:
         between = self._between(node, sink)
@@ -178,8 +182,8 @@ class _Groups:
         if len(members) > self._limit or self._is_too_long(members, target):
             return
         for group in groups - {target}:
-            if self._patterns[group] is Pattern.OUT_FUSABLE:
-                self._patterns[target] = Pattern.OUT_FUSABLE
+            if self._patterns[group] in (Pattern.OUT_FUSABLE, Pattern.NORMALISATION):
+                self._patterns[target] = self._patterns[group]
             self._parents[group] = target
         self._members[target] = members
 
@@ -191,7 +195,7 @@ class _Groups:
         for node in sorted(members, reverse=True):
             if node != last:
                 places = [
-                    edge.reads * copies[edge.user]
+                    copies[edge.user] * (1 if edge.pattern is Pattern.NORMALISATION else edge.reads)
                     for edge in self._users[node]
                     if edge.user in copies
                 ]
@@ -213,4 +217,9 @@ class _Groups:
 
 def _simple(pattern: Pattern, last: bool) -> bool:
     """Whether simple operators may be fused with a group of this pattern."""
-    return pattern <= Pattern.INJECTIVE or (last and pattern <= Pattern.OUT_FUSABLE)
+    return pattern <= Pattern.INJECTIVE or (last and pattern <= Pattern.NORMALISATION)
+
+
+def _injective(pattern: Pattern, last: bool) -> bool:
+    """Whether injective operators may be fused with a group of this pattern."""
+    return pattern <= Pattern.INJECTIVE or (last and pattern is Pattern.NORMALISATION)

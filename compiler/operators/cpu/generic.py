@@ -9,7 +9,7 @@ from compiler.errors import ScheduleError
 from compiler.ir.expr import Load
 from compiler.ir.stmt import Block, Function, IterKind, LoopKind, Store
 from compiler.ir.visit import blocks, expressions, statements, subexpressions
-from compiler.operators.cpu.lanes import Axis, nest_of, run_in_lanes
+from compiler.operators.cpu.lanes import Axis, innermost_of, nest_of, row_axis, run_in_lanes
 from compiler.operators.cpu.simd import Simd
 from compiler.te import Tensor
 from compiler.te.dependences import axis_kinds
@@ -19,7 +19,10 @@ from compiler.te.tree import allocated, extent_of, find_block, loops_on_path, pa
 _WORTH_THREADS = 1 << 15
 """The minimum number of iterations in a parallel loop: fewer cost less than waking threads."""
 _REPEATED = 1.25
-"""The maximum factor of recomputation when a stage moves into its reader's loop."""
+"""The maximum factor of recomputation when a stage moves into its reader or into its loop. Readers
+that pad, such as blocks of channels, have a few iterations more."""
+_IN_CACHE = 1 << 20
+"""The maximum number of terms that are read a second time rather than summed row by row."""
 
 
 def cpu_schedule(
@@ -44,7 +47,7 @@ def cpu_schedule(
     stages = [each.name for each in blocks(schedule.program.body)]
     if any(nest_of(schedule, each).empty for each in stages):
         return schedule
-    schedule, owners = _near_readers(schedule, stages)
+    schedule, owners = _near_readers(schedule, stages, reassociate)
     for stage in stages:
         schedule = run_in_lanes(schedule, stage, simd, reassociate=reassociate)
     for stage in stages:
@@ -53,7 +56,9 @@ def cpu_schedule(
     return schedule
 
 
-def _near_readers(schedule: Schedule, stages: Sequence[str]) -> tuple[Schedule, dict[str, str]]:
+def _near_readers(
+    schedule: Schedule, stages: Sequence[str], reassociate: bool
+) -> tuple[Schedule, dict[str, str]]:
     """The schedule with stages computed at the outer loop of their readers, if all readers are in
     one loop nest; and for each stage the stage that owns its outer loop."""
     owners: dict[str, str] = {}
@@ -65,18 +70,25 @@ def _near_readers(schedule: Schedule, stages: Sequence[str]) -> tuple[Schedule, 
             continue
         (owner,) = readers
         axis = _outer(schedule, owner)
-        moved = None if axis is None else _moved(schedule, stage, owner, axis)
+        moved = None if axis is None else _moved(schedule, stage, owner, axis, reassociate)
         if moved is not None:
             schedule, owners[stage] = moved, owner
     return schedule, owners
 
 
-def _moved(schedule: Schedule, stage: str, owner: str, axis: Axis) -> Schedule | None:
-    """The schedule with the stage in its reader's loop; None if illegal or if work is repeated."""
+def _moved(
+    schedule: Schedule, stage: str, owner: str, axis: Axis, reassociate: bool
+) -> Schedule | None:
+    """The schedule with the stage in its reader's loop; None if illegal, if work is repeated, or if
+    one row would be summed after the other."""
     try:
         moved = schedule.compute_at(stage, owner, axis.name)
     except ScheduleError:
         return None
+    if not reassociate and _work(schedule, stage) <= _IN_CACHE:
+        inside = innermost_of(moved, nest_of(moved, stage))
+        if row_axis(nest_of(schedule, stage)) is not None and row_axis(inside) is None:
+            return None
     return moved if _work(moved, stage) <= _REPEATED * _work(schedule, stage) else None
 
 
@@ -142,7 +154,7 @@ def _can_inline(program: Function, name: str) -> bool:
         return False
     length = _length(block) * len(_loads(reader, name)) + _length(reader)
     moves = isinstance(block.body, Store) and isinstance(block.body.value, Load)
-    once = _iterations(reader) <= _iterations(block) or (moves and reader.init is None)
+    once = _iterations(reader) <= _REPEATED * _iterations(block) or (moves and reader.init is None)
     return once and length <= _LONGEST
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Cast, Reinterpret
+from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Load, Reinterpret, Var
 from compiler.ir.stmt import Block, For, IterKind, LoopKind
 from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import expressions, statements, subexpressions
@@ -72,6 +72,10 @@ _FEW_TERMS = 16
 the next, which costs those of odd numbers of lanes dearly."""
 _FEW = 4
 """The minimum number of iterations of a vectorized loop of a reduction."""
+_ROWS = 8
+"""Sums of rows that advance together: the latency of an addition times additions per cycle."""
+_CHEAP = frozenset((BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.MIN, BinaryOp.MAX))
+"""Operations of which a processor begins one or more in a cycle, without vectors too."""
 
 
 def run_in_lanes(
@@ -81,7 +85,8 @@ def run_in_lanes(
 
     Suitable loops access contiguous memory: a spatial loop if possible, so that no sum is split,
     else a reduction loop, if the order of terms does not matter or `reassociate` permits another
-    order. Without such a loop, lanes gather elements at a constant stride.
+    order. Without such a loop, sums of several rows advance together if their terms are cheap
+    (`row_axis`), else lanes gather elements at a constant stride.
     """
     nest = innermost_of(schedule, nest_of(schedule, stage))
     if nest.empty:
@@ -96,8 +101,57 @@ def run_in_lanes(
     if over is not None and _strides(nest.block, over) <= {0, 1}:
         if reassociate or reassociable(nest.block):
             return _vectorize_reduction(schedule, nest, over, lanes * _UNROLL, reassociate)
+    rows = row_axis(nest)
+    if rows is not None and not reassociate:
+        return _interleave_rows(schedule, nest, rows)
     if axis is not None and None not in _strides(nest.block, axis):
         return _vectorize_accumulators(schedule, nest, axis, lanes)
+    return schedule
+
+
+def row_axis(nest: Nest) -> Axis | None:
+    """The axis of the rows that a stage sums, if terms lie one after the other in memory, have to
+    be added in their order, and are cheap; else None.
+
+    An addition waits for the one before it, so that a single row takes some four times as long as
+    several that advance together.
+    """
+    axis, over = _innermost(nest.spatial, _FEW), _innermost(nest.reduced, _FEW)
+    if axis is None or over is None or reassociable(nest.block) or not _is_cheap(nest.block):
+        return None
+    across = _strides(nest.block, axis)
+    if across <= {0, 1} or None in across or _shared(nest, axis) is not None:
+        return None
+    return axis if _strides(nest.block, over) <= {0, 1} else None
+
+
+def _is_cheap(block: Block) -> bool:
+    """Whether a block computes nothing but sums, products and extrema of what it loads."""
+    for stmt in statements(block.body):
+        for expr in expressions(stmt):
+            for part in subexpressions(expr):
+                match part:
+                    case Binary(op=op) if op in _CHEAP:
+                        pass
+                    case Load() | Var() | Const():
+                        pass
+                    case _:
+                        return False
+    return True
+
+
+def _interleave_rows(schedule: Schedule, nest: Nest, axis: Axis) -> Schedule:
+    """Sum several rows at once, an accumulator for each, with each row's terms in their order."""
+    terms = [each.name for each in nest.reduced]
+    rows = f"{axis.name}_r"
+    schedule, parts = _parts(schedule, nest.stage, axis, _ROWS)
+    for part, extent in parts:
+        order = [*terms, axis.name]
+        if extent > _ROWS:
+            schedule = schedule.split(part, axis.name, _ROWS, (axis.name, rows))
+            order = [axis.name, *terms, rows]
+        schedule = schedule.reorder(part, *order).unroll(part, order[-1])
+        schedule = schedule.decompose_reduction(part, terms[0])
     return schedule
 
 
@@ -105,13 +159,17 @@ def _vectorize_spatial(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -
     """Vectorize the innermost spatial loop of a stage without a reduction."""
     stage, name = nest.stage, axis.name
     if None in _strides(nest.block, axis):
-        # Fused axes: the lanes of a vector read one row of the tensor.
+        # Fused axes: the lanes of a vector read one row of the tensor. The last row may be short.
         row = row_length(nest.block, name)
-        if row is None or row < _FEW or axis.extent % row:
+        if row is None or not _FEW <= row <= axis.extent:
             return schedule
-        if row < axis.extent:
+        rest = axis.extent % row
+        if rest:
+            schedule = schedule.partition(stage, name, axis.extent - rest)
+            schedule = schedule.vectorize(f"{stage}_tail", name)
+        if row < axis.extent - rest:
+            schedule = schedule.split(stage, axis.name, row, (axis.name, f"{name}_row"))
             name = f"{name}_row"
-            schedule = schedule.split(stage, axis.name, row, (axis.name, name))
         axis = Axis(name, row)
     near = _contiguous(nest, axis)
     schedule, parts = _parts(schedule, stage, axis, lanes)

@@ -17,6 +17,7 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.operators.quantised import Requantise
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
+from compiler.graph.visit import names_of
 from compiler.quantise.builder import Builder
 from compiler.quantise.forms import Scale
 from compiler.quantise.network import apply_scales, quantise_network
@@ -264,6 +265,23 @@ def test_operators(case: str) -> None:
     # So small tensors show their range in many samples only.
     found = quantised(network(program), samples=32)
     assert called(found) == wanted
+
+
+def test_sums_of_a_layer_become_int8_once() -> None:
+    """Two readers, one of which is in a concatenation of another scale: the second value is made
+    from the first, so that an accelerator stores the sums as int8."""
+    params = f"{IMAGE}, u: float32[4, 8, 1, 1], v: float32[4, 12, 1, 1]"
+    lines = [
+        *("c = conv2d(x, w, b, padding=[1, 1, 1, 1])", "r = relu(c)", "p = conv2d(r, u)"),
+        *("j = concat(r, x, axis=1)", "q = conv2d(j, v)", "s = add(p, q)"),
+    ]
+    for order in (lines, [*lines[:2], *lines[3:5], lines[2], lines[5]]):
+        body = "".join(f"  {line}\n" for line in order)
+        found = quantised(network(f"func @f({params}):\n{body}  return s"))
+        sums = {let.name for let in found.body.lets if let.name.endswith("_acc")}
+        assert len(sums) == 3
+        read = [name for let in found.body.lets for name in names_of(let.value) if name in sums]
+        assert sorted(read) == sorted(sums)
 
 
 def test_products_of_two_with_zero_points_stay_real() -> None:

@@ -89,8 +89,36 @@ def kernels(body: str) -> list[list[str]]:
             [["relu"], ["exp"]],
         ),
         (
-            "  a = exp(x)\n  s = softmax(a)\n  l = log(s)\n  return l",
-            [["exp"], ["softmax"], ["log"]],
+            "  a = exp(x)\n  c = cumulative_sum(a, axis=1)\n  l = log(c)\n  return l",
+            [["exp"], ["cumulative_sum"], ["log"]],
+        ),
+        # A normalisation takes what it reads, which it stores, and what reads an element each.
+        (
+            "  t = transpose(x)\n  a = exp(t)\n  s = softmax(a)\n  l = log(s)\n"
+            "  u = transpose(l)\n  return u",
+            [["transpose", "exp", "softmax", "log", "transpose"]],
+        ),
+        # What is also read after it is not its own.
+        (
+            "  a = exp(x)\n  s = softmax(a)\n  d = add(a, s)\n  return d",
+            [["exp"], ["softmax", "add"]],
+        ),
+        # One normalisation a kernel, and no reduction or convolution of its result.
+        (
+            "  s = softmax(x)\n  t = softmax(s)\n  d = add(s, t)\n  return d",
+            [["softmax"], ["softmax", "add"]],
+        ),
+        (
+            "  s = softmax(x)\n  l = log(s)\n  m = reduce_sum(l)\n  return m",
+            [["softmax"], ["log", "reduce_sum"]],
+        ),
+        (
+            "  s = softmax(x)\n  l = log(s)\n  c = conv2d(l, w)\n  return c",
+            [["softmax", "log"], ["conv2d"]],
+        ),
+        (
+            "  c = conv2d(x, w)\n  d = add(c, b)\n  s = softmax(d)\n  return s",
+            [["conv2d", "add"], ["softmax"]],
         ),
     ],
 )

@@ -57,7 +57,7 @@ def test_post_dominators_against_all_ways(graph: tuple[Users, list[bool]]) -> No
         assert found.depth == len(common)
 
 
-LARGE = (Pattern.REDUCTION, Pattern.OUT_FUSABLE, Pattern.OPAQUE)
+LARGE = (Pattern.REDUCTION, Pattern.OUT_FUSABLE, Pattern.NORMALISATION, Pattern.OPAQUE)
 
 
 @st.composite
@@ -98,6 +98,14 @@ def test_groups_can_run_as_one(
         # What is after a reduction is not in its group.
         for node in nodes:
             assert patterns[node] is not Pattern.REDUCTION or node == group
+        # What a normalisation reads is not read again behind it.
+        for node in nodes:
+            inside = [edge.user for edge in users[node] if groups[edge.user] == group]
+            readers = {patterns[each] for each in inside}
+            assert (
+                Pattern.NORMALISATION not in readers
+                or patterns[max(inside)] is Pattern.NORMALISATION
+            )
     # Groups do not wait for each other: each needs only what is complete before its last node.
     for node, edges in enumerate(users):
         for edge in edges:
@@ -126,3 +134,29 @@ def test_by_hand() -> None:
     assert [names[each] for each in groups] == [
         *("relu", "relu", "relu", "short", "sum", "sum", "mean")
     ]
+
+
+def test_a_normalisation_by_hand() -> None:
+    """Attention's scores: brought into rows, scaled, and rounded as the second product needs
+    them; the length of what is stored counts once."""
+    names = ["unpack", "scale", "softmax", "quantise", "pack", "product"]
+    patterns = [
+        *(Pattern.INJECTIVE, Pattern.BROADCAST, Pattern.NORMALISATION),
+        *(Pattern.BROADCAST, Pattern.INJECTIVE, Pattern.OPAQUE),
+    ]
+    users = [
+        [Edge(1, Pattern.ELEMENTWISE)],
+        [Edge(2, Pattern.NORMALISATION, reads=2)],
+        [Edge(3, Pattern.ELEMENTWISE)],
+        [Edge(4, Pattern.INJECTIVE)],
+        [Edge(5, Pattern.OPAQUE)],
+        [],
+    ]
+
+    def grouped(longest: int) -> list[str]:
+        lengths = [3, 2, 10, 4, 3, 1]
+        groups = groups_of(patterns, users, [False] * 6, 10, lengths, longest)
+        return [names[each] for each in groups]
+
+    assert grouped(22) == [*["pack"] * 5, "product"]
+    assert grouped(21) != grouped(22)

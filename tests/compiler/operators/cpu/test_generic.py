@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from compiler import te
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
 from compiler.ir.dtypes import FLOAT32
 from compiler.ir.interpreter import run
@@ -14,6 +15,7 @@ from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import blocks, loops
 from compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
 from compiler.operators.arithmetic import cast, clip
+from compiler.operators.blocks import pack_data, unpack_data
 from compiler.operators.conv2d import conv2d
 from compiler.operators.cpu.generic import cpu_schedule, inline_stages
 from compiler.operators.cpu.simd import Simd
@@ -21,7 +23,7 @@ from compiler.operators.elementwise import ELEMENTWISE
 from compiler.operators.gather import gather
 from compiler.operators.layout import expand, flatten, reshape, transpose
 from compiler.operators.matmul import dense, matmul
-from compiler.operators.norm import batch_norm, layer_norm, log_softmax, softmax
+from compiler.operators.norm import batch_norm, layer_norm, log_softmax, rms_norm, softmax
 from compiler.operators.pad import PadMode, pad
 from compiler.operators.pool import average_pool, global_average_pool, max_pool
 from compiler.operators.reduce import (
@@ -35,6 +37,7 @@ from compiler.operators.slicing import concat, slice_of
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 from compiler.te.schedule import Schedule
+from compiler.te.tree import find_block, loops_on_path, path_to
 from tests.support.operators import Array, given_as, numbers, same
 
 Make = Callable[..., Tensor]
@@ -50,6 +53,11 @@ def block_of_a_network(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
 
 def of_integers(x: Tensor, w: Tensor) -> Tensor:
     return clip(conv2d(x, w, padding=(1, 0, 1, 2), strides=(2, 1)), min=-5000, max=5000)
+
+
+def unpacked(x: Tensor) -> Tensor:
+    """Tokens of 37 features, from blocks of 16."""
+    return relu(transpose(unpack_data(x, shape=(1, 37, 5, 1)), (0, 2, 3, 1)))
 
 
 # Name, operators, shapes of their tensors, type.
@@ -80,6 +88,22 @@ CASES: dict[str, tuple[Make, tuple[tuple[int, ...], ...], str]] = {
         "float32",
     ),
     "layer-norm": (lambda x, s, b: layer_norm(x, s, b), ((3, 5, 20), (20,), (20,)), "float32"),
+    "layer-norm-rows": (
+        lambda x, s, b: layer_norm(x, s, b),
+        ((1, 19, 37), (37,), (37,)),
+        "float32",
+    ),
+    "rms-norm-rows": (lambda x, s: rms_norm(x, s), ((2, 8, 11), (11,)), "float64"),
+    "sum-rows": (lambda x: relu(reduce_sum(x, [1])), ((29, 70),), "float32"),
+    "sum-planes": (lambda x: reduce_sum(x, [2, 3]), ((2, 13, 5, 6),), "float32"),
+    "softmax-rows": (lambda x: relu(softmax(x)), ((3, 21, 40),), "float32"),
+    "softmax-transposed": (lambda x: transpose(softmax(x)), ((21, 40),), "float32"),
+    "unpacked-rows": (unpacked, ((1, 3, 5, 1, 1, 16),), "float32"),
+    "packed-rows": (
+        lambda x: pack_data(relu(transpose(x, (0, 3, 1, 2))), batch=1, block=16),
+        ((1, 5, 1, 61),),
+        "float32",
+    ),
     "batch-norm": (
         lambda x, s, b, m, v: relu(batch_norm(x, s, b, m, multiply(v, v, name="square"))),
         ((2, 3, 4, 9), (3,), (3,), (3,), (3,)),
@@ -203,6 +227,43 @@ def test_rows_are_summed_in_lanes_only_if_that_is_allowed() -> None:
     assert LoopKind.VECTORIZED in kinds(cpu_schedule(greatest, simd=Simd(64, 32)))
 
 
+def loops_of(stage: str, *outputs: Tensor) -> list[tuple[str, LoopKind]]:
+    """The loops around a stage's block, outermost first."""
+    body = cpu_schedule(*outputs, simd=Simd(64, 32)).program.body
+    block = find_block(body, stage)
+    assert block is not None
+    return [(each.var.name, each.kind) for each in loops_on_path(path_to(body, block))]
+
+
+def test_rows_advance_together() -> None:
+    """Eight accumulators: an addition need not wait for the one before it."""
+    sums = loops_of("s", reduce_sum(placeholder((24, 64), FLOAT32, "X"), [1], name="s"))
+    assert sums[-1] == ("s.i0_r", LoopKind.UNROLLED)
+    # Terms that cost more than a sum are computed in lanes.
+    rows = placeholder((24, 64), FLOAT32, "X")
+    powers = te.compute((24, 64), lambda *i: te.exp(rows[i]), "p")
+    found = loops_of("s", reduce_sum(powers, [1], name="s"))
+    assert LoopKind.VECTORIZED in [kind for _, kind in found]
+
+
+@pytest.mark.parametrize("features", [37, 21])
+def test_rows_from_blocks_are_copied_in_lanes(features: int) -> None:
+    """Also where the last block is not full."""
+    blocks_of_data = placeholder((1, -(-features // 16), 5, 1, 1, 16), FLOAT32, "X")
+    plain = unpack_data(blocks_of_data, shape=(1, features, 5, 1))
+    rows = relu(transpose(plain, (0, 2, 3, 1)), name="r")
+    for stage in ("r", "r_tail"):
+        assert loops_of(stage, rows)[-1][1] is LoopKind.VECTORIZED
+
+
+def test_what_is_padded_is_computed_where_it_is_packed() -> None:
+    data = relu(placeholder((1, 61, 5, 1), FLOAT32, "D"), name="r")
+    assert inlined(pack_data(data, batch=1, block=16, name="p")) == ["p"]
+    # Blocks that are mostly padding would compute it again and again.
+    few = relu(placeholder((1, 3, 5, 1), FLOAT32, "D"), name="r")
+    assert inlined(pack_data(few, batch=1, block=16, name="p")) == ["r", "p"]
+
+
 def test_several_outputs() -> None:
     x = placeholder((3, 40), FLOAT32, "X")
     a = relu(x, name="a")
@@ -231,8 +292,8 @@ def test_text(case: str, golden: Callable[[str, str], None]) -> None:
 
 
 def test_stages_next_to_their_reader() -> None:
-    """Of a softmax over rows, all stages of a row come before the next row's."""
-    schedule = cpu_schedule(softmax(placeholder((5, 37), FLOAT32, "X")), simd=Simd(32, 16))
+    """Of a softmax over many rows, all stages of a row come before the next row's."""
+    schedule = cpu_schedule(softmax(placeholder((1050, 1000), FLOAT32, "X")), simd=Simd(32, 16))
     (outer,) = [each for each in loops(schedule.program.body) if each.var.name == "softmax.i0"]
     inside = {each.name for each in blocks(outer)}
     assert {"softmax_max", "softmax_exp", "softmax_sum", "softmax"} <= inside
