@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from hw.area.estimate import AreaModel, area_model
+from hw.area.estimate import AreaModel
 from hw.area.estimate import samples as area_samples
 from hw.config import HardwareConfig
-from hw.synthesis.clock import ClockModel, clock_model
+from hw.synthesis.clock import ClockModel
 from hw.synthesis.clock import samples as clock_samples
-from hw.synthesis.estimate import ResourceModel, modelled, resource_model
+from hw.synthesis.estimate import ResourceModel, modelled
 from hw.synthesis.estimate import samples as resource_samples
 from hw.synthesis.families import Family
 from scripts.search.learned import NOTHING, Learned
@@ -102,28 +102,16 @@ class Estimator:
         return _resource_model(device.family, self.learned).resources(config)
 
 
-def _area_model(learned: Learned) -> AreaModel:
-    return _own_area_model(learned) if learned.areas else area_model()
-
-
-def _resource_model(family: Family, learned: Learned) -> ResourceModel:
-    return _own_resource_model(family, learned) if learned.resources else resource_model(family)
-
-
-def _clock_model(learned: Learned) -> ClockModel:
-    return _own_clock_model(learned) if learned.clocks else clock_model()
-
-
 @cache
-def _own_area_model(learned: Learned) -> AreaModel:
+def _area_model(learned: Learned) -> AreaModel:
     return AreaModel((*area_samples(), *learned.areas))
 
 
 @cache
-def _own_resource_model(family: Family, learned: Learned) -> ResourceModel:
+def _resource_model(family: Family, learned: Learned) -> ResourceModel:
     return ResourceModel(modelled(family), (*resource_samples(), *learned.resources))
 
 
 @cache
-def _own_clock_model(learned: Learned) -> ClockModel:
+def _clock_model(learned: Learned) -> ClockModel:
     return ClockModel((*clock_samples(), *learned.clocks))

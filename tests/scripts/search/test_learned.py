@@ -66,7 +66,7 @@ def test_samples_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         samples.add((renamed(MINE, "same-machine"),))
         assert len(samples.lines()) == len(LINES)
         assert renamed(MINE, "same-machine") in samples.lines()
-        monkeypatch.setattr(learned, "hardware", lambda: "of another version")
+        monkeypatch.setattr(learned, "source_digest", lambda: "of another version")
         assert samples.lines() == ()
     connection.close()
     with pytest.raises(SearchError, match="samples: "):
