@@ -125,5 +125,10 @@ class CompiledBench:
             raise EngineError(f"protocol violation on m_axi: {broken.decode()}")
 
     def _open_waveform(self, path: Path) -> None:
+        try:
+            # Verilator's writer of FST does not say when it cannot open a file.
+            path.touch()
+        except OSError as error:
+            raise EngineError(f"the waveform {path} cannot be written: {error}") from None
         if self._library.tandem_open_waveform(self._machine, str(path).encode()):
             raise EngineError(f"the waveform {path} cannot be written")

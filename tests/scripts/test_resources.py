@@ -66,5 +66,5 @@ def test_ctrl_c_ends_yosys_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "cache" / "yosys").symlink_to(default_cache() / "yosys")
     arguments = ["rtl", "--config", "tiny", "--resources"]
     cache = {"TANDEM_CACHE": str(tmp_path / "cache")}
-    interrupted(arguments, b"xc7: opt_expr", tmp_path, cache)
+    interrupted(arguments, b"xc7: ", tmp_path, cache)
     assert [path.suffix for path in (tmp_path / "cache" / "synthesis").iterdir()] == [".lock"]

@@ -16,6 +16,7 @@ from hw.isa import Assembler
 from hw.topology import Unit
 from scripts.cli import app
 from scripts.matmul import matmul_program
+from tests.support.fst import FST_HIERARCHY, fst_blocks
 
 TINY = load_config("tiny")
 SIZE = 8
@@ -120,11 +121,11 @@ def test_failures_are_one_line(files: Files, arguments: list[str], message: str)
 
 
 def test_a_failed_run_keeps_its_waveform(files: Files) -> None:
-    waveform = files.folder / "wave.vcd"
+    waveform = files.folder / "wave.fst"
     result = files.sim("--engine", "rtl", "--waveform", str(waveform), "--max-cycles", "20")
     assert (result.exit_code, result.stdout) == (1, ""), result.output
     assert "still running after 20 cycles" in result.stderr
-    assert "$enddefinitions" in waveform.read_text()
+    assert FST_HIERARCHY in dict(fst_blocks(waveform.read_bytes()))
 
 
 @pytest.mark.parametrize("engine", ["functional", "rtl"])
