@@ -319,13 +319,15 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                             rest_of += pixels * rest
                             end = max(compute, rest_of)
                             inputs[thread] = used[thread, part] = end + pipeline
-                            beats = (pixels * out_bytes + bus_bytes - 1) // bus_bytes
-                            begun = end + pipeline + 1 + 4
-                            write = max(write, begun) + beats * interval
-                            stored = write - interval + latency + 1
-                            results[thread, part] = stored
+                            write = max(write, end + pipeline + 1 + 4)
+                            stores = tile[thread, 0] if whole_tile else 1
+                            for number in range(stores):
+                                written = (number + 1) * (pixels // stores) * out_bytes
+                                beats = (written + bus_bytes - 1) // bus_bytes
+                                stored = write + (beats - 1) * interval + latency + 1
+                                results[thread, part + number] = stored
+                            write += beats * interval
                         if whole_tile:
-                            results[thread, : tile[thread, 0]] = stored
                             used[thread, : tile[thread, 0]] = inputs[thread]
                         compute = max(compute, rest_of)
                         if not overwrites or (unrolls and taps > 1):
@@ -340,12 +342,14 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                             beats = (volume * inp_bytes + bus_bytes - 1) // bus_bytes
                             compute += elements_in_acc * (alone + beats * interval)
                         compute += volume * (single + double * double_cost)
-                        beats = (volume * out_bytes + bus_bytes - 1) // bus_bytes
-                        begun = compute + pipeline + 1 + 4
-                        write = max(write, begun) + beats * interval
-                        stored = write - interval + latency + 1
+                        write = max(write, compute + pipeline + 1 + 4)
+                        # A tile with fewer blocks of channels waits for the STOREs of these alone.
                         for part in range(parts):
+                            written = (part + 1) * pixels * out_bytes
+                            beats = (written + bus_bytes - 1) // bus_bytes
+                            stored = write + (beats - 1) * interval + latency + 1
                             results[thread, part] = stored
+                        write += beats * interval
             found[row] = max(stored, compute + pipeline)
 
     return simulate

@@ -111,6 +111,20 @@ def test_tiles_at_edges_and_first_products(layer: str, config: str) -> None:
     check_close(layer, config, "fast", 25)
 
 
+@pytest.mark.parametrize("config", ["ultra96", "ultra96-x"])
+def test_a_tile_waits_for_the_stores_of_its_blocks_alone(config: str) -> None:
+    """The last tile of 3, 3 and 2 blocks of channels waits for two of the three before it."""
+    model = parse_memory("fast")
+    accelerator = Accelerator(load_config(config), model, hiding=True)
+    (task,) = tasks_of_layers([parse_layer("C4")], accelerator, 0)
+    sizes = {"threads": 1, "ic": 4, "oc": 3, "x": 4, "y": 4, "order": "image", "along": "oc"}
+    choice = {**task.default, **sizes}
+    exact = cycles_of(measured_layer(task, accelerator), choice, inf).cost
+    cost = MachineCost(accelerator.config, MemoryTiming(model.latency, model.interval))
+    bound = lower_bound(Conv2dOnArray(), task.workload, Choices.of([choice]), cost).item()
+    assert 0.95 * exact < bound <= exact
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("memory", ["fast", "edge"])
 @pytest.mark.parametrize("config", ["pynq", "pynq-x", "ultra96"])
