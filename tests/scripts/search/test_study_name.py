@@ -43,6 +43,6 @@ def test_what_a_name_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ]
     # Models that learned from other samples say otherwise.
     slower = SimpleNamespace(mhz=lambda config: 40.0)
-    monkeypatch.setattr(estimates, "clock_model", lambda: slower)
+    monkeypatch.setattr(estimates, "_clock_model", lambda learned: slower)
     others.append(name(tmp_path, Estimator(part)))
     assert len({first, *others}) == 5
