@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from compiler.targets.accelerator.target import TEMPLATES
+from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.lower_bound import counted_bound, lower_bound
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
@@ -117,8 +118,16 @@ def test_a_tile_waits_for_the_stores_of_its_blocks_alone(config: str) -> None:
     model = parse_memory("fast")
     accelerator = Accelerator(load_config(config), model, hiding=True)
     (task,) = tasks_of_layers([parse_layer("C4")], accelerator, 0)
-    sizes = {"threads": 1, "ic": 4, "oc": 3, "x": 4, "y": 4, "order": "image", "along": "oc"}
-    choice = {**task.default, **sizes}
+    sizes: Choice = {
+        "threads": 1,
+        "ic": 4,
+        "oc": 3,
+        "x": 4,
+        "y": 4,
+        "order": "image",
+        "along": "oc",
+    }
+    choice: Choice = {**task.default, **sizes}
     exact = cycles_of(measured_layer(task, accelerator), choice, inf).cost
     cost = MachineCost(accelerator.config, MemoryTiming(model.latency, model.interval))
     bound = lower_bound(Conv2dOnArray(), task.workload, Choices.of([choice]), cost).item()
