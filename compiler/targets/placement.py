@@ -6,15 +6,19 @@ store them into the result: no instruction concatenates. A slice is a part of it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import prod
 
 from compiler.graph.nodes import Call, Function, Var
-from compiler.graph.operators.parts import Concat
+from compiler.graph.operators.blocks import UnpackData
+from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.types import TensorType, Type
+from compiler.operators.slicing import elements
 
+_CHANNELS = 1
+"""The axis of images that is divided into blocks."""
 _LAYOUTS = frozenset({"unpack_data", "pack_data"})
 
 
@@ -25,10 +29,48 @@ def placement_of(kernel: Function) -> tuple[int, ...] | None:
     """
     calls = [let.value for let in kernel.body.lets if isinstance(let.value, Call)]
     core = [each.attributes for each in calls if each.callee.name not in _LAYOUTS]
-    if len(core) != 1 or not isinstance(core[0], Concat):
-        return None
-    sizes = [bytes_of(param.type) for param in kernel.params]
-    return tuple(accumulate(sizes[:-1], initial=0))
+    match core:
+        case [Concat()]:
+            sizes = [bytes_of(param.type) for param in kernel.params]
+            return tuple(accumulate(sizes[:-1], initial=0))
+        case [Slice() as given]:
+            return (-_bytes_before(given, kernel),)
+        case _:
+            return None
+
+
+def _bytes_before(given: Slice, kernel: Function) -> int:
+    """The bytes of the blocks of channels that a kernel's slice leaves out at the begin."""
+    (operand,) = kernel.params
+    plain = kernel.body.lets[0].value
+    assert isinstance(plain, Call), "as `PlaceParts` makes it"
+    assert isinstance(plain.attributes, UnpackData), "as `PlaceParts` makes it"
+    assert isinstance(operand.type, TensorType), "blocks"
+    blocks, block = (operand.type.static_shape(operand.name)[axis] for axis in (_CHANNELS, -1))
+    first = first_channel(given, plain.attributes.shape)
+    assert first is not None, "as `PlaceParts` makes it"
+    return first // block * (bytes_of(operand.type) // blocks)
+
+
+def first_channel(given: Slice, shape: Sequence[int]) -> int | None:
+    """The first channel of a slice of an image's channels; None if it selects others than
+    consecutive channels of all pixels.
+
+    Parameters
+    ----------
+    shape
+        The image's: images, channels, rows, columns.
+    """
+    steps = given.steps or (1,) * len(given.starts)
+    axes = range(len(given.starts)) if given.axes is None else given.axes
+    first = 0
+    for axis, start, end, step in zip(axes, given.starts, given.ends, steps, strict=True):
+        selected = elements(shape[axis], start, end, step)
+        if axis % len(shape) == _CHANNELS and step == 1:
+            first = selected.start
+        elif selected != range(shape[axis]):
+            return None
+    return first
 
 
 def bytes_of(type_: Type) -> int:

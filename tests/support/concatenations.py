@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.graph import Function, Var
-from compiler.graph.operators.parts import Concat
+from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.operators.reductions import MaxPool
 from tests.support.quantised_graphs import Net
 
@@ -49,3 +49,17 @@ def hourglass() -> Function:
     y = net.max_pool("pool2", net.conv("high", _joined(net, "c", skip, same), (16, 8)))
     y = net.add("sum", y, low)
     return net.function((1, 3, 8, 8), net.logits("out", net.mean("mean", y, 16), 8, 5))
+
+
+def halves() -> Function:
+    """As of YOLO: both halves of a result, and what two layers make of the second half."""
+    net = Net(4)
+    x = net.conv("x16", net.quantise("x8", Var("x")), (3, 16))
+    first, second = (
+        net.call(f"half{number}", "slice", x, given=Slice((8 * number,), (8 * number + 8,), (1,)))
+        for number in range(2)
+    )
+    one = net.conv("one", second, (8, 8), skip=second)
+    two = net.conv("two", one, (8, 8), skip=one)
+    y = net.conv("y", _joined(net, "c", first, second, one, two), (32, 8), 1, 1, 0)
+    return net.function((1, 3, 6, 6), net.logits("out", net.mean("mean", y, 36), 8, 5))

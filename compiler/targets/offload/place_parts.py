@@ -1,4 +1,4 @@
-"""Graph pass that concatenates tensors in blocks by storing their parts behind each other."""
+"""Graph pass that concatenates and slices tensors in blocks by placing them within each other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.blocks import PackData, UnpackData
-from compiler.graph.operators.parts import Concat
+from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
-from compiler.targets.placement import Regions, place_call
+from compiler.targets.placement import Regions, first_channel, place_call
 
 _CHANNELS = 1
 """The axis that is divided into blocks."""
@@ -29,7 +29,8 @@ _AS_WEIGHTS = "matmul"
 
 @dataclass(frozen=True, slots=True)
 class PlaceParts:
-    """Moves concatenations between the target's kernels to kernels that no instruction computes.
+    """Moves concatenations and slices of channels between the target's kernels to kernels that no
+    instruction computes.
 
     ::
 
@@ -43,16 +44,17 @@ class PlaceParts:
     The back end places a_blocks and b_blocks within the memory of c_blocks
     (`compiler.targets.placement`), where whoever computes them stores them. That takes channels in
     whole blocks, except in the last part, and one block of images. Parts that the host computes
-    are packed on their own. A tensor lies in one place: where concatenations share parts, they must
-    have the same parts before them, as in a dense block of layers. A concatenation that is not
-    moved records the reason. Dead values are left to `EliminateDead`.
+    are packed on their own. A slice that begins with a block lies within its operand. A tensor lies
+    in one place: where concatenations share parts, they must have the same parts before them, as in
+    a dense block of layers. What is not moved records the reason. Dead values are left to
+    `EliminateDead`.
     """
 
     target: str
     name: str = "place-parts"
 
     def apply(self, function: Function) -> Function:
-        """The function with kernels for concatenations; symbolic shapes are not allowed."""
+        """The function with kernels for what can be placed; symbolic shapes are not allowed."""
         verify(function)
         pool = KernelPool({each.name for each in functions(function)}, self.target)
 
@@ -99,7 +101,7 @@ class _Placer:
         self.packing = self._packing()
 
     def placed(self) -> Body:
-        """The body with kernels instead of the concatenations that can be placed."""
+        """The body with kernels instead of the concatenations and slices that can be placed."""
         lets: list[Let] = []
         for let in self.body.lets:
             added = [let]
@@ -107,7 +109,7 @@ class _Placer:
                 try:
                     added = self._kernel(let, self.packing[let.name])
                 except Unsupported as refusal:
-                    added = [replace(let, reason=f"concat: {refusal}")]
+                    added = [replace(let, reason=f"{_operator(let)}: {refusal}")]
             lets += added
             for each in added:
                 if _is_packing(each):
@@ -115,32 +117,37 @@ class _Placer:
         return Body(tuple(lets), self.body.result)
 
     def _packing(self) -> dict[str, PackData]:
-        """The concatenations between kernels of the target, by name: the blocks of their users.
-
-        Concatenations of concatenations count as users.
-        """
+        """The concatenations and slices between kernels of the target, by name: the blocks of their
+        users. Each of them may be a user or a part of another."""
+        moves = {let.name: parts for let in self.body.lets if (parts := self._parts(let))}
+        from_target: set[str] = set()
+        for name, parts in moves.items():
+            read = {atom.name for atom in parts if isinstance(atom, Var)}
+            if read & from_target or any(self._blocks(atom) for atom in parts):
+                from_target.add(name)
         found: dict[str, PackData] = {}
         for let in reversed(self.body.lets):
-            if _concat(let) is None or not self._from_target(let):
-                continue
-            packings = (_packed_by(user, found) for user in self.users.get(let.name, ()))
-            packing = next(filter(None, packings), None)
-            if packing is not None:
-                found[let.name] = packing
+            if let.name in from_target:
+                packings = (_packed_by(user, found) for user in self.users.get(let.name, ()))
+                packing = next(filter(None, packings), None)
+                if packing is not None:
+                    found[let.name] = packing
         return found
 
-    def _from_target(self, let: Let) -> bool:
-        """Whether the target computes a part of a concatenation, of concatenations as well."""
-        return any(
-            self._blocks(atom) is not None
-            or (
-                isinstance(atom, Var)
-                and (value := self.made.get(atom.name)) is not None
-                and _concat(inner := Let(atom.name, value)) is not None
-                and self._from_target(inner)
-            )
-            for atom in atoms(let.value)
-        )
+    def _parts(self, let: Let) -> tuple[Atom, ...] | None:
+        """The parts of a concatenation of images along their channels, or the operand of a slice of
+        channels; None for other values."""
+        match let.value:
+            case Call(callee=OpSpec(name="concat"), args=args, attributes=Concat(axis=axis)):
+                return args if axis in (_CHANNELS, _CHANNELS - _RANK) else None
+            case Call(
+                callee=OpSpec(name="slice"), args=(Var(name),) as args, attributes=Slice() as given
+            ):
+                shape = self._shape(name)
+                one = len(shape) == _RANK and first_channel(given, shape) is not None
+                return args if one else None
+            case _:
+                return None
 
     def _blocks(self, atom: Atom) -> Var | None:
         """The blocks that a part is unpacked from."""
@@ -159,8 +166,9 @@ class _Placer:
         Unsupported
             The parts cannot be placed.
         """
-        parts = _concat(let)
+        parts = self._parts(let)
         assert parts is not None, "found so"
+        assert isinstance(let.value, Call), "found so"
         names = [atom.name for atom in parts if isinstance(atom, Var)]
         if len(names) < len(parts):
             raise Unsupported("a part is constant")
@@ -174,8 +182,8 @@ class _Placer:
             raise Unsupported("a part occurs twice")
         plain = tuple(Var(each.name) for each in inside)
         type_, shape = self.types[let.name], self._shape(let.name)
-        joined = Call(OPERATORS["concat"], plain, Concat(_CHANNELS))
-        inside.append(self._new(f"{let.name}_inside", joined, type_))
+        moved = replace(let.value, args=plain)
+        inside.append(self._new(f"{let.name}_inside", moved, type_))
         pack = _call("pack_data", Var(inside[-1].name), packing)
         result = self._new(f"{let.name}_blocks", pack, _packed(shape, packing, type_))
         called = self.pool.fused([*inside, replace(result, origin=let.source)], self.types)
@@ -214,6 +222,11 @@ class _Placer:
                 f"its parts do not lie one behind the other in {images} images, in blocks of "
                 f"{packing.batch}"
             )
+        given = let.value.attributes if isinstance(let.value, Call) else None
+        if isinstance(given, Slice):
+            first = first_channel(given, self._shape(parts[0])) or 0
+            if first % packing.block:
+                raise Unsupported(f"channel {first} does not begin a block of {packing.block}")
         for part in parts[:-1]:
             channels = self._shape(part)[_CHANNELS]
             if channels % packing.block or not channels:
@@ -227,7 +240,7 @@ class _Placer:
         regions, moved = self.regions.copy(), {*self.moved, name}
         elsewhere = place_call(regions, name, call, self.types)
         if elsewhere is not None:
-            raise Unsupported(f"{elsewhere} is in another place of another concatenation")
+            raise Unsupported(f"{elsewhere} has another place already")
         overlap = regions.overlap(name, moved)
         if overlap is not None:
             raise Unsupported(f"{' and '.join(overlap)} would be in the same place")
@@ -243,13 +256,10 @@ class _Placer:
         return type_.static_shape(name)
 
 
-def _concat(let: Let) -> tuple[Atom, ...] | None:
-    """The parts of images that are concatenated along their channels; None for other values."""
-    match let.value:
-        case Call(callee=OpSpec(name="concat"), args=args, attributes=Concat(axis=axis)):
-            return args if axis in (_CHANNELS, _CHANNELS - _RANK) else None
-        case _:
-            return None
+def _operator(let: Let) -> str:
+    assert isinstance(let.value, Call), "a concatenation or a slice"
+    assert isinstance(let.value.callee, OpSpec), "a concatenation or a slice"
+    return let.value.callee.name
 
 
 def _is_packing(let: Let) -> bool:
@@ -257,7 +267,7 @@ def _is_packing(let: Let) -> bool:
 
 
 def _packed_by(user: Let, found: Mapping[str, PackData]) -> PackData | None:
-    """The blocks that a user of a concatenation reads, if it reads blocks."""
+    """The blocks that a user reads, if it reads blocks."""
     match user.value:
         case Call(callee=OpSpec(name="pack_data"), attributes=PackData() as packing):
             return packing

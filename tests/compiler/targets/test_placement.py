@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compiler.graph import Call, Function
-from compiler.targets.placement import Regions, placement_of, regions_of
+from compiler.graph.operators.parts import Slice
+from compiler.targets.placement import Regions, first_channel, placement_of, regions_of
 from tests.support.graphs import graph
 
 KERNEL = """
@@ -34,6 +37,41 @@ def distances(value: str) -> tuple[int, ...] | None:
 
 def test_the_parts_of_a_concatenation_lie_one_behind_the_other() -> None:
     assert distances("concat(a, b, axis=1)") == (0, 24)
+
+
+SLICE = """
+kernel[other] @k(p: int8[1, 3, 3, 1, 1, 4]) -> int8[1, 2, 3, 1, 1, 4]:
+  a = unpack_data(p, shape=[1, 11, 3, 1])
+  c = slice(a, starts=[{start}], ends=[12], axes=[{axis}])
+  r = pack_data(c, batch=1, block=4)
+  return r
+
+func @f(x: int8[1, 3, 3, 1, 1, 4]) -> int8[1, 2, 3, 1, 1, 4]:
+  z = @k(x)
+  return z
+"""
+
+
+@pytest.mark.parametrize("start", [4, -7])
+def test_a_slice_lies_within_its_operand(start: int) -> None:
+    (let,) = graph(SLICE.format(start=start, axis=1)).body.lets
+    assert isinstance(let.value, Call)
+    assert isinstance(let.value.callee, Function)
+    assert placement_of(let.value.callee) == (-12,)
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        (Slice((2,), (9,), (1,)), 2),
+        (Slice((0, 3), (1, 2**31 - 1)), 3),
+        (Slice((3,), (6,), (-3,), (1,)), 3),
+        (Slice((0,), (8,), (1,), (2,)), None),
+        (Slice((3, 1), (6, 2), (1, 2)), None),
+    ],
+)
+def test_the_first_channel_of_a_slice(given: Slice, first: int | None) -> None:
+    assert first_channel(given, (1, 8, 3, 3)) == first
 
 
 def test_a_kernel_that_computes_places_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Concatenations cost no instruction: layers store their results where they are read."""
+"""Concatenations and slices cost no instruction: layers store their results where they are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.artifact import KernelCall, StreamCall, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.accelerator_operators import machine
-from tests.support.concatenations import branches, dense_block, hourglass
+from tests.support.concatenations import branches, dense_block, halves, hourglass
 from tests.support.offloaded import both, image, run_on
 from tests.support.vta import check_for_vta
 
@@ -20,12 +20,13 @@ NETWORKS = {
     "dense_block": dense_block(),
     "dense_block_joined": dense_block(joined=True),
     "hourglass": hourglass(),
+    "halves": halves(),
 }
 
 
 QUICK = [
     ("branches", "small8", "functional"),
-    ("dense_block", "small8", "functional"),
+    ("halves", "small8", "functional"),
     ("hourglass", "extended_batch", "functional"),
 ]
 THOROUGH = [

@@ -139,6 +139,25 @@ def test_a_concatenation_of_a_concatenation() -> None:
     assert "concat" not in operators(found)
 
 
+def test_slices_and_their_concatenation() -> None:
+    """As in a stage of YOLO: the halves of a result, and what is computed of the second half."""
+    found = placed(
+        network(
+            "a = @k8(x)",
+            "a1 = unpack_data(a, shape=[1, 8, 3, 3])",
+            "p = slice(a1, starts=[0], ends=[4], axes=[1])",
+            "q = slice(a1, starts=[-4], ends=[99], axes=[-3])",
+            "q1 = pack_data(q, batch=1, block=4)",
+            "b = @k4(q1)",
+            "b1 = unpack_data(b, shape=[1, 4, 3, 3])",
+            "c = concat(p, q, b1, axis=1)",
+            "d = pack_data(c, batch=1, block=4)",
+            "z = @k12(d)",
+        )
+    )
+    assert operators(found) == ["compute", "place", "place", "compute", "place", "compute"]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -164,7 +183,7 @@ def test_a_concatenation_of_a_concatenation() -> None:
                 "c = concat(a1, b1, axis=1)",
                 "d = pack_data(c, batch=1, block=4)",
             ),
-            "b is in another place of another concatenation",
+            "b has another place already",
         ),
         (
             (
@@ -175,6 +194,26 @@ def test_a_concatenation_of_a_concatenation() -> None:
                 "d = pack_data(c, batch=1, block=4)",
             ),
             "b and h_blocks would be in the same place",
+        ),
+        (
+            (
+                "c = slice(a1, starts=[2], ends=[6], axes=[1])",
+                "d = pack_data(c, batch=1, block=4)",
+                "e = @k4(d)",
+            ),
+            "channel 2 does not begin a block of 4",
+        ),
+        (
+            (
+                "c0 = slice(a1, starts=[4], ends=[8], axes=[1])",
+                "d0 = pack_data(c0, batch=1, block=4)",
+                "e0 = @k4(d0)",
+                "p = slice(a1, starts=[0], ends=[4], axes=[1])",
+                "c = concat(c0, p, axis=1)",
+                "d = pack_data(c, batch=1, block=4)",
+                "e = @k8(d)",
+            ),
+            "p_blocks has another place already",
         ),
         (
             (
@@ -191,7 +230,7 @@ def test_refusals(lines: tuple[str, ...], message: str) -> None:
     keeps_meaning(PlaceParts("other"), function, inputs(function))
     found = PlaceParts("other").apply(function)
     assert message in reason(found, "c")
-    assert "concat" in operators(found)
+    assert {"concat", "slice"} & {*operators(found)}
 
 
 def test_several_images() -> None:
