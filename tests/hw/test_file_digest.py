@@ -36,8 +36,8 @@ def test_a_file_that_has_settled_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, other = tmp_path / "file", tmp_path / "other"
-    for each in (path, other):
-        each.write_bytes(b"content")
+    path.write_bytes(b"content")
+    other.write_bytes(b"content")
     monkeypatch.setattr(module, "_SETTLED", 0)
     found = file_digest(path)
     monkeypatch.setattr(module, "_digest", lambda path: "read again")
