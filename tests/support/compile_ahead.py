@@ -14,10 +14,8 @@ from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
-from hw.cache import default_cache
 from hw.config_files import load_config
 from hw.isa import Finish, Program
-from hw.synthesis.yosys import YOSYS
 from scripts.cli import app
 from sim.engine import Launch
 from sim.engines import make_engine
@@ -26,6 +24,7 @@ from sim.semantics.chip import make_chip
 from sim.semantics.detail import make_detail
 from sim.semantics.fields import make_table
 from sim.semantics.requantiser import make_requantiser
+from tests.support.compile_yosys import compile_yosys
 from tests.support.programs import random_program
 from tests.support.semantics import make_alu, make_compute
 
@@ -51,12 +50,6 @@ def compile_others() -> None:
         path = Path(folder) / "digits.tandem"
         CliRunner().invoke(app, ["compile", "digits", "--config", "tiny", "-o", str(path)])
         assert path.is_file()
-
-
-def compile_yosys() -> None:
-    """The machine code of Yosys."""
-    with TemporaryDirectory() as folder:
-        YOSYS.environment(Path(folder), default_cache())
 
 
 def _run(engine: str, name: str, data: bool = True) -> None:

@@ -45,6 +45,7 @@ class ReferenceMachine:
         self.config = config
         self.bases = {memory: 0 for memory in MemoryId} | dict(bases or {})
         self.codec = Codec(config)
+        self._decoded: dict[int, MicroOp] = {}
         batch, block_in, block_out = config.batch, config.block_in, config.block_out
         self.uop = np.zeros(config.depth(MemoryId.UOP), np.uint32)
         self.inp = np.zeros((config.depth(MemoryId.INP), batch, block_in), np.int8)
@@ -79,7 +80,10 @@ class ReferenceMachine:
 
     def micro_op(self, index: int) -> MicroOp:
         """One entry of the micro-op memory."""
-        return self.codec.decode_uop(int(self.uop[index]).to_bytes(4, "little"))
+        word = int(self.uop[index])
+        if word not in self._decoded:
+            self._decoded[word] = self.codec.decode_uop(word.to_bytes(4, "little"))
+        return self._decoded[word]
 
     def _load(self, load: Load, image: Image) -> None:
         if load.x_size == 0:
