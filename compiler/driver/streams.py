@@ -18,7 +18,8 @@ from compiler.graph.passes import simplifying_passes, transform
 from compiler.graph.visit import all_lets
 from compiler.lower.accelerator import Stream
 from compiler.target import AcceleratorTarget
-from compiler.targets.accelerator.backend import PlannedCall, StreamBackend
+from compiler.targets.accelerator.backend import StreamBackend
+from compiler.targets.accelerator.planned_calls import PlannedCall
 from compiler.targets.target import Target
 from hw.config import HardwareConfig
 
@@ -95,6 +96,6 @@ def timed_streams(function: Function, target: Target[AcceleratorTarget]) -> tupl
     for let in lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.STREAM) as stream):
-                calls, results = backend.calls_of(stream)
-                streams.append(TimedStream(backend.linked(calls, results), calls))
+                planned = backend.planned_stream(stream)
+                streams.append(TimedStream(backend.linked(planned), planned.calls))
     return tuple(streams)

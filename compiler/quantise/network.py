@@ -28,6 +28,7 @@ from compiler.quantise.calibrate import calibrate
 from compiler.quantise.fold_affine import FoldAffine
 from compiler.quantise.forms import Scale, ValueForms
 from compiler.quantise.histogram import Histogram, scale_of
+from compiler.quantise.image_splits import SliceImages
 from compiler.quantise.interleaved_parts import ComputeOnParts
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.points import tensor_name
@@ -102,7 +103,7 @@ def quantise_network(
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
         *(EliminateDead(), EliminateCommon(), FoldConstants(run)),
-        *(ScaleProducts(), TokenLayers(), ComputeOnParts()),
+        *(ScaleProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
     )
     real = transform(function, passes)

@@ -90,11 +90,12 @@ def layout_of(
     lowered: Sequence[Function],
     target: AcceleratorTarget,
     placed: Mapping[str, int],
+    reserved: int = 0,
 ) -> tuple[dict[str, DramTensor], int]:
     """The tensors with their addresses, and the first free address behind them.
 
-    Tensors without an address in `placed` come after those with one, in pages of their own, from
-    `first_address` on.
+    Tensors without an address in `placed` come after those with one and after the `reserved` bytes
+    from address 0, in pages of their own, from `first_address` on.
     """
     size = dram_alignment(target.config)
     found: dict[str, Buffer] = {}
@@ -115,10 +116,8 @@ def layout_of(
                     f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
     tensors: dict[str, DramTensor] = {}
-    end = first_address(target.config)
+    end = max(first_address(target.config), rounded_up(reserved, size))
     for name in placed.keys() & found.keys():
-        if placed[name] % size:
-            raise LoweringError(f"{name} is placed at {placed[name]:#x}, no multiple of {size}")
         tensors[name] = DramTensor(placed[name], found[name])
         end = max(end, rounded_up(placed[name] + tensors[name].size, size))
     for name, buffer in found.items():

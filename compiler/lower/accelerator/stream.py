@@ -160,17 +160,20 @@ def compile_stream(
     target: AcceleratorTarget,
     placed: Mapping[str, int] = MappingProxyType({}),
     cache: ProgramCache | None = None,
+    reserved: int = 0,
 ) -> Stream:
     """Compile operators to one stream, without barriers between operators.
 
     Parameters
     ----------
     placed
-        Fixed addresses of tensors, multiples of `dram_alignment`. Placed tensors may overlap: a
-        tensor is valid until an overlapping one is written. All other tensors get disjoint memory,
-        from `first_address` on.
+        Fixed addresses of tensors, multiples of the elements that commands copy. Placed tensors
+        may overlap: a tensor is valid until an overlapping one is written. All other tensors get
+        disjoint memory, from `first_address` on.
     cache
         Elaborated programs, to share with other streams for the same target.
+    reserved
+        Bytes from address 0 in which tensors are only where they are placed.
 
     Raises
     ------
@@ -186,7 +189,9 @@ def compile_stream(
         cache.elaborated(operator.program, from_top=bool(number % 2))
         for number, operator in enumerate(operators)
     ]
-    tensors, end = layout_of(operators, [each.lowered for each in programs], target, placed)
+    tensors, end = layout_of(
+        operators, [each.lowered for each in programs], target, placed, reserved
+    )
     alignment = dram_alignment(target.config)
     zeros, dram_uops = end, end + alignment
     addresses = [

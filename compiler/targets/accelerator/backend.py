@@ -2,114 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any
-
-import numpy as np
 
 from compiler.errors import BuildError
 from compiler.graph.infer import infer
-from compiler.graph.memory import LiveRange, plan_memory
 from compiler.graph.nodes import Call, Function, Tuple, Var
 from compiler.graph.passes.pipeline import Pass
 from compiler.graph.types import TensorType
-from compiler.ir.buffer import Scope
-from compiler.ir.stmt import Function as Program
+from compiler.graph.visit import names_of
 from compiler.lower.accelerator import Operator, Stream, compile_stream
-from compiler.lower.accelerator.dram_layout import dram_alignment, first_address
 from compiler.lower.accelerator.programs import ProgramCache
 from compiler.target import AcceleratorTarget
+from compiler.targets.accelerator.planned_calls import (
+    PlannedCall,
+    PlannedStream,
+    StreamPlaces,
+    places_of,
+    template_of,
+)
 from compiler.targets.offload import offload_passes
 from compiler.targets.parts import ArtifactParts, Invocation
-from compiler.targets.planner import Plan, Planner
+from compiler.targets.placement import placement_of
+from compiler.targets.planner import Planner, kernel_of
 from compiler.targets.target import Backend, Target
-from compiler.templates.accelerator.template import AcceleratorTemplate
 from runtime.artifact import Step, StreamCall
 from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
-    """A call of a kernel in a stream, with the accelerator's plan for it.
-
-    Attributes
-    ----------
-    name, type
-        Name and type of the result.
-    source
-        Name of the layer in reports.
-    """
-
-    name: str
-    type: TensorType
-    source: str
-    plan: Plan
-
-    @property
-    def tensors(self) -> dict[str, str]:
-        """Names in the stream of the computed operands, by the names of the program's inputs."""
-        return self.plan.found.tensors
-
-    @property
-    def macs(self) -> int:
-        """Useful multiply-accumulates."""
-        return _template(self.plan).macs(self.plan.found)
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Names in the stream of all tensors, by their names in the program."""
-        given = {name: f"{self.name}.{name}" for name in self.plan.arguments.tensors}
-        return given | self.tensors | {"out": self.name}
-
-    def check(self, program: Program) -> None:
-        """Raise `BuildError` unless the program and this call have the same tensors."""
-        found, arguments = self.plan.found, self.plan.arguments.tensors
-        types = {each: found.type_of(each) for each in self.tensors} | {"out": self.type}
-        given = {
-            name: _Extent.of(array.shape, array.dtype.name) for name, array in arguments.items()
-        }
-        for name, type_ in types.items():
-            given[name] = _Extent.of(type_.static_shape(name), type_.dtype.numpy.name)
-        wanted = {
-            buffer.name: _Extent.of(buffer.shape, buffer.dtype.numpy.name)
-            for buffer in (*program.inputs, *program.outputs)
-            if buffer.scope is Scope.GLOBAL
-        }
-        for name in {**wanted, **given}:
-            own, other = wanted.get(name), given.get(name)
-            if own is None or other is None or not own.is_same(other):
-                raise BuildError(
-                    f"{self.source}: in the program of template {self.plan.template.name} {name} "
-                    f"is {wanted.get(name, 'no tensor')}, in the kernel "
-                    f"{given.get(name, 'no tensor')}"
-                )
-
-
-@dataclass(frozen=True, slots=True)
-class _Extent:
-    """A tensor's size, block shape and type, without what may differ between tensors of the same
-    bytes: outer axes."""
-
-    elements: int
-    block: tuple[int, ...]
-    dtype: str
-
-    @staticmethod
-    def of(shape: tuple[int, ...], dtype: str) -> _Extent:
-        return _Extent(prod(shape), shape[-2:], dtype)
-
-    def is_same(self, kernel: _Extent) -> bool:
-        """Whether a tensor of the program has the bytes of the kernel's. Several blocks of one row,
-        pixels of an image, may be one block of the program: weights."""
-        block, own = self.block, kernel.block
-        same = block == own or (own[:1] == (1,) and block[1:] == own[1:])
-        return same and (self.elements, self.dtype) == (kernel.elements, kernel.dtype)
-
-    def __str__(self) -> str:
-        return f"{self.elements:,} of {self.dtype} in blocks of {list(self.block)}"
 
 
 class StreamBackend(Backend):
@@ -128,9 +47,9 @@ class StreamBackend(Backend):
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         stream = call.kernel
         parts.progress(f"compiling {stream.name}")
-        calls, names = self.calls_of(stream)
-        self.planned[stream.name] = calls
-        code = self.code(stream.name, calls, names)
+        planned = self.planned_stream(stream)
+        self.planned[stream.name] = planned.calls
+        code = self.code(stream.name, planned)
         parts.streams[stream.name] = code
         parts.config = self.target.machine.config
         given = {
@@ -147,93 +66,91 @@ class StreamBackend(Backend):
             macs=sum(layer.macs for layer in code.layers),
         )
 
-    def calls_of(self, stream: Function) -> tuple[tuple[PlannedCall, ...], list[str]]:
-        """The planned calls of a stream in its order, and the names of its results."""
+    def planned_stream(self, stream: Function) -> PlannedStream:
+        """The plans of a stream's calls."""
         types = infer(stream)
-        calls, results = [], [stream.body.result]
+        calls, placements, results = [], dict[str, Call](), [stream.body.result]
         for let in stream.body.lets:
-            type_ = types[let.name]
             if isinstance(let.value, Tuple):
                 results = [*let.value.items]
                 continue
             assert isinstance(let.value, Call), "verified: streams call kernels"
+            if placement_of(kernel_of(let.value)) is not None:
+                placements[let.name] = let.value
+                continue
+            type_ = types[let.name]
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(let.value)
             calls.append(PlannedCall(let.name, type_, let.source, plan))
-        return tuple(calls), [each.name for each in results if isinstance(each, Var)]
+        given = {param.name for param in stream.params}
+        read = [name for call in calls for name in call.tensors.values()]
+        read += [name for call in placements.values() for name in names_of(call)]
+        inputs = dict.fromkeys(name for name in read if name in given)
+        named = [each.name for each in results if isinstance(each, Var)]
+        return PlannedStream(tuple(calls), placements, types, tuple(inputs), tuple(named))
 
-    def linked(self, calls: Sequence[PlannedCall], results: Sequence[str]) -> Stream:
+    def linked(self, planned: PlannedStream) -> Stream:
         """All calls as one instruction stream, without barriers; the parameters are `code`'s."""
+        return self._linked(planned, self._places(planned))
+
+    def _linked(self, planned: PlannedStream, places: StreamPlaces) -> Stream:
         operators = []
-        for call in calls:
+        for call in planned.calls:
             program = self.planner.schedule(call.plan).program
             call.check(program)
             operators.append(
                 Operator(program, call.named, call.name, call.plan.arguments.immediates)
             )
-        placed = self._placed(calls, results)
-        return compile_stream(operators, self.target.machine, placed, self._programs)
+        return compile_stream(
+            operators, self.target.machine, places.addresses, self._programs, places.end
+        )
 
-    def code(self, name: str, calls: Sequence[PlannedCall], results: Sequence[str]) -> StreamCode:
-        """The machine code and memory image of one stream that runs all calls, without barriers.
-
-        Parameters
-        ----------
-        calls
-            Calls of kernels in topological order.
-        results
-            Names of the calls whose results are outputs of the stream.
-        """
-        stream = self.linked(calls, results)
+    def code(self, name: str, planned: PlannedStream) -> StreamCode:
+        """The machine code and memory image of a stream, which runs all calls without barriers."""
+        calls, results, inputs = planned.calls, planned.results, planned.inputs
+        places = self._places(planned)
+        stream = self._linked(planned, places)
         values = {
             call.named[tensor]: value
             for call in calls
             for tensor, value in call.plan.arguments.tensors.items()
         }
-        types = {call.name: call.type for call in calls}
-        inputs = {
-            tensor: call.plan.found.type_of(operand)
-            for call in calls
-            for operand, tensor in call.tensors.items()
-            if tensor not in types
-        }
+
+        def resident(tensor: str) -> PlacedTensor:
+            return _resident(stream, tensor, planned.tensor(tensor), places.addresses)
+
         sites = stream.sites
-        places = {site: _place(*site) for site in set(sites)}
+        sources = {site: _place(*site) for site in set(sites)}
         return StreamCode(
             name=name,
             program=stream.program.data,
             image=stream.image(values),
-            inputs=tuple(_resident(stream, each, type_) for each, type_ in inputs.items()),
-            outputs=tuple(_resident(stream, each, types[each]) for each in results),
+            inputs=tuple(map(resident, inputs)),
+            outputs=tuple(map(resident, results)),
             layers=tuple(_layer(stream, each) for each in calls),
             layer_of=stream.operator_of,
             contents=_contents(stream, {*inputs, *results}),
-            places=tuple(map(places.__getitem__, sites)),
+            places=tuple(map(sources.__getitem__, sites)),
         )
 
-    def _placed(self, calls: Sequence[PlannedCall], results: Sequence[str]) -> dict[str, int]:
-        """DRAM addresses of the calls' results; memory is reused after a result's last use."""
-        last = {call.name: number for number, call in enumerate(calls)}
-        for number, call in enumerate(calls):
-            last |= {tensor: number for tensor in call.tensors.values() if tensor in last}
-        last |= dict.fromkeys(results, len(calls))
-        live_ranges = [
-            LiveRange(call.name, _bytes(call.type), number, last[call.name])
-            for number, call in enumerate(calls)
-        ]
-        config = self.target.machine.config
-        offsets = plan_memory(live_ranges, dram_alignment(config)).offsets
-        first = first_address(config)
-        return {each.name: first + at for each, at in zip(live_ranges, offsets, strict=True)}
+    def _places(self, planned: PlannedStream) -> StreamPlaces:
+        return places_of(planned, self.target.machine.config)
 
 
-def _bytes(type_: TensorType) -> int:
-    return int(np.prod(type_.static_shape("a packed tensor"), dtype=np.int64))
+def _resident(
+    stream: Stream, name: str, type_: TensorType, addresses: Mapping[str, int]
+) -> PlacedTensor:
+    """A stream's input or output: address, type, and shape as in the graph.
 
-
-def _resident(stream: Stream, name: str, type_: TensorType) -> PlacedTensor:
-    """A stream's input or output: address, type, and shape as in the graph."""
-    place, shape = stream.tensors[name], type_.static_shape(name)
+    Parameters
+    ----------
+    addresses
+        Addresses of tensors that no program may name: they consist of others, or are parts.
+    """
+    shape = type_.static_shape(name)
+    if name not in stream.tensors:
+        return PlacedTensor(name, addresses[name], shape, type_.dtype.numpy.name)
+    place = stream.tensors[name]
     if place.buffer.size != prod(shape) or place.buffer.dtype != type_.dtype:
         raise BuildError(
             f"{name} is {type_} in the graph and {place.buffer.dtype}{list(place.buffer.shape)} in "
@@ -262,14 +179,9 @@ def _layer(stream: Stream, call: PlannedCall) -> Layer:
     return Layer(call.source, call.plan.found.match.operators, call.macs, traffic)
 
 
-def _template(plan: Plan) -> AcceleratorTemplate[Any]:
-    assert isinstance(plan.template, AcceleratorTemplate), "as all in the accelerator's table"
-    return plan.template
-
-
 def _minimum_traffic(stream: Stream, call: PlannedCall) -> int:
     """The fewest bytes that the call must move to or from DRAM (`Layer.least_bytes`)."""
-    parts = _template(call.plan).minimum_traffic(call.plan.workload)
+    parts = template_of(call.plan).minimum_traffic(call.plan.workload)
     least: dict[str, Fraction] = {}
     for operand, tensor in call.named.items():
         part = parts.get(operand, Fraction(1)) * stream.tensors[tensor].size

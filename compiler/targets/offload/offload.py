@@ -18,6 +18,7 @@ from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_bodies, all_lets, functions, map_functions, rewrite_bodies
 from compiler.targets.offload.cancel_layouts import CancelLayouts
+from compiler.targets.offload.place_parts import PlaceParts
 from compiler.targets.offload.streams import FormStreams
 from compiler.targets.planner import Candidate, candidates
 from compiler.targets.target import LayoutRewrite, Target
@@ -170,6 +171,9 @@ def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
         Offload(target, plan),
         CancelLayouts(),
         EliminateDead(),
+        EliminateCommon(),
+        PlaceParts(target.name),
+        CancelLayouts(),
         EliminateCommon(),
         EliminateDead(),
         FormStreams(target.name),

@@ -28,6 +28,7 @@ from compiler.graph.visit import (
     rewrite_bodies,
     substitute,
 )
+from compiler.targets.placement import placement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class FormStreams:
                                       b = @stream(x)
 
     For few streams, values are scheduled greedily: all ready values of the host, then all ready
-    values of the target, and so on in turn.
+    values of the target, and so on in turn. A stream would be empty whose kernels all only place
+    tensors within others (`compiler.targets.placement`): the host runs these.
     """
 
     target: str
@@ -74,6 +76,9 @@ class FormStreams:
         for number, (on_target, run) in enumerate(runs):
             if not on_target:
                 lets += run
+                continue
+            if all(_only_moves(let) for let in run):
+                lets += map(_on_host, run)
                 continue
             later = [let for _, other in runs[number + 1 :] for let in other]
             wanted = {each for let in later for each in names_of(let.value)}
@@ -108,6 +113,23 @@ def _offloaded(let: Let, target: str) -> bool:
             return kernel.target == target
         case _:
             return False
+
+
+def _only_moves(let: Let) -> bool:
+    """Whether a call of a kernel of the target takes no instruction."""
+    match let.value:
+        case Call(callee=Function() as kernel):
+            return placement_of(kernel) is not None
+        case _:
+            return False
+
+
+def _on_host(let: Let) -> Let:
+    """A kernel's call with the kernel on the host."""
+    call = let.value
+    assert isinstance(call, Call), "a kernel's"
+    assert isinstance(call.callee, Function), "a kernel's"
+    return replace(let, value=replace(call, callee=replace(call.callee, target="")))
 
 
 def _inputs(run: Sequence[Let]) -> list[str]:
@@ -180,8 +202,6 @@ def _inlined(stream: Function, args: tuple[Atom, ...]) -> list[Let]:
     given = {param.name: arg for param, arg in zip(stream.params, args, strict=True)}
     lets = []
     for let in substitute(stream.body, given).lets:
-        value = let.value
-        if isinstance(value, Call) and isinstance(value.callee, Function):
-            kernel = replace(value.callee, target="")
-            lets.append(replace(let, value=replace(value, callee=kernel)))
+        if isinstance(let.value, Call):
+            lets.append(_on_host(let))
     return lets

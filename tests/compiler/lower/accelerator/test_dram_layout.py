@@ -52,3 +52,14 @@ def test_axes_may_be_merged_and_split(other: tuple[int, ...]) -> None:
 def test_refuses_other_tensors(other: Function, message: str) -> None:
     with pytest.raises(LoweringError, match=message):
         addresses(reader((6, 4)), other)
+
+
+def test_other_tensors_lie_behind_the_reserved_bytes() -> None:
+    program = reader((6, 4))
+    operators = [Operator(program, {"given": "t", "copy": "u"})]
+    first = first_address(TINY)
+    placed, reserved = {"t": first + 8}, first + 2 * first
+    found, end = layout_of(operators, [program], AcceleratorTarget.of(TINY), placed, reserved)
+    assert found["t"].address == first + 8
+    assert found["u"].address == reserved
+    assert end == reserved + first

@@ -50,6 +50,25 @@ def test_the_cpu_goes_first_where_it_can() -> None:
     keeps_meaning(FormStreams("other"), function, inputs(function))
 
 
+def test_a_stream_without_instructions_is_none() -> None:
+    """The CPU concatenates where no kernel of the stream computes."""
+    parts = "p: int8[1, 1, 2, 2, 1, 4], q: int8[1, 1, 2, 2, 1, 4]"
+    whole = "int8[1, 2, 2, 2, 1, 4]"
+    function = graph(
+        f"kernel[other] @k({parts}) -> {whole}:\n"
+        "  a = unpack_data(p, shape=[1, 4, 2, 2])\n  b = unpack_data(q, shape=[1, 4, 2, 2])\n"
+        "  c = concat(a, b, axis=1)\n  r = pack_data(c, batch=1, block=4)\n  return r\n\n"
+        f"func @f({parts}) -> {whole}:\n  z = @k(p, q)\n  return z\n"
+    )
+    found = FormStreams("other").apply(function)
+    assert streams(found) == []
+    (let,) = found.body.lets
+    assert isinstance(let.value, Call)
+    assert isinstance(let.value.callee, Function)
+    assert let.value.callee.target == ""
+    keeps_meaning(FormStreams("other"), function, inputs(function))
+
+
 def test_what_the_cpu_does_between_parts_streams() -> None:
     function = graph(
         f"{KERNEL}func @f(x: {TYPE}) -> {TYPE}:\n"
