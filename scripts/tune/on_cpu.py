@@ -8,7 +8,7 @@ generic schedule first.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
@@ -40,6 +40,7 @@ _NOISE = 4
 """Integers are drawn from -4 to 4: sums stay small, and differ if an element is misplaced."""
 
 Array = NDArray[Any]
+Seconds = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,26 @@ class CpuMeasurer:
                 return Outcome.measured(_median_seconds(call, layer.machine.threads))
         except CompilerError as error:
             return Outcome.failed(f"{type(error).__name__}: {error}")
+
+
+def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Seconds:
+    """The seconds of a layer with each of several choices, which take turns, so that another
+    program's load meets all alike: [rounds, choices].
+
+    Raises
+    ------
+    CompilerError
+        A choice cannot be compiled.
+    """
+    arrays, target = _noise(layer.workload.kernel), cpu(layer.machine)
+    template, threads = _template(layer.template), layer.machine.threads
+    calls = [
+        _loaded(scheduled_kernel(template, layer.workload, choice, target), layer.machine, arrays)
+        for choice in choices
+    ]
+    with _on_one_core(threads == 1):
+        rows = [[_median_seconds(call, threads) for call, _ in calls] for _ in range(rounds)]
+    return np.array(rows).reshape(rounds, len(choices))
 
 
 def _noise(kernel: Function) -> list[Array]:

@@ -16,7 +16,7 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.blocks import PackWindows
 from compiler.graph.operators.products import Conv2d
-from compiler.intrinsics.accelerator import fill, gemm
+from compiler.intrinsics.accelerator import gemm
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
@@ -40,6 +40,7 @@ from compiler.templates.accelerator.tiling import (
     operand_accumulators,
     parameter_usage,
     resident_operands,
+    tensorize_reduction,
     tile_output,
 )
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts
@@ -261,12 +262,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             )
             steps = steps.compute_at(copy, reader, axis)
         config = machine.config
-        return (
-            epilogue.tensorize(steps, config)
-            .tensorize(sums, "b", gemm(config).function)
-            .tensorize(f"{sums}_init", "b", fill(config, 0).function)
-            .trace
-        )
+        steps = epilogue.tensorize(steps, config)
+        return tensorize_reduction(steps, sums, gemm(config).function, config).trace
 
     def usage(self, workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         if pipelined.is_pipelined(choices):

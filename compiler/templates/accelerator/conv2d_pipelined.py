@@ -23,12 +23,12 @@ from math import prod
 
 import numpy as np
 
-from compiler.intrinsics.accelerator import fill, gemm
+from compiler.intrinsics.accelerator import gemm
 from compiler.intrinsics.scopes import OnChip
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice, OpenTrace, Setting, knob
 from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.tiling import parameter_usage, tile_output
+from compiler.templates.accelerator.tiling import parameter_usage, tensorize_reduction, tile_output
 from compiler.templates.accelerator.traffic import loaded_elements
 from compiler.templates.accelerator.work_counts import (
     Output,
@@ -168,12 +168,8 @@ def sketch(workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         .multi_buffer("out_weight", knob("weight_slots"))
         .multi_buffer(image, knob("image_slots"))
     )
-    return (
-        epilogue.tensorize(steps, config)
-        .tensorize(sums, "b", gemm(config).function)
-        .tensorize(f"{sums}_init", "b", fill(config, 0).function)
-        .trace
-    )
+    steps = epilogue.tensorize(steps, config)
+    return tensorize_reduction(steps, sums, gemm(config).function, config).trace
 
 
 def usage(workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.intrinsics.accelerator import fill, gemm
+from compiler.intrinsics.accelerator import gemm
 from compiler.intrinsics.scopes import OnChip
 from compiler.target import AcceleratorTarget
 from compiler.te.knobs import Choice, OpenTrace, Setting, knob
@@ -33,7 +33,7 @@ from compiler.templates.accelerator.conv2d_pipelined_cycles import remainder_and
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.products import Products
-from compiler.templates.accelerator.tiling import tile_output
+from compiler.templates.accelerator.tiling import tensorize_reduction, tile_output
 from compiler.templates.accelerator.work_counts import (
     Output,
     ReductionWork,
@@ -135,12 +135,8 @@ def sketch(products: Products, epilogue: Epilogue, machine: AcceleratorTarget) -
         .multi_buffer("out_weight", knob("weight_slots"))
         .multi_buffer("out_data", knob("data_slots"))
     )
-    return (
-        epilogue.tensorize(steps, config)
-        .tensorize(sums, "b", gemm(config).function)
-        .tensorize(f"{sums}_init", "b", fill(config, 0).function)
-        .trace
-    )
+    steps = epilogue.tensorize(steps, config)
+    return tensorize_reduction(steps, sums, gemm(config).function, config).trace
 
 
 def usage(products: Products, epilogue: Epilogue, choices: Choices) -> dict[MemoryId, Ints]:

@@ -10,7 +10,7 @@ import numpy as np
 from compiler import te
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.reductions import Reduction
-from compiler.intrinsics.accelerator import alu_binary, fill
+from compiler.intrinsics.accelerator import alu_binary
 from compiler.intrinsics.extensions import alu_input
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32
@@ -34,6 +34,7 @@ from compiler.templates.accelerator.tiling import (
     parameter_usage,
     resident_operands,
     sharing_rank,
+    tensorize_reduction,
     tile_output,
     tile_space,
     unusual_residency,
@@ -133,12 +134,8 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
             steps = steps.cache_read("data", (sums,), OnChip.INP, "out_data")
         else:
             steps = steps.set_scope("out_data", OnChip.ACC)
-        return (
-            epilogue.tensorize(steps.compute_at("out_data", sums, "kx_o"), config)
-            .tensorize(sums, "b", add.function)
-            .tensorize(f"{sums}_init", "b", fill(config, 0).function)
-            .trace
-        )
+        steps = epilogue.tensorize(steps.compute_at("out_data", sums, "kx_o"), config)
+        return tensorize_reduction(steps, sums, add.function, config).trace
 
     def usage(self, workload: GlobalPoolWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         choices, epilogue = choices.at_most(workload.extents), workload.epilogue

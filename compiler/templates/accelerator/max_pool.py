@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler import te
 from compiler.graph.operators.reductions import MaxPool
-from compiler.intrinsics.accelerator import alu_binary, fill
+from compiler.intrinsics.accelerator import alu_binary
 from compiler.intrinsics.extensions import alu_input
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32, DType
@@ -24,6 +24,7 @@ from compiler.te.knobs import OpenTrace
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.alu_tiles import TiledOnAlu
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
+from compiler.templates.accelerator.tiling import tensorize_reduction
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
 from compiler.templates.accelerator.work_counts import ReductionWork
 from compiler.templates.pattern import Apply, Operand
@@ -160,11 +161,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
         steps = steps.decompose_reduction("out_max", "ky")
         if any(each.before or _exceeds(each) for each in workload.windows):
             steps = steps.skip_terms("out_max")
-        return (
-            steps.tensorize("out_max", "b", maximum.function)
-            .tensorize("out_max_init", "b", fill(machine.config, LOWEST).function)
-            .trace
-        )
+        return tensorize_reduction(steps, "out_max", maximum.function, machine.config, LOWEST).trace
 
 
 def _within(window: Window, position: Expr) -> list[Expr]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from compiler import te
 from compiler.graph.constant import Constant
-from compiler.intrinsics.accelerator import fill, gemm
+from compiler.intrinsics.accelerator import gemm
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
@@ -19,7 +19,12 @@ from compiler.te.schedule import Sketch
 from compiler.te.tensor import Reduction
 from compiler.templates.accelerator.epilogue import Epilogue
 from compiler.templates.accelerator.packing import pack_weight
-from compiler.templates.accelerator.tiling import resident_operands, tile_output, tile_space
+from compiler.templates.accelerator.tiling import (
+    resident_operands,
+    tensorize_reduction,
+    tile_output,
+    tile_space,
+)
 from compiler.templates.accelerator.work_counts import (
     Output,
     ReductionWork,
@@ -111,9 +116,7 @@ class Products:
 
     def tensorize(self, steps: Sketch, config: HardwareConfig) -> Sketch:
         """Tensorizes the sum and its reset with GEMM instructions."""
-        return steps.tensorize("out_sum", "b", gemm(config).function).tensorize(
-            "out_sum_init", "b", fill(config, 0).function
-        )
+        return tensorize_reduction(steps, "out_sum", gemm(config).function, config)
 
     def usage(self, choices: Choices) -> dict[MemoryId, Ints]:
         """Elements of INP and WGT that the operands take."""

@@ -1,4 +1,5 @@
-"""Knobs of output tiling, thread sharing and operand residency, and ranking keys for choices."""
+"""Steps that templates share, knobs of tiling, thread sharing and operand residency, and ranking
+keys for choices."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.intrinsics.accelerator import fill
+from compiler.ir.stmt import Function
 from compiler.te.knobs import knob
 from compiler.te.schedule import Sketch
 from compiler.templates.accelerator.epilogue import Epilogue
@@ -36,6 +39,23 @@ def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch
         .reorder("out", *order)
         .virtual_thread("out", "thread")
     )
+
+
+def tensorize_reduction(
+    steps: Sketch, stage: str, accumulate: Function, config: HardwareConfig, initial: int = 0
+) -> Sketch:
+    """Tensorizes a reduction and its initialiser at the loop `b`; call after `decompose_reduction`
+    and last, as loops are then fixed.
+
+    Parameters
+    ----------
+    accumulate
+        The instruction that adds a term to blocks of accumulators.
+    initial
+        The value to which accumulators are filled before the first term.
+    """
+    steps = steps.tensorize(stage, "b", accumulate)
+    return steps.tensorize(f"{stage}_init", "b", fill(config, initial).function)
 
 
 def sharing_rank(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | Ints, ...]:
