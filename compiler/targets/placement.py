@@ -139,9 +139,9 @@ class Regions:
             Tensors that nothing writes: these consist of others.
         """
         written = sorted(
-            (at, at + self.sizes[each], each)
-            for each, at in self.members(name).items()
-            if each not in placed
+            (at, at + self.sizes[member], member)
+            for member, at in self.members(name).items()
+            if member not in placed
         )
         for (_, end, first), (begin, _, second) in pairwise(written):
             if begin < end:

@@ -85,7 +85,7 @@ class CpuMeasurer:
 
 
 def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Seconds:
-    """The seconds of a layer with each of several choices, which take turns, so that another
+    """The seconds of a layer with each of several choices, run alternately, so that another
     program's load meets all alike: [rounds, choices].
 
     Raises

@@ -111,9 +111,9 @@ class _Placer:
                 except Unsupported as refusal:
                     added = [replace(let, reason=f"{_operator(let)}: {refusal}")]
             lets += added
-            for each in added:
-                if _is_packing(each):
-                    self.packed.setdefault(each.value, Var(each.name))
+            for step in added:
+                if _is_packing(step):
+                    self.packed.setdefault(step.value, Var(step.name))
         return Body(tuple(lets), self.body.result)
 
     def _packing(self) -> dict[str, PackData]:
@@ -190,7 +190,7 @@ class _Placer:
         assert isinstance(called.value, Call), "made so"
         readers = [user for user in self.users.get(let.name, ()) if _is_packing(user)]
         self.users[result.name] = [
-            each for user in readers for each in self.users.get(user.name, ())
+            next_user for user in readers for next_user in self.users.get(user.name, ())
         ]
         self._place(result.name, called.value)
         self.made[let.name] = _call("unpack_data", Var(result.name), UnpackData(shape))
