@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -97,12 +96,6 @@ def samples(path: Traversable | None = None) -> tuple[Sample, ...]:
     """The samples of a file, whose lines are JSON; by default those that come with Tandem."""
     text = (path or files("hw.area").joinpath("samples.jsonl")).read_text()
     return tuple(map(parse_sample, text.splitlines()))
-
-
-@cache
-def area_model() -> AreaModel:
-    """The model of the samples that come with Tandem."""
-    return AreaModel(samples())
 
 
 def parse_sample(line: str) -> Sample:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 
 import numpy as np
@@ -52,12 +51,6 @@ def samples() -> tuple[ClockSample, ...]:
     """The samples that come with Tandem."""
     text = files("hw.synthesis").joinpath("clocks.jsonl").read_text()
     return tuple(map(parse_sample, text.splitlines()))
-
-
-@cache
-def clock_model() -> ClockModel:
-    """The model of the samples that come with Tandem."""
-    return ClockModel(samples())
 
 
 def parse_sample(line: str) -> ClockSample:

@@ -55,7 +55,7 @@ class ResourceModel:
         fitted = {unit: float(terms @ found) for unit, found in self._coefficients.items()}
         return {
             **{unit: max(0, round(value)) for unit, value in fitted.items()},
-            "dsp": multiplier_blocks(config, self.family),
+            "dsp": multiplier_blocks(config),
             "bram": block_ram(config),
         }
 
@@ -77,14 +77,11 @@ def modelled(family: Family) -> Family:
     return Family.XC7 if family is Family.XCUP else family
 
 
-def multiplier_blocks(config: HardwareConfig, family: Family) -> int:
+def multiplier_blocks(config: HardwareConfig) -> int:
     """One for each MAC, three for the ALU's product in each lane, and one in `check`; with
-    requantisers two more in each lane, and for residuals one, or two on an ECP5."""
-    blocks = config.macs + 3 * config.acc_lanes + 1
-    if Feature.REQUANTISE in config.features:
-        residual = Feature.INPUT_OPERANDS in config.features
-        blocks += config.acc_lanes * (2 + residual * (2 if family is Family.ECP5 else 1))
-    return blocks
+    requantisers two more in each lane. Residuals are scaled by the ALU's."""
+    in_a_lane = 5 if Feature.REQUANTISE in config.features else 3
+    return config.macs + in_a_lane * config.acc_lanes + 1
 
 
 def parse_sample(line: str) -> Sample:

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from hw.area.estimate import AreaModel, area_model, samples
+from hw.area.estimate import AreaModel, samples
 from hw.area.memory_bits import memory_bits
 from hw.config import HardwareConfig
 from hw.config_files import load_config
@@ -32,20 +32,20 @@ def test_machines_of_spaces_that_it_never_saw() -> None:
     `python -m scripts.search.samples area` with the seeds 1901, 1902 and 1903.
     """
     found = samples(Path(__file__).with_name("held_out.jsonl"))
+    model = AreaModel(samples())
     known = {sample.config.replace(name="_") for sample in samples()}
     errors = []
     for sample in found:
         assert sample.config.replace(name="_") not in known
         assert memory_bits(sample.config) == sample.memory_bits
-        errors.append(abs(area_model().total(sample.config) / sample.total - 1))
+        errors.append(abs(model.total(sample.config) / sample.total - 1))
     assert {sample.config.name for sample in found} == {"small", "fpga", "asic"}
     assert median(errors) < 0.002
-    # One has a kind of lane that no sample has.
-    assert max(errors) < 0.03
+    assert max(errors) < 0.01
 
 
 def test_larger_machines_are_larger() -> None:
-    config, model = HardwareConfig(), area_model()
+    config, model = HardwareConfig(), AreaModel(samples())
     for change in (
         {"log_block_in": 5},
         {"log_block_out": 5},
@@ -61,4 +61,4 @@ def test_larger_machines_are_larger() -> None:
 def test_features_cost_gates(name: str) -> None:
     machine = load_config(name)
     known = next(each for each in samples() if each.config == machine)
-    assert area_model().gates(machine) == pytest.approx(known.gates, rel=0.03)
+    assert AreaModel(samples()).gates(machine) == pytest.approx(known.gates, rel=0.03)

@@ -29,7 +29,7 @@ def test_machines_that_were_left_out(family: Family) -> None:
 
 def test_multiplier_blocks_are_exact() -> None:
     for sample in samples():
-        assert multiplier_blocks(sample.config, sample.family) == sample.dsp
+        assert multiplier_blocks(sample.config) == sample.dsp
 
 
 def test_ultrascale_has_the_model_of_the_7_series() -> None:

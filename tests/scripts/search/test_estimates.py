@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hw.config_files import load_config
-from hw.synthesis.clock import clock_model
+from hw.synthesis.clock import ClockModel
+from hw.synthesis.clock import samples as clock_samples
 from hw.synthesis.devices import DEVICES
 from hw.synthesis.families import Family
 from scripts.search.estimates import Estimator
@@ -49,7 +50,7 @@ def test_the_source_of_the_clock(device: str | None, source: str) -> None:
     estimate = Estimator(limits).estimate(small8)
     assert estimate.clock_source == source
     if source == "model":
-        assert estimate.mhz == pytest.approx(clock_model().mhz(small8), abs=0.05)
+        assert estimate.mhz == pytest.approx(ClockModel(clock_samples()).mhz(small8), abs=0.05)
     else:
         assert estimate.mhz == 100.0
     given = Estimator(limits, mhz=125.0).estimate(small8)
