@@ -1,4 +1,4 @@
-"""Area by synthesis: Yosys makes generic cells of modules, once for all machines that have them."""
+"""Area by synthesis: Yosys makes generic cells of a module, once for all machines that have it."""
 
 from __future__ import annotations
 
@@ -121,52 +121,38 @@ def design_area(
     cache = ContentCache(place / "area")
     texts = {name: _COMMENT.sub("", design.files[f"{name}.v"]) for name in design.modules}
     keys = {
-        name: content_key("area", yosys_version(), _SCRIPT, text) for name, text in texts.items()
+        name: content_key("area of a module", yosys_version(), _SCRIPT, text)
+        for name, text in texts.items()
     }
-    missing = [name for name, key in keys.items() if cache.lookup(key) is None]
-    if missing:
-        # One run for all that are missing, whose results are then kept one by one.
-        found = _synthesised({name: texts[name] for name in missing}, cache, place, report)
-        for name in missing:
-            cache.entry(keys[name], partial(_write, found[name]))
-    modules = {
-        name: _read(cache.root / key / _MODULE, design.modules) for name, key in keys.items()
-    }
+    modules = {}
+    for name, key in keys.items():
+        entry = cache.entry(key, partial(_synthesise, name, texts[name], place, report))
+        modules[name] = _read(entry / _MODULE, design.modules)
     return DesignArea(design.top, modules)
 
 
-def _synthesised(
-    texts: Mapping[str, str], cache: ContentCache, place: Path, report: Report | None
-) -> dict[str, dict[str, object]]:
-    """Memory bits and cells of modules by name; all other modules are black boxes."""
-    script = f"read_verilog {' '.join(f'{name}.v' for name in texts)}\n"
-    script += _SCRIPT.format(memories=_MEMORIES, cells=_CELLS)
+def _synthesise(
+    name: str, text: str, place: Path, report: Report | None, work: Path
+) -> Sequence[Path]:
+    """Memory bits and cells of a module, to which all other modules are black boxes.
 
-    def build(work: Path) -> Sequence[Path]:
-        for name, text in texts.items():
-            (work / f"{name}.v").write_text(text)
-        run(script, work, place, report)
-        return [work / _MEMORIES, work / _CELLS]
-
-    key = content_key("area of several", yosys_version(), script, repr(sorted(texts.items())))
-    entry = cache.entry(key, build)
+    Yosys runs for each module alone: its cells are numbered through a run, their names' order
+    steers its choices, and a module's area would depend on what was synthesised before it.
+    """
+    (work / f"{name}.v").write_text(text)
+    script = f"read_verilog {name}.v\n" + _SCRIPT.format(memories=_MEMORIES, cells=_CELLS)
+    run(script, work, place, report)
     try:
         memories, cells = (
-            {name.removeprefix("\\"): of for name, of in json.loads(text)["modules"].items()}
-            for text in ((entry / _MEMORIES).read_text(), (entry / _CELLS).read_text())
+            json.loads((work / file).read_text())["modules"][f"\\{name}"]
+            for file in (_MEMORIES, _CELLS)
         )
-        return {
-            name: {
-                "memory_bits": memories[name]["num_memory_bits"],
-                "cells": cells[name]["num_cells_by_type"],
-            }
-            for name in texts
+        found = {
+            "memory_bits": memories["num_memory_bits"],
+            "cells": cells["num_cells_by_type"],
         }
     except (ValueError, KeyError) as error:
         raise SynthesisError(f"Yosys's statistics cannot be read: {error!r}") from None
-
-
-def _write(found: Mapping[str, object], work: Path) -> Sequence[Path]:
     file = work / _MODULE
     file.write_text(json.dumps(found))
     return [file]

@@ -24,3 +24,11 @@ def test_it_compares_a_machine_with_extensions() -> None:
     (share,) = rtl.measure_extensions(*configs, size=16)
     assert (share.name, share.target, share.at_most) == ("tiny-x / tiny", rtl.LEAST_SHARE, False)
     assert 0 < share.value < 10
+
+
+@pytest.mark.exhaustive
+def test_it_compares_both_machines_on_a_network() -> None:
+    configs = load_config("tiny"), load_config("tiny-x")
+    (share,) = rtl.measure_network(*configs, model="digits")
+    assert (share.name, share.target) == ("digits: tiny-x / tiny", rtl.LEAST_SHARE)
+    assert 0 < share.value < 10
