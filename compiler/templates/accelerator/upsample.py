@@ -22,10 +22,16 @@ from compiler.templates.accelerator.alu_tiles import TiledOnAlu
 from compiler.templates.accelerator.epilogue import Epilogue, in_accumulators
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.tiling import resident_operands, tile_output
-from compiler.templates.accelerator.work_counts import Output, WorkCounts
+from compiler.templates.accelerator.work_counts import (
+    Output,
+    WorkCounts,
+    tile_shapes,
+    transfers_of,
+)
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch
 from compiler.templates.space import Choices, Floats, Ints
+from hw.topology import MemoryId
 
 MOST_COPIES = 64
 """The most places at which a pixel is stored."""
@@ -126,16 +132,18 @@ class UpsampleByStores(TiledOnAlu[UpsampleWorkload]):
         return tile_output(axes, axes, order)
 
     def work_counts(self, workload: UpsampleWorkload, choices: Choices) -> WorkCounts:
-        counts = super().work_counts(workload, choices)
-        images, channels, height, width = workload.data[:4]
+        counts, whole = super().work_counts(workload, choices), workload.data[:4]
+        images, channels, height, width = whole
         rows, columns = workload.factors
         oc, y, x = (choices[axis] for axis in workload.extents)
         one = np.ones_like(oc)
-        extents = (images, channels, height, rows, width, columns)
+        # Rows at edges are padded on their way to ACC, so that no gaps split a LOAD.
+        loads = transfers_of(MemoryId.ACC_8BIT, tile_shapes(whole, (one, oc, y, x)), whole)
         # Tiles of one row and one column of the rectangles.
-        stored = Output(extents, (one, oc, y, one, x, one))
-        stores = stored.copies(workload.epilogue, resident_operands(choices))
-        return replace(counts, copies=(*counts.copies[:1], *stores), kernel=np.zeros_like(oc))
+        stored = Output(
+            (images, channels, height, rows, width, columns), (one, oc, y, one, x, one)
+        ).copies(workload.epilogue, resident_operands(choices))
+        return replace(counts, copies=(loads, *stored), kernel=np.zeros_like(oc))
 
     def estimate(self, workload: UpsampleWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Estimated cycles: tiles are loaded while others are stored, if threads share them."""
