@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
 import pytest
+from onnx import ModelProto
 
 from compiler.driver.compile_onnx import CompileOptions, PreparedNetwork, prepare_network
 from compiler.graph.types import TensorType
@@ -18,7 +20,7 @@ from tests.support.offloaded import HOST, image, run_on, targets
 from tests.support.upsampling_models import pyramid, unet
 from tests.support.vta import check_for_vta
 
-MODELS = {"unet": unet, "pyramid": pyramid}
+MODELS: Mapping[str, Callable[[], ModelProto]] = {"unet": unet, "pyramid": pyramid}
 QUICK = [
     *(("unet", "tiny", "rtl"), ("unet", "small8-x", "cycle")),
     ("pyramid", "small8", "functional"),
