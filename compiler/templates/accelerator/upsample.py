@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -97,15 +98,9 @@ class UpsampleByStores(TiledOnAlu[UpsampleWorkload]):
     """
 
     name = "upsample"
-    patterns = (
-        Apply("upsample", (Operand("data", INT8, (4,)),)),
-        # Matches nothing: states the limit for resizing by other factors, which is a gather.
-        Apply(
-            "gather",
-            (Operand("data"), Operand("indices", constant=None)),
-            where=lambda _: False,
-            requires="by the CPU, except for nearest resizing by whole factors",
-        ),
+    patterns = (Apply("upsample", (Operand("data", INT8, (4,)),)),)
+    limits = MappingProxyType(
+        {"gather": "images are resized to the nearest pixel by whole factors"}
     )
 
     def bind(
