@@ -153,15 +153,12 @@ def _ratio(node: Node, data: Value, axis: int, size: int) -> float:
 
 
 def _resized(node: Node, data: Value, axes: Sequence[_Axis], method: _Method) -> Value:
-    """Resize one axis after the other, by gathers with constant indices and weights; before, rows
-    and columns of which each is repeated equally often."""
-    factors = {each.axis: _repetitions(node, data, each, method) for each in axes}
-    repeated = tuple(factors.get(axis) or 1 for axis in _PIXELS)
-    if max(repeated) > 1:
-        data = node.call("upsample", data, to=Upsample((repeated[0], repeated[1])))
+    """Repeat rows and columns, if each is repeated equally often; else resize one axis after the
+    other, by gathers with constant indices and weights."""
+    repeated = _repetitions(node, data, axes, method)
+    if repeated is not None:
+        return node.call("upsample", data, to=repeated)
     for resized in axes:
-        if factors[resized.axis] is not None:
-            continue
         extent, whole = data.shape[resized.axis], (resized.start, resized.end) == (0.0, 1.0)
         if resized.size is None and whole:
             continue
@@ -182,19 +179,28 @@ def _resized(node: Node, data: Value, axes: Sequence[_Axis], method: _Method) ->
     return data
 
 
-def _repetitions(node: Node, data: Value, axis: _Axis, method: _Method) -> int | None:
-    """How often resizing repeats each row or column of images; None if it does something else."""
-    extent = data.shape[axis.axis]
-    if method.mode != "nearest" or method.nearest not in _NEAREST or method.place == _CROPPING:
+def _repetitions(
+    node: Node, data: Value, axes: Sequence[_Axis], method: _Method
+) -> Upsample | None:
+    """How often resizing repeats each row and column of images; None if it does something else."""
+    if data.rank != 4 or method.mode != "nearest" or method.place == _CROPPING:
         return None
-    if data.rank != 4 or axis.axis not in _PIXELS or not isinstance(extent, int):
-        return None
-    size = extent if axis.size is None else axis.size
-    if not 0 < size <= _LARGEST or extent < 1 or size % extent:
-        return None
-    factor = size // extent
-    read = _nearest(_places(node, extent, size, axis, method.place), extent, method)
-    return factor if np.array_equal(read, np.arange(size) // factor) else None
+    factors = [1, 1, 1, 1]
+    for axis in axes:
+        extent = data.shape[axis.axis]
+        size = extent if axis.size is None else axis.size
+        if size == extent and axis.scale == 1.0:
+            continue
+        if not isinstance(extent, int) or not isinstance(size, int) or size > _LARGEST:
+            return None
+        factor = size // max(extent, 1)
+        if axis.axis not in _PIXELS or not factor or method.nearest not in _NEAREST:
+            return None
+        read = _nearest(_places(node, extent, size, axis, method.place), extent, method)
+        if not np.array_equal(read, np.arange(size) // factor):
+            return None
+        factors[axis.axis] = factor
+    return Upsample((factors[2], factors[3])) if max(factors) > 1 else None
 
 
 def _interpolated(node: Node, data: Value, axis: _Axis, where: Array, method: _Method) -> Value:

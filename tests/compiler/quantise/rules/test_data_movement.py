@@ -31,7 +31,7 @@ def quantised(
     (sample,) = synthetic(real, 1)
     found = quantise_network(real, [sample], RUN, None, CompileOptions().exact_on)
     wanted, native = (
-        evaluate(transform(each, (Fuse(),)), sample, RUN) for each in (real, found.function)
+        evaluate(transform(function, (Fuse(),)), sample, RUN) for function in (real, found.function)
     )
     assert isinstance(wanted, np.ndarray)
     assert isinstance(native, np.ndarray)
