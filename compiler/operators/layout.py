@@ -195,6 +195,26 @@ def space_to_depth(data: Tensor, block: int, *, name: str = "space_to_depth") ->
     return compute(shape, element, name)
 
 
+def upsample(data: Tensor, factors: Sequence[int], *, name: str = "upsample") -> Tensor:
+    """[N, C, H, W] to [N, C, H * factors[0], W * factors[1]]: each pixel becomes a rectangle.
+
+    Raises
+    ------
+    TensorError
+        The rank is not 4; there are not two factors, or one is less than 1.
+    """
+    check_rank("upsample", name, data, 4, "N, C, H, W")
+    if len(factors) != 2 or min(factors) < 1:
+        refuse("upsample", name, f"factors {list(factors)} of {show(data)}: two, from 1 on")
+    rows, columns = factors
+    batch, channels, height, width = data.shape
+    return compute(
+        (batch, channels, height * rows, width * columns),
+        lambda n, c, y, x: data[n, c, y // rows, x // columns],
+        name,
+    )
+
+
 def _shape(data: Tensor, shape: Sequence[int], allow_zero: bool, name: str) -> tuple[int, ...]:
     asked = f"{show(data)} into {list(shape)}"
     found = list(shape)

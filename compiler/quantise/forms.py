@@ -87,6 +87,21 @@ class Concatenation:
 
 
 @dataclass(frozen=True, slots=True)
+class Upsampling:
+    """An image that repeats the pixels of the value `of`, which must become int8 first: it is
+    smaller, and has the scale of its other users, if it can.
+
+    Attributes
+    ----------
+    attributes
+        Attributes of `upsample`: the factors.
+    """
+
+    of: Var
+    attributes: Attributes
+
+
+@dataclass(frozen=True, slots=True)
 class StatedInt8:
     """An integer tensor of a QDQ network: the value `of`, at the scale that the network states."""
 
@@ -94,7 +109,7 @@ class StatedInt8:
     scale: Scale
 
 
-Form: TypeAlias = PendingAccumulator | Concatenation | StatedInt8 | Weights
+Form: TypeAlias = PendingAccumulator | Concatenation | Upsampling | StatedInt8 | Weights
 
 
 @dataclass(slots=True)

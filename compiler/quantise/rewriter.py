@@ -34,6 +34,7 @@ from compiler.quantise.forms import (
     PendingAccumulator,
     Scale,
     StatedInt8,
+    Upsampling,
     ValueForms,
 )
 from compiler.quantise.options import QuantiseOptions
@@ -172,17 +173,18 @@ class Rewriter:
         if isinstance(atom, Constant):
             return None
         forms = self._forms[atom.name]
-        if forms.int8 is None and atom.name in self.chosen:
-            forms.int8 = self.int8_of_scale(atom, self.chosen[atom.name])
+        scale = self._own_scale(atom.name)
+        if forms.int8 is None and scale is not None:
+            forms.int8 = self.int8_of_scale(atom, scale)
         return forms.int8
 
     def may_be_int8(self, atom: Atom) -> bool:
         """Whether `int8` returns a tensor for the value."""
-        return isinstance(atom, Var) and (atom.name in self.chosen or self.is_int8(atom))
+        return isinstance(atom, Var) and self._own_scale(atom.name) is not None
 
     def is_int8(self, atom: Atom) -> bool:
-        """Whether the value is int8 already."""
-        return isinstance(atom, Var) and self._forms[atom.name].int8 is not None
+        """Whether the value is int8 already, or repeats one that is."""
+        return isinstance(atom, Var) and self._forms[self._repeated(atom.name)].int8 is not None
 
     def int8_of_scale(self, atom: Var, scale: Scale) -> Int8Value:
         """A value as int8 of the given scale."""
@@ -197,6 +199,20 @@ class Rewriter:
     def emit_real(self, atom: Atom) -> None:
         """Emits a value in real numbers under its name, unless already emitted."""
         run(self._emit_real(atom))
+
+    def _repeated(self, name: str) -> str:
+        """The value of which a value without an int8 tensor repeats the elements; else itself."""
+        forms = self._forms[name]
+        while forms.int8 is None and isinstance(forms.form, Upsampling):
+            name = forms.form.of.name
+            forms = self._forms[name]
+        return name
+
+    def _own_scale(self, name: str) -> Scale | None:
+        """The scale of a value as int8, which is that of the value that it repeats."""
+        name = self._repeated(name)
+        found = self._forms[name].int8
+        return self.chosen.get(name) if found is None else found.scale
 
     # How values are made -------------------------------------------------------------------------
 
@@ -231,6 +247,10 @@ class Rewriter:
                 parts.append(value.var)
             joined = self.builder.call(name, "_int8", "concat", parts, form.attributes)
             return self.builder.int8_value(name, joined, scale)
+        elif isinstance(form, Upsampling):
+            small: Int8Value = yield self._int8_of_scale(form.of, scale)
+            data = self.builder.call(name, "_int8", "upsample", [small.var], form.attributes)
+            return self.builder.int8_value(name, data, scale)
         elif forms.int8 is not None:
             return self.builder.requantise(name, self.accumulator_of(forms.int8), scale)
         yield self._emit_real(atom)
@@ -245,8 +265,8 @@ class Rewriter:
     def _emit(self, name: str, forms: ValueForms) -> Steps[None]:
         """Emits a value under its name, from its integer form if there is one."""
         self.builder.release(name)
-        form = forms.form
-        pending = isinstance(form, PendingAccumulator | Concatenation)
+        form, scale = forms.form, self._own_scale(name)
+        pending = isinstance(form, PendingAccumulator | Concatenation | Upsampling)
         if (
             isinstance(form, PendingAccumulator)
             and form.residual is None
@@ -260,13 +280,14 @@ class Rewriter:
             value: Int8Value = yield self._int8_of_scale(form.of, form.scale)
             self.builder.emit_integer(name, value, self.type(Var(name)))
         elif name in self._unscalable or (
-            forms.int8 is None and not (pending and name in self.chosen)
+            forms.int8 is None and not (pending and scale is not None)
         ):
             yield self._emit_unchanged(forms)
         else:
             forms.emitted = False
             if forms.int8 is None:
-                forms.int8 = yield self._int8_of_scale(Var(name), self.chosen[name])
+                assert scale is not None, "else unchanged"
+                forms.int8 = yield self._int8_of_scale(Var(name), scale)
             assert forms.int8 is not None, "made just now"
             # Without an exact multiplier, `int8` may have emitted the real value already.
             if not forms.emitted:
@@ -282,7 +303,7 @@ class Rewriter:
         if forms.let is None or not isinstance(forms.let.value, Call):
             return False
         if _moves(forms.let.value):
-            return forms.form is None and self._is_real_first(forms.let.name)
+            return self._is_real_first(forms.let.name)
         if not isinstance(forms.form, PendingAccumulator) or forms.form.residual is None:
             return False
         operands = [each for each in forms.let.value.args if isinstance(each, Var)]
@@ -291,7 +312,11 @@ class Rewriter:
     def _is_real_first(self, name: str) -> bool:
         """Whether a value is computed in real numbers, and perhaps moved; not so parameters."""
         forms = self._forms[name]
-        while forms.let is not None and _moves(forms.let.value) and forms.form is None:
+        while (
+            forms.let is not None
+            and _moves(forms.let.value)
+            and (forms.form is None or isinstance(forms.form, Upsampling))
+        ):
             assert isinstance(forms.let.value, Call), "it moves"
             (operand,) = forms.let.value.args
             if not isinstance(operand, Var):

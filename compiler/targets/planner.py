@@ -64,8 +64,14 @@ def candidates(
         else:
             if not refusals:
                 refusals = list(_refusals_inside(target, matcher, let.name, operator))
-            reasons[let.name] = _message(refusals) or f"no schedule template for {operator}"
+            reasons[let.name] = _message(refusals) or _no_template(target, operator)
     return tuple(found[let.name] for let in body.lets if let.name in found), reasons
+
+
+def _no_template(target: Target[Any], operator: str) -> str:
+    """The reason why the host does an operator of which no pattern has any."""
+    limits = [template.limits.get(operator) for template in target.templates]
+    return ": ".join([f"no schedule template for {operator}", *filter(None, limits)])
 
 
 def _refusals_inside(

@@ -26,6 +26,8 @@ def workload_text(template: str, workload: Any) -> str:
             text = f"{_shape([rows, inputs])} * {_shape([outputs, inputs])}"
         case {"data": [*data], "pool": {"kernel": [*kernel], "strides": strides}}:
             text = f"{_shape(data)} window {_shape(kernel)}{_strides(strides or [])}"
+        case {"data": [*data], "factors": [*factors]}:
+            text = f"{_shape(data)} by {_shape(factors)}"
         case {"data": [*data]}:
             text = _shape(data)
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd, prod
 
 import numpy as np
@@ -13,7 +14,7 @@ from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.parts import Concat
 from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.reductions import AveragePool, Epsilon, MaxPool
-from compiler.graph.operators.shapes import Flatten, Reshape, Transpose
+from compiler.graph.operators.shapes import Flatten, Reshape, Transpose, Upsample
 from compiler.graph.visit import atoms
 from tests.support.chance import LARGEST, RandomNetworkBuilder
 
@@ -32,11 +33,21 @@ _STEPS = {
     "dense": 3,
 }
 """The operators that are drawn, with their relative frequencies."""
+_UPSAMPLING_STEPS = {**_STEPS, "upsample": 8}
+"""The same with images that are enlarged."""
 
 
-def accelerated_network(rng: np.random.Generator, most: int = 15) -> Function:
-    """A random network of 3 to `most` operators (and auxiliary ones), with one or two inputs."""
-    drawing = _Network(rng)
+def accelerated_network(
+    rng: np.random.Generator, most: int = 15, *, upsampling: bool = False
+) -> Function:
+    """A random network of 3 to `most` operators (and auxiliary ones), with one or two inputs.
+
+    Parameters
+    ----------
+    upsampling
+        Whether images may be enlarged.
+    """
+    drawing = _Network(rng, _UPSAMPLING_STEPS if upsampling else _STEPS)
     steps = int(rng.integers(3, most + 1))
     while len(drawing.lets) < steps:
         drawing.step()
@@ -44,8 +55,9 @@ def accelerated_network(rng: np.random.Generator, most: int = 15) -> Function:
 
 
 class _Network(RandomNetworkBuilder):
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, steps: Mapping[str, int]) -> None:
         super().__init__(rng)
+        self._steps = steps
         batch = self.draw(1, 1, 1, 2, 3)
         side = self.draw(1, 4, 7, 10)
         for name in ("x", "z")[: self.draw(1, 1, 1, 2)]:
@@ -55,8 +67,8 @@ class _Network(RandomNetworkBuilder):
 
     def step(self) -> None:
         """Add a random operator, or none if it fits no existing value."""
-        chances = np.array([*_STEPS.values()], float)
-        kind = str(self.rng.choice([*_STEPS], p=chances / chances.sum()))
+        chances = np.array([*self._steps.values()], float)
+        kind = str(self.rng.choice([*self._steps], p=chances / chances.sum()))
         image = self.value(4)
         match kind:
             case "dense":
@@ -83,6 +95,8 @@ class _Network(RandomNetworkBuilder):
                 self.call("global_average_pool", image)
             case "concat":
                 self._concat(image)
+            case "upsample":
+                self._upsample(image)
 
     def _activated(self, x: Var | None) -> None:
         if x is None:
@@ -185,6 +199,11 @@ class _Network(RandomNetworkBuilder):
         total = shape[axis] + sum(self.shapes[each.name][axis] for each in others)
         if prod(shape[1:]) // shape[axis] * total <= LARGEST:
             self.call("concat", x, *others, to=Concat(axis))
+
+    def _upsample(self, x: Var) -> None:
+        factors = (self.draw(1, 2, 2, 3), self.draw(1, 2, 2, 3))
+        if prod((*self.shapes[x.name][1:], *factors)) <= LARGEST:
+            self.call("upsample", x, to=Upsample(factors))
 
     def _place(self) -> None:
         """Add an operator that only moves elements."""

@@ -233,6 +233,9 @@ REFERENCE: Mapping[str, _Rule] = MappingProxyType(
         "squeeze": lambda args, given: np.squeeze(args[0], given.axes),
         "subtract": lambda args, _: args[0] - args[1],
         "transpose": lambda args, given: np.transpose(args[0], given.perm),
+        "upsample": lambda args, given: (
+            args[0].repeat(given.factors[0], 2).repeat(given.factors[1], 3)
+        ),
         "unsqueeze": lambda args, given: np.expand_dims(args[0], given.axes),
     }
 )

@@ -25,6 +25,7 @@ from compiler.templates.accelerator.matmul import MatmulOnArray, MatmulWorkload
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.accelerator.upsample import UpsampleByStores, UpsampleWorkload
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
 from hw.features import Feature
@@ -189,6 +190,10 @@ def _elementwise(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     return ElementwiseWorkload(data, passes, dtype, from_inp), immediates
 
 
+def _upsample(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
+    return UpsampleWorkload(_image(rng, config), (_between(rng, 1, 3), _between(rng, 1, 3))), {}
+
+
 DRAWS: Mapping[type, _Draw] = {
     Conv2dOnArray: _conv2d,
     DenseOnArray: _dense,
@@ -197,5 +202,6 @@ DRAWS: Mapping[type, _Draw] = {
     MaxPoolOnAlu: _max_pool,
     GlobalPoolOnAlu: _global_pool,
     ElementwiseOnAlu: _elementwise,
+    UpsampleByStores: _upsample,
 }
 """Generators of a random workload and its immediates, by template."""

@@ -74,11 +74,11 @@ class Offloading:
     engine: str = "functional"
 
     @staticmethod
-    def of(seed: int, engine: str = "functional") -> Offloading:
+    def of(seed: int, engine: str = "functional", *, upsampling: bool = False) -> Offloading:
         """The case of a seed; for the RTL from few configurations and smaller networks."""
         rng = np.random.default_rng(seed)
         on_rtl = engine == "rtl"
-        real = accelerated_network(rng, 6 if on_rtl else 15)
+        real = accelerated_network(rng, 6 if on_rtl else 15, upsampling=upsampling)
         if on_rtl:
             config = machine(str(rng.choice(_ON_RTL)))
         else:

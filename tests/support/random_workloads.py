@@ -26,6 +26,7 @@ from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkloa
 from compiler.templates.accelerator.packing import block_groups, pack_data, pack_weight
 from compiler.templates.accelerator.products import Products
 from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.accelerator.upsample import UpsampleByStores, UpsampleWorkload
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
 from hw.features import Feature
@@ -443,6 +444,18 @@ def pooled(values: Array, workload: MaxPoolWorkload) -> Array:
     return found
 
 
+def draw_upsample(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """Random images, of which each row and column is repeated."""
+    data = draw_values(rng, _image(rng, config, (2, 4, 6, 6)), INT8)
+    rows, columns = factors = _draw(rng, 1, 3), _draw(rng, 1, 3)
+    n, channels, height, width, *block = data.shape
+    repeated = np.broadcast_to(
+        data[:, :, :, None, :, None], (n, channels, height, rows, width, columns, *block)
+    )
+    workload = UpsampleWorkload(data.shape, factors)
+    return RandomWorkload(UpsampleByStores(), workload, {"data": data}, {}, repeated)
+
+
 def _image(
     rng: np.random.Generator, config: HardwareConfig, most: Sequence[int]
 ) -> tuple[int, ...]:
@@ -461,5 +474,6 @@ DRAWERS: Mapping[str, Drawer] = {
     "global_average_pool": draw_global_pool,
     "matmul": draw_matmul,
     "max_pool": draw_max_pool,
+    "upsample": draw_upsample,
 }
 """Drawers by template name."""

@@ -82,6 +82,13 @@ class DepthToSpace(SpaceToDepth):
     column_row_depth: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Upsample(Attributes):
+    """How often rows and columns are repeated."""
+
+    factors: tuple[int, int]
+
+
 def _transpose(query: TypeQuery, attributes: Transpose) -> tuple[TensorType, ...]:
     rank = query.data.rank
     order = tuple(reversed(range(rank))) if attributes.perm is None else attributes.perm
@@ -148,6 +155,13 @@ def _tile(query: TypeQuery, attributes: Tile) -> tuple[TensorType, ...]:
     return (TensorType(shape, query.data.dtype),)
 
 
+def _upsample(query: TypeQuery, attributes: Upsample) -> tuple[TensorType, ...]:
+    query.infer(substituted_shapes(query, same_axes(query)))
+    factors = (1, 1, *attributes.factors)
+    shape = tuple(product(pair) for pair in zip(query.data.shape, factors, strict=True))
+    return (TensorType(shape, query.data.dtype),)
+
+
 SPECS: tuple[AnyOp, ...] = tuple(
     define_operator(function, Pattern.INJECTIVE, DATA, attributes, symbolic)
     for function, attributes, symbolic in (
@@ -160,5 +174,6 @@ SPECS: tuple[AnyOp, ...] = tuple(
         (layout.tile, Tile, _tile),
         (layout.depth_to_space, DepthToSpace, leading(1)),
         (layout.space_to_depth, SpaceToDepth, leading(1)),
+        (layout.upsample, Upsample, _upsample),
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 
 from compiler.errors import LoweringError
 from compiler.intrinsics.scopes import OnChip
@@ -150,7 +151,10 @@ class CopyPlan:
             dram += low * source
             if high - low > 1 or (first, last) != (low, high):
                 axes.append(Axis(high - low, first - low, last - low, sram, source))
-        size, outer = self._element_axes(axes)
+        stores = self.memory is MemoryId.OUT
+        # An element may be stored at several places: each takes STOREs of its own.
+        places = [axis for axis in axes if stores and not axis.sram and axis.dram]
+        size, outer = self._element_axes([axis for axis in axes if axis not in places])
         if valid is None:
             # The whole box is zeros.
             outer = [*(replace(each, dram=0) for each in outer), Axis(1, 0, 0, self.lanes, 0)]
@@ -159,8 +163,10 @@ class CopyPlan:
             self._refuse("copies begin inside an element")
         if size != self.lanes:
             self._refuse(f"{size} values of each are copied")
-        stores = self.memory is MemoryId.OUT
-        if may_overlap((each.extent, each.dram if stores else each.sram) for each in outer):
+        if any(each.dram % self.lanes for each in places):
+            self._refuse("places of one element begin inside others")
+        steps = (*outer, *places)
+        if may_overlap((each.extent, each.dram if stores else each.sram) for each in steps):
             self._refuse("some are written several times in one iteration of the loops around")
         scaled = [
             replace(axis, sram=axis.sram // self.lanes, dram=axis.dram // self.lanes)
@@ -168,7 +174,8 @@ class CopyPlan:
         ]
         at = chip // self.lanes
         slice_ = self._thread_slice(at) if loose else None
-        yield from rectangles(scaled, at, dram // self.lanes, loose=slice_)
+        for place in product(*(range(0, each.extent * each.dram, each.dram) for each in places)):
+            yield from rectangles(scaled, at, (dram + sum(place)) // self.lanes, loose=slice_)
 
     def _thread_slice(self, at: int) -> range:
         """The elements of the buffer that belong to the thread of element `at`."""

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, Reduction
-from compiler.quantise.forms import Concatenation, PendingAccumulator
+from compiler.quantise.forms import Concatenation, PendingAccumulator, Upsampling
 from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.rules.products import convolved
 from compiler.quantise.weights import Weights
@@ -29,6 +29,13 @@ def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
         return False
     moved = rewriter.builder.call(name, "_int8", call.callee.name, [data.var], call.attributes)
     return rewriter.set_int8(name, rewriter.builder.int8_value(name, moved, data.scale))
+
+
+def _upsample(rewriter: Rewriter, name: str, call: Call) -> bool:
+    (data,) = call.args
+    if not isinstance(data, Var) or not (name in rewriter.chosen or rewriter.is_int8(data)):
+        return False
+    return rewriter.set_form(name, Upsampling(data, call.attributes))
 
 
 def _global_pool(rewriter: Rewriter, name: str, call: Call) -> bool:
@@ -91,6 +98,7 @@ def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
 DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
     {
         "concat": Rule(_concat, on_demand=True),
+        "upsample": Rule(_upsample, on_demand=True),
         **dict.fromkeys(
             (
                 *("depth_to_space", "expand", "flatten", "reshape", "slice", "space_to_depth"),

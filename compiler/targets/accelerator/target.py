@@ -23,6 +23,7 @@ from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTimin
 from compiler.templates.accelerator.matmul import MatmulOnArray
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu
 from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.accelerator.upsample import UpsampleByStores
 from hw.config import HardwareConfig
 from hw.topology import MemoryId, Unit
 
@@ -34,6 +35,7 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     MaxPoolOnAlu(),
     GlobalPoolOnAlu(),
     ElementwiseOnAlu(),
+    UpsampleByStores(),
 )
 """The templates of the base instruction set, in matching order; add new operators here."""
 

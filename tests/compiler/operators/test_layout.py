@@ -22,6 +22,7 @@ from compiler.operators.layout import (
     tile,
     transpose,
     unsqueeze,
+    upsample,
 )
 from compiler.te import placeholder
 from tests.support.broadcasts import broadcasting_shapes, shapes
@@ -146,6 +147,14 @@ def test_space_to_depth(block: int, channels: int) -> None:
     same(evaluate(result, {"X": x}), onnx("SpaceToDepth", x, blocksize=block))
 
 
+@pytest.mark.parametrize("factors", [(1, 1), (2, 2), (1, 3), (3, 2)])
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (1, 1, 1, 7), (2, 3, 0, 4)])
+def test_upsample(shape: Shape, factors: tuple[int, int]) -> None:
+    x = numbers(0, shape, "int8")
+    result = evaluate(upsample(given_as("X", x), factors), {"X": x})
+    same(result, x.repeat(factors[0], 2).repeat(factors[1], 3))
+
+
 class TestRefusals:
     x = placeholder((2, 3, 4), FLOAT32, "X")
 
@@ -195,3 +204,7 @@ class TestRefusals:
             space_to_depth(image, 2)
         with pytest.raises(TensorError, match="4 dimensions, N, C, H, W"):
             space_to_depth(self.x, 1)
+        with pytest.raises(TensorError, match="4 dimensions, N, C, H, W"):
+            upsample(self.x, (2, 2))
+        with pytest.raises(TensorError, match=r"upsample u: factors \[2, 0\] of I .*: two, from 1"):
+            upsample(image, (2, 0), name="u")

@@ -14,6 +14,7 @@ from compiler.templates.accelerator.epilogue import AluPass, OperandKind, Pass
 from compiler.templates.accelerator.max_pool import MaxPoolWorkload
 from compiler.templates.accelerator.parameter_passes import RequantisePass
 from compiler.templates.accelerator.products import Products
+from compiler.templates.accelerator.upsample import UpsampleWorkload
 from compiler.tune.plain import to_plain
 from hw.isa import AluOp
 from scripts.tune.workload_text import workload_text
@@ -55,6 +56,7 @@ def convolution(
             "op 1x4x112x112 window 3x3 /2",
         ),
         (MaxPoolWorkload((1, 4, 8, 8, 1, 16), MaxPool((3, 3))), "op 1x4x8x8 window 3x3"),
+        (UpsampleWorkload((1, 4, 8, 8, 1, 16), (2, 3)), "op 1x4x8x8 by 2x3"),
         (ElementwiseWorkload((1, 4, 8, 8, 1, 16), PASSES), "op 1x4x8x8 ADD+residual SHR"),
     ],
 )

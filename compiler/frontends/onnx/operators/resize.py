@@ -16,6 +16,7 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Array, Value
 from compiler.graph.operators.parts import Gather
 from compiler.graph.operators.reductions import Reduction
+from compiler.graph.operators.shapes import Upsample
 
 _LARGEST: Final = 1 << 20
 """The maximum extent of an axis of the result."""
@@ -23,6 +24,10 @@ _TAPS: Final = {"nearest": 1, "linear": 2, "cubic": 4}
 """The number of elements along an axis that one of the result depends on, by mode."""
 _MOST_TERMS: Final = 4
 """The maximum number of elements that are added in one expression."""
+_CROPPING: Final = "tf_crop_and_resize"
+"""The mode that resizes a region of the image."""
+_PIXELS: Final = (2, 3)
+"""The axes of rows and columns of images."""
 _POLICIES: Final = ("stretch", "not_larger", "not_smaller")
 """Whether all axes have their own scale, the least or the greatest scale."""
 
@@ -102,7 +107,7 @@ def _resize(node: Node) -> Value:
         node.real("extrapolation_value"),
     )
     regions = [(0.0, 1.0)] * len(axes)
-    if method.place == "tf_crop_and_resize":
+    if method.place == _CROPPING:
         regions = _regions(node, len(axes))
     resized = [
         _Axis(axis, scale, size, start, end)
@@ -148,7 +153,11 @@ def _ratio(node: Node, data: Value, axis: int, size: int) -> float:
 
 
 def _resized(node: Node, data: Value, axes: Sequence[_Axis], method: _Method) -> Value:
-    """Resize one axis after the other, by gathers with constant indices and weights."""
+    """Repeat rows and columns, if each is repeated equally often; else resize one axis after the
+    other, by gathers with constant indices and weights."""
+    repeated = _repetitions(node, data, axes, method)
+    if repeated is not None:
+        return node.call("upsample", data, to=repeated)
     for resized in axes:
         extent, whole = data.shape[resized.axis], (resized.start, resized.end) == (0.0, 1.0)
         if resized.size is None and whole:
@@ -162,12 +171,36 @@ def _resized(node: Node, data: Value, axes: Sequence[_Axis], method: _Method) ->
             node.unsupported(f"{extent} elements to {size}")
         where = _places(node, extent, size, resized, method.place)
         data = _interpolated(node, data, resized, where, method)
-        if method.place == "tf_crop_and_resize":
+        if method.place == _CROPPING:
             outside = (where < 0) | (where > extent - 1)
             shape = [size if axis == resized.axis else 1 for axis in range(data.rank)]
             mask = node.constant(outside.reshape(shape))
             data = node.call("where", mask, node.number(method.outside, data), data)
     return data
+
+
+def _repetitions(
+    node: Node, data: Value, axes: Sequence[_Axis], method: _Method
+) -> Upsample | None:
+    """How often resizing repeats each row and column of images; None if it does something else."""
+    if data.rank != 4 or method.mode != "nearest" or method.place == _CROPPING:
+        return None
+    factors = [1, 1, 1, 1]
+    for axis in axes:
+        extent = data.shape[axis.axis]
+        size = extent if axis.size is None else axis.size
+        if size == extent and axis.scale == 1.0:
+            continue
+        if not isinstance(extent, int) or not isinstance(size, int) or size > _LARGEST:
+            return None
+        factor = size // max(extent, 1)
+        if axis.axis not in _PIXELS or not factor or method.nearest not in _NEAREST:
+            return None
+        read = _nearest(_places(node, extent, size, axis, method.place), extent, method)
+        if not np.array_equal(read, np.arange(size) // factor):
+            return None
+        factors[axis.axis] = factor
+    return Upsample((factors[2], factors[3])) if max(factors) > 1 else None
 
 
 def _interpolated(node: Node, data: Value, axis: _Axis, where: Array, method: _Method) -> Value:
@@ -176,8 +209,7 @@ def _interpolated(node: Node, data: Value, axis: _Axis, where: Array, method: _M
     if method.mode == "nearest":
         if method.nearest not in _NEAREST:
             node.refuse(f"nearest_mode is {method.nearest!r}")
-        at = np.clip(_NEAREST[method.nearest](where), 0, extent - 1)
-        return _taken(node, data, at, axis.axis)
+        return _taken(node, data, _nearest(where, extent, method), axis.axis)
     indices, weights = _taps(where, axis.scale, method)
     if method.exclude_outside:
         weights = np.where((indices < 0) | (indices >= extent), 0.0, weights)
@@ -201,6 +233,11 @@ def _interpolated(node: Node, data: Value, axis: _Axis, where: Array, method: _M
         for at, weight in zip(indices, weights, strict=True)
     ]
     return reduce(lambda a, b: node.call("add", a, b), terms)
+
+
+def _nearest(where: Array, extent: int, method: _Method) -> Array:
+    """The index of the element nearest to each position, of `extent` elements."""
+    return np.clip(_NEAREST[method.nearest](where), 0, extent - 1)
 
 
 def _taps(where: Array, scale: float, method: _Method) -> tuple[Array, Array]:

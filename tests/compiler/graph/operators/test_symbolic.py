@@ -25,6 +25,7 @@ from compiler.graph.operators.shapes import (
     Tile,
     Transpose,
     Unsqueeze,
+    Upsample,
 )
 from compiler.graph.types import specialised, symbols_of
 from compiler.ir import BOOL, FLOAT32, INT32, INT64, UINT8
@@ -52,6 +53,7 @@ CASES = [
     ("x: float32[N, 2]", "tile(x, repeats=[3, 2])", "float32[3*N, 4]"),
     (f"x: {IMAGE}", "depth_to_space(x, block=2)", "float32[N, 1, 12, 12]"),
     (f"x: {IMAGE}", "space_to_depth(x, block=2)", "float32[N, 16, 3, 3]"),
+    ("x: int8[N, 4, M, 6]", "upsample(x, factors=[2, 3])", "int8[N, 4, 2*M, 18]"),
     ("x: float32[N, 2], y: float32[N, 3]", "concat(x, y, axis=1)", "float32[N, 5]"),
     ("x: float32[N, 2], y: float32[4*N, 2]", "concat(x, y, axis=0)", "float32[5*N, 2]"),
     ("x: int8[N, 5]", "split(x, sizes=[2, 3], axis=1)", "(int8[N, 2], int8[N, 3])"),
@@ -221,6 +223,7 @@ def asked(draw: st.DrawFn) -> tuple[str, list[Type], Attributes]:
         "reshape": ((INT32,), st.builds(Reshape, NUMBERS, st.booleans())),
         "expand": ((INT32,), st.builds(Expand, NUMBERS)),
         "tile": ((INT32,), st.builds(Tile, exactly(rank))),
+        "upsample": ((INT32,), st.builds(Upsample, exactly(2))),
         "transpose": ((INT32,), st.builds(Transpose, st.none() | orders)),
         "flatten": ((INT32,), st.builds(Flatten, AXES)),
         "squeeze": ((INT32,), st.builds(Squeeze, st.none() | SOME)),

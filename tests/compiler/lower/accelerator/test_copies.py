@@ -348,3 +348,33 @@ func f(S: int8[40]) -> (D: int8[8, 4] @ inp):
       D[y, l] = S[6 * y + l]
 """).at({})
         )
+
+
+REPEATED = """
+func f(S: int32[3, 4] @ acc) -> (D: int8[7, 8]):
+  for y in 3:
+    for i in 2:
+      for l in 4:
+        D[INDEX] = int8(S[y, l])
+"""
+
+
+def test_an_element_is_stored_at_several_places() -> None:
+    """Once with every place of the first loop, at which the rows of a STORE lie apart."""
+    places = list(plan_of(REPEATED.replace("INDEX", "2 * y + i, l")).at({}))
+    assert places == [Rectangle(0, first, 3, 1, 4, NONE) for first in (0, 2)]
+    places = list(plan_of(REPEATED.replace("INDEX", "y, 4 * i + l")).at({}))
+    assert places == [Rectangle(0, first, 3, 1, 2, NONE) for first in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ("y + i, l", "some are written several times in one iteration"),
+        ("y, 2 * i + l", "places of one element begin inside others"),
+        ("y, l", "2 values lie 0 apart in DRAM, 0 on chip"),
+    ],
+)
+def test_places_that_overlap_are_refused(index: str, message: str) -> None:
+    with pytest.raises(LoweringError, match=message):
+        list(plan_of(REPEATED.replace("INDEX", index)).at({}))

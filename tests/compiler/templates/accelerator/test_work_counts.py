@@ -128,7 +128,7 @@ def check_instructions(found: Drawn, choice: Choice, work: WorkCounts, program: 
     else:
         assert instructions[Opcode.ALU] == work.alus, choice
     computes = (columns.opcode == Opcode.GEMM) | (columns.opcode == Opcode.ALU)
-    assert (columns.uop_end - columns.uop_bgn)[computes].max() <= work.kernel
+    assert (columns.uop_end - columns.uop_bgn)[computes].max(initial=0) <= work.kernel
 
 
 def copied(stream: Stream, memory: MemoryId, code: Opcode) -> tuple[int, int]:
