@@ -15,10 +15,12 @@ DEVICE = Device.ECP5_85
 SPEED = 6
 
 
-def clock(config: HardwareConfig, quiet: bool = True) -> Timing | DoesNotFitError:
-    """The preset's routes, or what the device lacks."""
+def clock(
+    config: HardwareConfig, quiet: bool = True, seeds: int = DEFAULT_SEEDS
+) -> Timing | DoesNotFitError:
+    """The machine's routes, or what the device lacks."""
     try:
-        return find_timing(generate(config), DEVICE, SPEED, DEFAULT_SEEDS, quiet)
+        return find_timing(generate(config), DEVICE, SPEED, seeds, quiet)
     except DoesNotFitError as error:
         return error
 

@@ -100,7 +100,7 @@ class UpsampleByStores(TiledOnAlu[UpsampleWorkload]):
     name = "upsample"
     patterns = (Apply("upsample", (Operand("data", INT8, (4,)),)),)
     limits = MappingProxyType(
-        {"gather": "images are resized to the nearest pixel by whole factors"}
+        {"gather": "of resizing, only that to the nearest pixel by whole factors is supported"}
     )
 
     def bind(

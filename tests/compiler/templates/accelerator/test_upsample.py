@@ -117,8 +117,8 @@ def test_refuses_many_copies() -> None:
         (
             "int8[1, 4, 3, 3]",
             "gather(x, int64[5](0, 0, 1, 2, 2), axis=3)",
-            "no schedule template for gather: images are resized to the nearest pixel by whole "
-            "factors",
+            "no schedule template for gather: of resizing, only that to the nearest pixel by whole "
+            "factors is supported",
         ),
     ],
 )
