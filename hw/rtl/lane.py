@@ -1,6 +1,6 @@
 """One lane of the array: a dot product, two operands with forwarding, an ALU, a result."""
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
@@ -65,7 +65,7 @@ def hold_port(flow: Flow, acc_read_ports: int) -> dict[str, Member]:
 
 
 class Scale(data.Struct):
-    """Control, with residuals, of the factors of the micro-op in gathering."""
+    """Control, with residuals, of the first factor of the micro-op in gathering."""
 
     takes: 1
     """The micro-op is a RESIDUAL or a MUL."""
@@ -157,22 +157,29 @@ class Lane(Block):
             with m.Else():
                 m.d.sync += a.eq(self.dst)
         with m.If(control.gather_second):
-            self._gather_second(m, b, src, written)
+            with m.If(control.gather_imm):
+                m.d.sync += b.eq(self.imm)
+            with m.Elif(control.gather_src.from_write):
+                m.d.sync += b.eq(self.result)
+            with m.Elif(control.gather_src.from_written):
+                m.d.sync += b.eq(written)
+            with m.Else():
+                m.d.sync += b.eq(src)
 
         first = Signal(signed(WIDTH), reset_less=True)
         second = Signal(signed(WIDTH), reset_less=True)
         shifts = ~control.prepare_gemm & (control.prepare_op == AluOp.SHR)
         multiplies = ~control.prepare_gemm & (control.prepare_op == AluOp.MUL)
-        factors: tuple[Value, Value] = (a, b)
+        factor = a
         if self._residuals:
             multiplies |= ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
-            factors = self._factors(m, src, written)
+            factor = self._factor(m, written)
             m.d.comb += self.scaled.eq(product(products.low, products.crossed))
         m.d.comb += [
             shifter.a.eq(a),
             shifter.b.eq(b),
-            products.a.eq(factors[0]),
-            products.b.eq(factors[1]),
+            products.a.eq(factor),
+            products.b.eq(b),
             products.enable.eq(control.prepare & multiplies),
             mac.enable.eq(self.enable),
             mac.inp.eq(self.inp),
@@ -207,35 +214,21 @@ class Lane(Block):
         with m.If(control.execute):
             m.d.sync += self.result.eq(alu.result)
 
-    def _gather_second(self, m: Module, second: Signal, src: Value, written: Value) -> None:
-        """Register the second operand of the micro-op in gathering."""
-        control = self.control
-        with m.If(control.gather_imm):
-            m.d.sync += second.eq(self.imm)
-        with m.Elif(control.gather_src.from_write):
-            m.d.sync += second.eq(self.result)
-        with m.Elif(control.gather_src.from_written):
-            m.d.sync += second.eq(written)
-        with m.Else():
-            m.d.sync += second.eq(src)
-
-    def _factors(self, m: Module, src: Value, written: Value) -> tuple[Value, Value]:
-        """The factors, gathered like the operands into registers of their own: these can lie at the
-        multipliers, which may be far away, and no multiplexer is between them."""
-        first = Signal(signed(WIDTH), name="factor", reset_less=True)
-        second = Signal(signed(WIDTH), name="second_factor", reset_less=True)
+    def _factor(self, m: Module, written: Signal) -> Signal:
+        """The first factor, gathered like the first operand: no multiplexer is in front of the
+        multipliers, which may lie far away."""
+        factor = Signal(signed(WIDTH), reset_less=True)
         forward = self.control.gather_dst
         with m.If(self.scale.takes):
             with m.If(self.scale.enters):
-                m.d.sync += first.eq(self.scale.value)
+                m.d.sync += factor.eq(self.scale.value)
             with m.Elif(forward.from_write):
-                m.d.sync += first.eq(self.result)
+                m.d.sync += factor.eq(self.result)
             with m.Elif(forward.from_written):
-                m.d.sync += first.eq(written)
+                m.d.sync += factor.eq(written)
             with m.Else():
-                m.d.sync += first.eq(self.dst)
-            self._gather_second(m, second, src, written)
-        return first, second
+                m.d.sync += factor.eq(self.dst)
+        return factor
 
     def _held(self, m: Module, written: Signal) -> Signal:
         """The second operand, registered a cycle before the first operand is gathered."""

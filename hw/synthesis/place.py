@@ -1,7 +1,8 @@
 """Places and routes a design for Lattice's ECP5 with nextpnr, and finds the clock that it allows.
 
-Yosys synthesises the design behind a registered shell (`hw.synthesis.shell`), nextpnr places and
-routes the netlist, once for each seed: the result varies by some percent with the seed.
+Yosys synthesises the design behind a registered shell (`hw.synthesis.shell`), registers of products
+move into the multiplier blocks (`hw.synthesis.product_registers`), and nextpnr places and routes
+the netlist, once for each seed: the result varies by some percent with the seed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import msgspec
 from hw.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.errors import DoesNotFitError, SynthesisError
+from hw.synthesis.product_registers import absorb_registers
 from hw.synthesis.shell import INSTANCE, SHELL, registered_shell
 from hw.synthesis.yosys import run, yosys_version
 from hw.synthesis.yowasp import Report, Tool
@@ -31,8 +33,9 @@ NEXTPNR = Tool(
 TARGET_MHZ = 100
 """The clock that nextpnr works towards."""
 PLACER = "static"
-"""nextpnr's placer. On machines with many multiplier blocks, which lie far apart, its wires are a third
-shorter than those of nextpnr's default, `heap`, and the router needs a fraction of the time."""
+"""nextpnr's placer. On machines with many multiplier blocks, which lie far apart, its wires are a
+third shorter than those of nextpnr's default, `heap`, and the router needs a fraction of the
+time."""
 SPEEDS = (6, 7, 8)
 """ECP5's speed grades; 8 is the fastest."""
 
@@ -150,6 +153,9 @@ def place_and_route(
         for name, text in files.items():
             (work / name).write_text(text)
         run(script, work, place, report)
+        netlist = msgspec.json.decode((work / _NETLIST).read_bytes())
+        absorb_registers(netlist)
+        (work / _NETLIST).write_bytes(msgspec.json.encode(netlist))
         return [work / _NETLIST]
 
     def route(seed: int) -> Route:
@@ -208,7 +214,8 @@ def _files(design: VerilogDesign) -> dict[str, str]:
 
 def _netlist_parts(files: Mapping[str, str]) -> tuple[str, ...]:
     """What the netlist depends on; raises `SynthesisError` if Yosys is not installed."""
-    return (yosys_version(), _script(files), repr(sorted(files.items())))
+    form = "registers of products in their blocks"
+    return (form, yosys_version(), _script(files), repr(sorted(files.items())))
 
 
 def _route_key(parts: Sequence[str], device: Device, speed: int, seed: int) -> str:

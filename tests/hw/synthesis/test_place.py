@@ -71,7 +71,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
 
     def synthesise(script: str, folder: Path, root: Path, report: Report | None) -> None:
         assert "synth_ecp5 -top shell -json netlist.json" in script
-        (folder / "netlist.json").write_text("{}")
+        (folder / "netlist.json").write_text('{"modules": {}}')
 
     monkeypatch.setattr(Tool, "run", run)
     monkeypatch.setattr(place, "run", synthesise)
