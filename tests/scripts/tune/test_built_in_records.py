@@ -24,14 +24,15 @@ TINY = (
     "digits dcgan-tiny mobilenet-v1-tiny mobilenet-v2-tiny lstm-tiny vit-tiny bert-tiny gpt2-tiny "
     "llama-tiny gpt2-decode-tiny llama-decode-tiny"
 )
+LARGE = "dqn dcgan resnet18 resnet34 resnet50"
 IMPROVED = {
     ("tiny", "fast"): "digits",
     ("small8", "fast"): f"{TINY} dqn-tiny",
     ("small8-x", "fast"): f"{TINY} dqn-tiny",
-    ("pynq", "fast"): f"{TINY.replace('dcgan-tiny ', '')} resnet18",
-    ("pynq", "edge"): "resnet18",
-    ("pynq-x", "fast"): f"{TINY} dqn-tiny resnet18",
-    ("pynq-x", "edge"): "resnet18",
+    ("pynq", "fast"): f"{TINY.replace('dcgan-tiny ', '')} {LARGE}",
+    ("pynq", "edge"): LARGE,
+    ("pynq-x", "fast"): f"{TINY} dqn-tiny {LARGE}",
+    ("pynq-x", "edge"): LARGE,
 }
 """Networks that have records on a preset with a memory."""
 QUICK = {("digits", "tiny"), ("dqn-tiny", "pynq-x"), ("lstm-tiny", "small8")}
