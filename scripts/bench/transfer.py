@@ -2,10 +2,11 @@
 `python -m scripts.bench.transfer --taught FILE --records FILE`.
 
 The convolutions that ResNet-50 has and ResNet-18 has not are tuned by the learned model from
-nothing, and by the same model with records of ResNet-18's convolutions to learn from. Both begin
-with the default choices. The gain of a number of trials is what all layers' best choices save by
-then, each as often as its layer occurs, as a part of what the best known choices save: those that
-any search found, branch and bound included. Measurements are kept: a second run measures nothing.
+nothing, and by the same model with records of ResNet-18's convolutions to learn from, with some
+seeds each. Both begin with the default choices. The gain of a number of trials is what all layers'
+best choices save by then, on average over seeds, each as often as its layer occurs, as a part of
+what the best known choices save: those that any search found, branch and bound included.
+Measurements are kept: a second run measures nothing.
 """
 
 from __future__ import annotations
@@ -63,13 +64,18 @@ GAIN = 0.95
 TRIALS = 24
 SHOWN = 0, 1, 2, 4, 8, 16, 24
 """The numbers of trials in the table."""
+SEEDS = 3
 EXACT = 24
 """Trials of branch and bound, which help to know the best choice."""
+
+TAUGHT = "taught"
+"""What records call the learned model with examples."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """The best cost of a layer by the number of trials, from the default's: [trials + 1] each."""
+    """The best cost of a layer by the number of trials, from the default's, on average over seeds:
+    [trials + 1] each."""
 
     count: int
     alone: Floats
@@ -81,15 +87,15 @@ def best_costs(
     task: Task,
     candidates: Candidates,
     measurements: Measurements,
-    explorer: str,
+    by: Proposer,
     trials: int,
     others: Sequence[Measured] = (),
-    name: str = "",
 ) -> Floats:
     """The best cost of a search, before its first trial and after each."""
-    measure = measurements.measure(task, Proposer(name or explorer, 0))
+    measure = measurements.measure(task, by)
     (default,) = measure([task.default], float("inf"))
-    tuning = Tuning(candidates, make_explorer(explorer, candidates, 0, others))
+    explorer = "xgboost" if by.explorer == TAUGHT else by.explorer
+    tuning = Tuning(candidates, make_explorer(explorer, candidates, by.seed, others))
     while len(tuning.trials) < trials:
         if not tuning.step(measure, min(BATCH, trials - len(tuning.trials))):
             break
@@ -99,16 +105,27 @@ def best_costs(
 
 
 def curves_of(
-    tasks: Sequence[Task], measurements: Measurements, others: Sequence[Measured], trials: int
+    tasks: Sequence[Task],
+    measurements: Measurements,
+    others: Sequence[Measured],
+    trials: int,
+    seeds: int,
 ) -> Iterator[Curves]:
     """The curves of each layer."""
     for task in tasks:
         space = Candidates.of(task.target, task.template, task.workload)
-        alone = best_costs(task, space, measurements, "xgboost", trials)
-        taught = best_costs(task, space, measurements, "xgboost", trials, others, name="taught")
-        exact = best_costs(task, space, measurements, "exact", EXACT)
-        best = min(curve[-1] for curve in (alone, taught, exact))
-        yield Curves(task.count, alone, taught, float(best))
+        alone, taught = (
+            np.array(
+                [
+                    best_costs(task, space, measurements, Proposer(name, seed), trials, examples)
+                    for seed in range(seeds)
+                ]
+            )
+            for name, examples in (("xgboost", ()), (TAUGHT, others))
+        )
+        exact = best_costs(task, space, measurements, Proposer("exact", 0), EXACT)
+        best = min(alone.min(), taught.min(), exact[-1])
+        yield Curves(task.count, alone.mean(axis=0), taught.mean(axis=0), float(best))
 
 
 def gains(curves: Sequence[Curves], taught: bool) -> Floats:
@@ -134,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", type=Path, metavar="FILE", help="kept measurements")
     parser.add_argument("--layer", action="append", help="H,W,IC,OC,K,STRIDE,PAD")
     parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--jobs", type=int, default=default_jobs())
     asked = parser.parse_args(arguments)
     machine = Accelerator(load_config(asked.config), parse_memory(asked.memory), hiding=True)
@@ -144,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with LocalPool(cycles_of, asked.jobs) as pool:
         measurements = Measurements(machine, pool, asked.records, known)
         tasks = tasks_of_layers(named, machine, 0)
-        curves = [*curves_of(tasks, measurements, others, asked.trials)]
+        curves = [*curves_of(tasks, measurements, others, asked.trials, asked.seeds)]
     counted = [
         Curves(layers.count(task.name), one.alone, one.taught, one.best)
         for task, one in zip(tasks, curves, strict=True)

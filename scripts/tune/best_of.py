@@ -2,7 +2,8 @@
 
 `python -m scripts.tune.best_of FILE... -o OUTPUT` keeps the best measured record of each workload
 on each machine with each memory; with `--better` only those that beat the compiler's own choice,
-which `tandem tune` measures first.
+which `tandem tune` measures first; with `--network MODEL` (may be repeated) only those that make
+this network faster as a whole, or that it does not use.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from pathlib import Path
 
 import msgspec
 
-from compiler.errors import RecordError
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.errors import CompilerError
 from compiler.tune.best_records import best_records
 from compiler.tune.records import merge_records, read_records
 from hw.files import write_atomically
+from runtime.inputs import PixelNormalisation
+from scripts.errors import CommandError
+from scripts.sources import ModelOptions, import_model
 from scripts.tune.session import DEFAULT
+from scripts.tune.useful_records import useful_records
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,19 +35,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--better", action="store_true", help="only what beats the compiler's own choice"
     )
+    parser.add_argument(
+        "--network",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="drop records that bring this model nothing, as a whole; may be repeated",
+    )
     asked = parser.parse_args(arguments)
     try:
         read = [read_records(path) for path in asked.files]
-    except RecordError as error:
+        networks = [prepared_network(model) for model in asked.network]
+    except (CommandError, CompilerError) as error:
         sys.exit(f"error: {error}")
     for damage in (damage for _, damages in read for damage in damages):
         print(f"warning: {damage}", file=sys.stderr)
     kept = best_records(merge_records(*(records for records, _ in read)))
     if asked.better:
         kept = [record for record in kept if record.explorer != DEFAULT]
+    if networks:
+        kept = useful_records(kept, networks)
     encoder = msgspec.json.Encoder(order="deterministic")
     write_atomically(asked.output, b"".join(encoder.encode(record) + b"\n" for record in kept))
     print(f"{asked.output}: {len(kept)} of {sum(len(records) for records, _ in read)} records")
+
+
+def prepared_network(model: str) -> PreparedNetwork:
+    """The network as `tandem tune MODEL` compiles it."""
+    options = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
+    return import_model(model, options, None).prepared(None)
 
 
 if __name__ == "__main__":

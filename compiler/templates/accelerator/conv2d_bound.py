@@ -186,6 +186,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
             begins = np.zeros(threads, np.int64)  # When those of its first products were.
             tile = np.zeros((threads, 3), np.int64)
             image = np.zeros(threads, np.int64)  # Pixels of a thread's part of the image.
+            by_block = np.zeros(threads, np.int64)  # Whether each of its blocks is a LOAD.
             compute, load, write, stored = compute_begin, load_begin, 0, 0
             previous = -1
             for group in range(groups):
@@ -201,7 +202,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                 previous = group // inner
                 working = 0
                 for thread in range(threads):
-                    pixels, some = 1, True
+                    pixels, lines, some = 1, 0, True
                     for axis in range(3):
                         number = at[axis] * threads + thread if axis == along else at[axis]
                         begin = number * size[axis]
@@ -212,9 +213,14 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                             stride, before, reach, whole = windows[axis - 1]
                             low = max(0, begin * stride - before)
                             high = (begin + extent - 1) * stride - before + reach
-                            pixels *= max(0, min(high, whole) - low)
+                            held = max(0, min(high, whole) - low)
+                            pixels *= held
+                            if axis == 1:
+                                lines = held
                     if some:
                         image[working] = pixels
+                        # Blocks of one row each, as of a tile at the edge, are a LOAD's rows.
+                        by_block[working] = image_loads if lines > 1 else 0
                         working += 1
                 if fresh and kept_loops == 1:
                     size_of = tile[0, 0] * depth * taps
@@ -223,13 +229,13 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                         size_of, (size_of * wgt_bytes + bus_bytes - 1) // bus_bytes * interval
                     )
                 elif fresh and image[0] > 0:
-                    size_of, calls = image[0], depth if image_loads else 1
+                    size_of, calls = image[0], depth if by_block[0] else 1
                     block = max(
                         size_of, (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval
                     )
                     size_of *= depth
                     all_blocks = depth * block
-                    if not image_loads:
+                    if not by_block[0]:
                         all_blocks = max(
                             size_of, (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval
                         )
@@ -250,14 +256,14 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                             )
                         begins[thread] = load
                         if kept_loops != 2 and image[thread] > 0:
-                            size_of, calls = image[thread], blocks if image_loads else 1
+                            size_of, calls = image[thread], blocks if by_block[thread] else 1
                             block = max(
                                 size_of,
                                 (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval,
                             )
                             size_of *= blocks
                             all_blocks = blocks * block
-                            if not image_loads:
+                            if not by_block[thread]:
                                 all_blocks = max(
                                     size_of,
                                     (size_of * inp_bytes + bus_bytes - 1) // bus_bytes * interval,

@@ -10,7 +10,7 @@ import pytest
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import TEMPLATES
 from compiler.tune.best_records import best_records
-from compiler.tune.built_in import built_in_files, built_in_records
+from compiler.tune.built_in import built_in_files
 from compiler.tune.plain import canonical_text, from_plain
 from compiler.tune.records import Record, read_records
 from compiler.tune.trial import Status
@@ -32,12 +32,18 @@ def test_a_file_holds_the_best_of_one_preset_with_one_memory(path: Path) -> None
 
 
 def test_there_are_files() -> None:
-    wanted = {"tiny-fast", "pynq-fast", "pynq-edge", "pynq-x-fast", "pynq-x-edge"}
-    assert {path.stem for path in built_in_files()} >= wanted
+    wanted = {"tiny-fast", "small8-fast", "small8-x-fast"}
+    wanted |= {f"{preset}-{memory}" for preset in ("pynq", "pynq-x") for memory in ("fast", "edge")}
+    assert {path.stem for path in built_in_files()} == wanted
 
 
-@pytest.mark.parametrize("record", built_in_records(), ids=lambda record: record.template)
-def test_choices_fit(record: Record) -> None:
+@pytest.mark.parametrize("path", built_in_files(), ids=lambda path: path.stem)
+def test_choices_fit(path: Path) -> None:
+    for record in read_records(path)[0]:
+        check_choice(record)
+
+
+def check_choice(record: Record) -> None:
     config = parse_config(canonical_text(record.machine), "a record")
     machine = AcceleratorTarget.of(config)
     (template,) = (one for one in TEMPLATES if one.name == record.template)

@@ -20,17 +20,32 @@ from scripts.tune.on_cycle import cycles_of
 from scripts.tune.tasks import compile_tuned, measured_layer
 from scripts.tuned import BUILT_IN, TunedLayers, best_known
 
+TINY = (
+    "digits dcgan-tiny mobilenet-v1-tiny mobilenet-v2-tiny lstm-tiny vit-tiny bert-tiny gpt2-tiny "
+    "llama-tiny gpt2-decode-tiny llama-decode-tiny"
+)
+LARGE = "dqn dcgan resnet18 resnet34 resnet50"
+IMPROVED = {
+    ("tiny", "fast"): "digits",
+    ("small8", "fast"): f"{TINY} dqn-tiny",
+    ("small8-x", "fast"): f"{TINY} dqn-tiny",
+    ("pynq", "fast"): f"{TINY.replace('dcgan-tiny ', '')} {LARGE}",
+    ("pynq", "edge"): LARGE,
+    ("pynq-x", "fast"): f"{TINY} dqn-tiny {LARGE}",
+    ("pynq-x", "edge"): LARGE,
+}
+"""Networks that have records on a preset with a memory."""
+QUICK = {("digits", "tiny"), ("dqn-tiny", "pynq-x"), ("lstm-tiny", "small8")}
 NETWORKS = [
-    ("digits", "tiny", "fast"),
-    pytest.param("digits", "pynq", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("digits", "pynq-x", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("gpt2-tiny", "pynq", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("gpt2-tiny", "pynq-x", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("dqn-tiny", "pynq-x", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("resnet18", "pynq", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("resnet18", "pynq", "edge", marks=pytest.mark.exhaustive),
-    pytest.param("resnet18", "pynq-x", "fast", marks=pytest.mark.exhaustive),
-    pytest.param("resnet18", "pynq-x", "edge", marks=pytest.mark.exhaustive),
+    pytest.param(
+        name,
+        config,
+        memory,
+        marks=() if (name, config) in QUICK else pytest.mark.exhaustive,
+        id=f"{name}-{config}-{memory}",
+    )
+    for (config, memory), names in IMPROVED.items()
+    for name in names.split()
 ]
 
 
@@ -90,8 +105,7 @@ def test_the_keyword_and_a_file_of_its_name(
 
 
 def test_a_machine_without_records() -> None:
-    small = load_config("small8")
-    known = best_known(BUILT_IN, small, parse_memory("fast"))
+    known = best_known(BUILT_IN, load_config("batch2"), parse_memory("fast"))
     assert not known._choices
     found = str(TunedLayers((), 0, 5, True))
     wanted = (

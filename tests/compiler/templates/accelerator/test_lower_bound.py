@@ -134,6 +134,28 @@ def test_a_tile_waits_for_the_stores_of_its_blocks_alone(config: str) -> None:
     assert 0.95 * exact < bound <= exact
 
 
+@pytest.mark.parametrize("config", ["pynq", "pynq-x"])
+@pytest.mark.parametrize("order", ["outputs", "image"])
+def test_a_tile_of_one_row_is_loaded_at_once(order: str, config: str) -> None:
+    """The blocks of a tile of three rows are a LOAD each; the last tile's of one row are one."""
+    model = parse_memory("fast")
+    accelerator = Accelerator(load_config(config), model, hiding=True)
+    (task,) = tasks_of_layers([parse_layer("a=7,7,128,64,1,1,0")], accelerator, 0)
+    choice: Choice = {
+        "threads": 1,
+        "ic": 8,
+        "oc": 1,
+        "x": 1,
+        "y": 3,
+        "order": order,
+        "along": "oc",
+    }
+    exact = cycles_of(measured_layer(task, accelerator), choice, inf).cost
+    cost = MachineCost(accelerator.config, MemoryTiming(model.latency, model.interval))
+    bound = lower_bound(Conv2dOnArray(), task.workload, Choices.of([choice]), cost).item()
+    assert 0.9 * exact < bound <= exact
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("memory", ["fast", "edge"])
 @pytest.mark.parametrize("config", ["pynq", "pynq-x", "ultra96"])
