@@ -44,6 +44,7 @@ CASES = [
     (INT8, "transpose(x, perm=[3, 0, 2, 1])"),
     (INT8, "transpose(x)"),
     ("x: int8[2, 3]", "unsqueeze(x, axes=[0, 2])"),
+    (INT8, "upsample(x, factors=[2, 3])"),
 ]
 
 
