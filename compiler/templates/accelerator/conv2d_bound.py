@@ -46,6 +46,7 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
     parameters = 0
     if epilogue.requantise is not None and epilogue.requantise.resident:
         parameters = load(MemoryId.PAR, channels)
+    before = epilogue.operand_passes
     stays = {each: choices.equals("order", each) for each in ORDERS}
     names = ("oc", "y", "x")
     numbers = (
@@ -81,8 +82,8 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
                 *workload.weight[2:4],
                 int(not cost.overwrites),
                 int(epilogue.requantise is not None),
-                epilogue.immediate_passes + epilogue.input_operands,
-                epilogue.tensor_passes,
+                epilogue.immediate_passes + epilogue.input_operands - before.immediate_passes,
+                epilogue.tensor_passes - before.tensor_passes,
                 int(cost.alu(1, tensor_operand=True)),
                 epilogue.element_operands,
                 pipeline_depth(config),
@@ -95,6 +96,8 @@ def least_cycles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) 
                 config.element_bytes(MemoryId.WGT),
                 config.element_bytes(MemoryId.OUT),
                 config.bus_bytes,
+                before.immediate_passes,
+                before.tensor_passes,
             ]
         ),
     )
@@ -170,6 +173,7 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
         single, double, double_cost, elements_in_acc = machine[6:10]
         pipeline, latency, interval, alone, compute_begin, load_begin = machine[10:16]
         inp_bytes, wgt_bytes, out_bytes, bus_bytes = machine[16:20]
+        single_before, double_before = machine[20:22]
         at = np.zeros(3, np.int64)
         for row in range(len(found)):
             along, kept_loops, threads, ic, image_loads, whole_tile, fits = numbers[row]
@@ -242,6 +246,12 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                     load = max(load, freed.max()) + alone + block
                     if depth > 1:
                         load = max(load, inputs.max()) + (calls - 1) * alone + all_blocks - block
+                # Element-wise operands are loaded by compute, in front of a tile's products.
+                for thread in range(working):
+                    volume = tile[thread, 0] * tile[thread, 1] * tile[thread, 2]
+                    beats = (volume * inp_bytes + bus_bytes - 1) // bus_bytes
+                    compute += elements_in_acc * (alone + beats * interval)
+                    compute += volume * (single_before + double_before * double_cost)
                 for step in range(steps):
                     blocks = min(ic, depth - step * ic)
                     for thread in range(working):
@@ -344,9 +354,6 @@ def _simulator() -> Callable[[Floats, Ints, Ints, Ints, Ints, Ints, Ints], None]
                     for thread in range(working):
                         parts, pixels = tile[thread, 0], tile[thread, 1] * tile[thread, 2]
                         volume = parts * pixels
-                        if elements_in_acc:
-                            beats = (volume * inp_bytes + bus_bytes - 1) // bus_bytes
-                            compute += elements_in_acc * (alone + beats * interval)
                         compute += volume * (single + double * double_cost)
                         write = max(write, compute + pipeline + 1 + 4)
                         # A tile with fewer blocks of channels waits for the STOREs of these alone.

@@ -112,6 +112,12 @@ class Epilogue:
         return len(self.element_types)
 
     @property
+    def operand_passes(self) -> Epilogue:
+        """The passes over element-wise operands before their use."""
+        alu = (step for step in self.passes if isinstance(step, AluPass))
+        return Epilogue(tuple(before for step in alu for before in step.before))
+
+    @property
     def immediate_passes(self) -> int:
         """Number of passes with an operand in the instruction."""
         return sum(step.kind is OperandKind.IMMEDIATE for _, step in self._alu_passes)

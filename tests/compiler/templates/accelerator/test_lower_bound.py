@@ -156,6 +156,11 @@ def test_a_tile_of_one_row_is_loaded_at_once(order: str, config: str) -> None:
     assert 0.9 * exact < bound <= exact
 
 
+def test_element_wise_operands_are_loaded_before_products() -> None:
+    """Compute loads a residual while weights are on their way."""
+    assert check(Conv2dOnArray(), 1020, "small8")
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("memory", ["fast", "edge"])
 @pytest.mark.parametrize("config", ["pynq", "pynq-x", "ultra96"])
