@@ -69,7 +69,7 @@ class Requantiser(Block):
     scaled
         W - 1: the value's byte of INP times the scale. Only with residuals.
     addend, multiplier, shift
-        The channel's parameters, in W - 1, W and W + 2.
+        The channel's parameters, in W, W and W + 2.
     result
         W: what is written to ACC.
     value
@@ -94,20 +94,18 @@ class Requantiser(Block):
         control = self.control
         execute, write, adds, shifts, clips = control.enable[1:]
         added = Signal(signed(WIDTH + 1), reset_less=True)
-        added_then = Signal.like(added, reset_less=True)
         lower = Signal(WIDTH, reset_less=True)
         upper = Signal(signed(WIDTH), reset_less=True)
         total = Signal(signed(TOTAL_BITS), reset_less=True)
-        with m.If(execute):
-            m.d.sync += added.eq(self.addend + self._scaled())
+        scaled = self._scaled(m, execute)
         with m.If(write):
             m.d.sync += [
                 lower.eq(self.result[:HALF] * self.multiplier),
                 upper.eq(self.result[HALF:].as_signed() * self.multiplier),
-                added_then.eq(added),
+                added.eq(self.addend + scaled),
             ]
         with m.If(adds):
-            partial = lower + added_then
+            partial = lower + added
             m.d.sync += total.eq(Cat(partial[:HALF], partial[HALF:].as_signed() + upper))
         shifted = Signal(signed(BYTE), reset_less=True)
         beyond = Signal(reset_less=True)
@@ -126,11 +124,14 @@ class Requantiser(Block):
             with m.Else():
                 m.d.sync += self.value.eq(shifted)
 
-    def _scaled(self) -> Value:
-        """W - 1: the residual, scaled, or 0."""
+    def _scaled(self, m: Module, execute: Value) -> Value:
+        """W: the residual, scaled, or 0. The product that it is has a stage of its own."""
         if not self._residuals:
             return Const(0)
-        return Mux(self.control.residual, self.scaled, Const(0, WIDTH)).as_signed()
+        scaled = Signal(signed(WIDTH), reset_less=True)
+        with m.If(execute):
+            m.d.sync += scaled.eq(Mux(self.control.residual, self.scaled, Const(0, WIDTH)))
+        return scaled
 
 
 def _shifted_byte(total: Value, shift: Value) -> Value:
@@ -225,13 +226,14 @@ class Requantisers(Block):
                 m.d.comb += one.scaled.eq(self.scaled.word_select(index, WIDTH))
 
     def _factors(self, m: Module, column: int, channel: data.View) -> tuple[Value, Value]:
-        """A channel's addend and multiplier, each in the stage of its use."""
-        addend = Signal(signed(WIDTH), name=f"addend_{column}", reset_less=True)
-        first = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
+        """A channel's addend and multiplier in W, the stage of their use."""
+        first = Signal(signed(WIDTH), name=f"addend_{column}", reset_less=True)
+        addend = Signal(signed(WIDTH), name=f"addend_{column}_1", reset_less=True)
+        second = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}", reset_less=True)
         multiplier = Signal(MULTIPLIER_BITS, name=f"multiplier_{column}_1", reset_less=True)
         # Block RAM is slow: its output is registered.
         with m.If(self.control.enable[0]):
-            m.d.sync += [addend.eq(channel.addend), first.eq(channel.multiplier)]
+            m.d.sync += [first.eq(channel.addend), second.eq(channel.multiplier)]
         with m.If(self.control.enable[1]):
-            m.d.sync += multiplier.eq(first)
+            m.d.sync += [addend.eq(first), multiplier.eq(second)]
         return addend, multiplier

@@ -92,11 +92,11 @@ async def compare(ctx: Context, block: Requantiser, cases: Sequence[Case | None]
             ctx.set(block.scaled, noise(32) - (1 << 31))
         if executes is not None:
             control["residual"] = int(executes.residual and executes.active)
-            ctx.set(block.addend, executes.addend)
             if executes.residual:
                 ctx.set(block.scaled, executes.scaled)
         if writes is not None:
             ctx.set(block.result, writes.result)
+            ctx.set(block.addend, writes.addend)
             ctx.set(block.multiplier, writes.multiplier)
         if shifts is not None:
             ctx.set(block.shift, shifts.shift)
