@@ -29,7 +29,7 @@ IMPROVED = {
     ("tiny", "fast"): "digits",
     ("small8", "fast"): f"{TINY} dqn-tiny",
     ("small8-x", "fast"): f"{TINY} dqn-tiny",
-    ("pynq", "fast"): f"{TINY.replace('dcgan-tiny ', '')} {LARGE.removesuffix(' resnet50')}",
+    ("pynq", "fast"): f"{TINY.replace('dcgan-tiny ', '')} {LARGE}",
     ("pynq", "edge"): LARGE,
     ("pynq-x", "fast"): f"{TINY} dqn-tiny {LARGE}",
     ("pynq-x", "edge"): LARGE,
