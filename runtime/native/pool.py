@@ -15,7 +15,7 @@ from time import monotonic_ns
 
 from runtime.errors import NativeCodeError
 from runtime.native.host import available_threads
-from runtime.native.pool_code import MOST_HELPERS, pool_code
+from runtime.native.pool_code import MOST_HELPERS, PoolCode, pool_code
 from runtime.native.pool_state import CACHE_LINE, CallState, HelperState, PoolState
 
 _SPIN = 200_000
@@ -68,11 +68,12 @@ class ThreadPool:
         if memory.started == self.threads - 1 or not self._finalizer.alive:
             return
         with self._starting:
+            memory.code = pool_code()
             while memory.started < self.threads - 1:
                 worker = memory.started + 1
                 name = f"compiled-{worker}"
                 thread = threading.Thread(
-                    target=_help, args=(memory, worker), name=name, daemon=True
+                    target=_help, args=(memory, memory.code, worker), name=name, daemon=True
                 )
                 memory.started += 1  # before it may sleep, so that `close` wakes it
                 try:
@@ -91,10 +92,14 @@ class PoolMemory:
         The address of the `PoolState`.
     started
         The number of helpers that have started.
+    code
+        What they run; None until one starts. Nothing is linked when a pool ends, which it may
+        do within any other code, by garbage collection.
     """
 
     def __init__(self, helpers: int) -> None:
         self.started = 0
+        self.code: PoolCode | None = None
         size = sizeof(PoolState) + helpers * sizeof(HelperState)
         self._bytes = ctypes.create_string_buffer(size + CACHE_LINE)  # all zero
         self.address = -(-ctypes.addressof(self._bytes) // CACHE_LINE) * CACHE_LINE
@@ -116,12 +121,12 @@ class PoolMemory:
     def close(self) -> None:
         """End the helpers, and those that start later."""
         self._state.closed = 1
-        if self.started:
-            pool_code().dismiss(self.address)
+        if self.code is not None:
+            self.code.dismiss(self.address)
 
 
-def _help(memory: PoolMemory, worker: int) -> None:
-    pool_code().help(memory.address, worker)
+def _help(memory: PoolMemory, code: PoolCode, worker: int) -> None:
+    code.help(memory.address, worker)
 
 
 class LoopLauncher:
