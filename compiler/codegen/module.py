@@ -13,7 +13,7 @@ from compiler.codegen.frame import BufferLocation
 from compiler.codegen.llvm import POINTER
 from compiler.codegen.statements import emit
 from compiler.codegen.storage import StoragePlan, plan_storage
-from compiler.codegen.tasks import LAUNCHER, Tasks, close_frame, open_frame
+from compiler.codegen.tasks import Tasks, close_frame, open_frame
 from compiler.codegen.vector_strips import constant_extent, strips_of
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Scope
@@ -69,7 +69,7 @@ def _text(
     passed = parameters(function)
     module = ir.Module(function.name)
     module.triple = target.triple
-    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(passed) + 1) + [LAUNCHER])
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(passed) + 2))
     native = ir.Function(module, kind, entry_name(function.name))
     native.attributes.add("nounwind")
     for argument in native.args[:-1]:

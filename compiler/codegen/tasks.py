@@ -1,10 +1,10 @@
 """Parallel loops: the body becomes a function of its own, which the caller's launcher runs.
 
     task(closure, begin, end, worker)      iterations begin..end-1, as worker number `worker`
-    launch(task, closure, count)           returns when all iterations have run
+    launch(call, task, closure, count)     returns when all iterations have run
 
-The closure holds the variables and pointers that the body uses. A parallel loop inside a task is
-serial.
+The closure holds the variables and pointers that the body uses. The launcher is a pointer to the
+call's state, which begins with the address of `launch`. A parallel loop inside a task is serial.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compiler.lower.ranges import loop_range
 from runtime.native import ALIGNMENT
 
 TASK = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
-LAUNCHER = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64]).as_pointer()
+_LAUNCH = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, I64])
 
 Emit = Callable[[Frame, Stmt, "Tasks"], None]
 
@@ -137,10 +137,11 @@ def _field(builder: Any, closure: Any, kind: Any, number: int) -> Any:
     return builder.gep(closure, where, source_etype=kind)
 
 
-def _launch(builder: Any, launch: Any, task: Any, closure: Any, count: Any) -> None:
-    alone = builder.icmp_unsigned("==", launch, ir.Constant(LAUNCHER, None))
+def _launch(builder: Any, call: Any, task: Any, closure: Any, count: Any) -> None:
+    alone = builder.icmp_unsigned("==", call, ir.Constant(POINTER, None))
     with builder.if_else(alone) as (serial, parallel):
         with serial:
             builder.call(task, [closure, constant(I64, 0), count, constant(I64, 0)])
         with parallel:
-            builder.call(launch, [task, closure, count])
+            launch = builder.load(call, typ=_LAUNCH.as_pointer())
+            builder.call(launch, [call, task, closure, count])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 from weakref import ref
@@ -13,7 +14,6 @@ from llvmlite import binding
 from numpy.typing import NDArray
 
 from runtime.errors import NativeCodeError
-from runtime.native.deferred_interrupt import deferred_interrupt
 from runtime.native.host import Host, available_threads, initialise
 from runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
 from runtime.native.pool import LoopLauncher, ThreadPool
@@ -67,7 +67,7 @@ class NativeFunction:
         self._library = _link(code)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(code.parameters) + 2))
         self._call = prototype(self._library[code.symbol])
-        self._free_workspaces: list[tuple[_Array, int]] = []
+        self._free_workspaces: list[_Workspace] = []
 
     def __call__(self, *inputs: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
         """Call the function; returns the outputs, in order.
@@ -122,21 +122,18 @@ class NativeFunction:
         return run
 
     def _run(self, pointers: list[int]) -> None:
-        workspace, start = self._workspace()
-        if self.object_code.parallel and self.pool.threads > 1:
-            launcher = LoopLauncher(self.pool)
-            callback = launcher.callback()
-            with deferred_interrupt(launcher.stop):
-                self._call(*pointers, start, ctypes.cast(callback, ctypes.c_void_p))
-            if launcher.error is not None:
-                raise launcher.error
+        workspace = self._workspace()
+        launcher = workspace.launcher
+        if launcher is None:
+            self._call(*pointers, workspace.start, None)
         else:
-            self._call(*pointers, start, None)
-        self._free_workspaces.append((workspace, start))
+            launcher.begin()
+            self._call(*pointers, workspace.start, launcher.address)
+            launcher.end()
+        self._free_workspaces.append(workspace)
 
-    def _workspace(self) -> tuple[_Array, int]:
-        """Scratch memory for one call, and its aligned address: a free workspace of an earlier
-        call, or a new one."""
+    def _workspace(self) -> _Workspace:
+        """A free workspace of an earlier call, or a new one."""
         try:
             return self._free_workspaces.pop()
         except IndexError:
@@ -144,8 +141,10 @@ class NativeFunction:
         code = self.object_code
         size = code.shared_bytes + self.pool.threads * code.worker_bytes
         shape = (size + ALIGNMENT,)
-        workspace = _allocate(code.name, "its workspace", shape, np.dtype(np.uint8))
-        return workspace, -(-_pointer(workspace) // ALIGNMENT) * ALIGNMENT
+        memory = _allocate(code.name, "its workspace", shape, np.dtype(np.uint8))
+        start = -(-_pointer(memory) // ALIGNMENT) * ALIGNMENT
+        parallel = code.parallel and self.pool.threads > 1
+        return _Workspace(memory, start, LoopLauncher(self.pool) if parallel else None)
 
     def _checked(
         self, kind: str, names: tuple[str, ...], arrays: Sequence[_Array]
@@ -160,6 +159,16 @@ class NativeFunction:
         for name, array in zip(names, arrays, strict=True):
             _check(f"{kind} {name} of {function}", parameters[name], array, kind == "output")
         return dict(zip(names, arrays, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Workspace:
+    """What one call uses at a time: scratch memory, its aligned address, and what launches the
+    call's loops, unless they are serial."""
+
+    memory: _Array
+    start: int
+    launcher: LoopLauncher | None
 
 
 class _Address:

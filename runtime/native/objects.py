@@ -22,7 +22,7 @@ from runtime.errors import NativeCodeError
 
 ALIGNMENT = 64
 """Alignment of the workspace, in bytes: a cache line, and the widest vector."""
-_MAGIC = b"tandem-object 1 "
+_MAGIC = b"tandem-object 2 "
 
 
 MOST_AXES: Final = 32

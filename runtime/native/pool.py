@@ -1,7 +1,7 @@
 """Threads that run the parallel loops of native functions.
 
-The calling thread runs iterations too. Scheduling is dynamic, in chunks of iterations, a few for
-each thread: an idle thread takes the next chunk. Native code runs without Python's global lock.
+The calling thread runs iterations too. Scheduling is dynamic, in chunks of iterations: an idle
+thread takes the next chunk. All of a loop is native code (`runtime.native.pool_code`).
 """
 
 from __future__ import annotations
@@ -9,36 +9,42 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
-from queue import SimpleQueue
-from typing import Any
+from collections.abc import Iterator
+from ctypes import c_void_p, sizeof
+from time import monotonic_ns
 
 from runtime.errors import NativeCodeError
+from runtime.native.host import available_threads
+from runtime.native.pool_code import MOST_HELPERS, PoolCode, pool_code
+from runtime.native.pool_state import CACHE_LINE, CallState, HelperState, PoolState
 
-_TASK_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-_LAUNCHER_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_SPIN = 200_000
+"""Nanoseconds that an idle helper looks for the next loop before it sleeps: longer than Python
+takes from one kernel of a network to the next."""
+_POLL_EVERY = 20_000_000
+"""Nanoseconds between two polls of a call: nobody notices that Ctrl-C comes so late."""
 _CHUNKS = 4
-"""Chunks for each thread: enough to balance threads of unequal speed."""
+"""A thread takes so many times less than an equal share of the iterations that are left."""
+_POLL_TYPE = ctypes.CFUNCTYPE(None)
 
 
 class ThreadPool:
     """A pool of `threads` threads, including the calling one; helpers start when first needed.
 
-    A pool may be shared by functions and by threads that call them, and is a context manager.
-    After `close`, functions still run, on the calling thread alone.
+    A pool may be shared by functions and by threads that call them, and is a context manager. While
+    it runs a loop for one thread, loops of other threads run on these alone. After `close`,
+    functions still run, on the calling thread alone. An idle pool uses no processor time.
     """
 
     def __init__(self, threads: int) -> None:
         if threads < 1:
             raise NativeCodeError(f"a pool has at least the calling thread, not {threads} threads")
+        if threads > MOST_HELPERS:
+            raise NativeCodeError(f"a pool has at most {MOST_HELPERS} threads, not {threads}")
         self.threads = threads
-        self._invitations: SimpleQueue[_Invitation | None] = SimpleQueue()
         self._starting = threading.Lock()
-        self._helpers = 0
-        self._closed = False
-        self._finalizer = weakref.finalize(self, _dismiss, self._invitations, threads - 1)
+        self._memory = PoolMemory(threads - 1)
+        self._finalizer = weakref.finalize(self, self._memory.close)
 
     def __enter__(self) -> ThreadPool:
         return self
@@ -48,103 +54,126 @@ class ThreadPool:
 
     def close(self) -> None:
         """End the threads."""
-        self._closed = True
         self._finalizer()
 
-    def invite(self, work: Callable[[int], None], helpers: int) -> list[_Invitation]:
-        """Offer `work` to up to `helpers` threads, each of which calls it with a number from 1."""
-        if self._closed:
-            return []
-        helpers = min(helpers, self.threads - 1)
+    @property
+    def address(self) -> int:
+        """The address of the `PoolState`, valid as long as this object."""
+        return self._memory.address
+
+    def start(self) -> None:
+        """Start the helpers that have not started; where the system has no threads left, those
+        that there are do the work."""
+        memory = self._memory
+        if memory.started == self.threads - 1 or not self._finalizer.alive:
+            return
         with self._starting:
-            while self._helpers < helpers:
-                name = f"compiled-{self._helpers + 1}"
-                arguments = (self._invitations,)
-                threading.Thread(target=_help, args=arguments, name=name, daemon=True).start()
-                self._helpers += 1
-        invitations = [_Invitation(work, number + 1) for number in range(helpers)]
-        for invitation in invitations:
-            self._invitations.put(invitation)
-        return invitations
+            memory.code = pool_code()
+            while memory.started < self.threads - 1:
+                worker = memory.started + 1
+                name = f"compiled-{worker}"
+                thread = threading.Thread(
+                    target=_help, args=(memory, memory.code, worker), name=name, daemon=True
+                )
+                memory.started += 1  # before it may sleep, so that `close` wakes it
+                try:
+                    thread.start()
+                except RuntimeError:
+                    memory.started -= 1
+                    return
 
 
-class _Invitation:
-    """Work offered to the helper threads, which one of them accepts or the caller withdraws."""
-
-    def __init__(self, work: Callable[[int], None], worker: int) -> None:
-        self._work = work
-        self._worker = worker
-        self._claim = threading.Lock()
-        self._done: SimpleQueue[None] = SimpleQueue()
-
-    def accept(self) -> None:
-        """Do the work, unless it was withdrawn."""
-        if self._claim.acquire(blocking=False):
-            try:
-                self._work(self._worker)
-            finally:
-                self._done.put(None)
-
-    def withdraw_or_wait(self) -> None:
-        """Withdraw the work, or wait until a helper that accepted it has done it."""
-        if not self._claim.acquire(blocking=False):
-            self._done.get()
-
-
-def _help(invitations: SimpleQueue[_Invitation | None]) -> None:
-    while (invitation := invitations.get()) is not None:
-        invitation.accept()
-        del invitation  # else its work stays alive until the next invitation
-
-
-def _dismiss(invitations: SimpleQueue[_Invitation | None], helpers: int) -> None:
-    for _ in range(helpers):
-        invitations.put(None)
-
-
-@dataclass
-class LoopLauncher:
-    """Launches the parallel loops of one call of a native function.
+class PoolMemory:
+    """The memory of a pool, which lives as long as one of its threads.
 
     Attributes
     ----------
-    stopped
-        Whether iterations that have not begun are skipped, in later loops too: the function
-        returns soon, and its outputs are invalid.
-    error
-        The Python exception that stopped the loops, or None.
+    address
+        The address of the `PoolState`.
+    started
+        The number of helpers that have started.
+    code
+        What they run; None until one starts. Nothing is linked when a pool ends, which it may
+        do within any other code, by garbage collection.
     """
 
-    pool: ThreadPool
-    stopped: bool = False
-    error: BaseException | None = None
+    def __init__(self, helpers: int) -> None:
+        self.started = 0
+        self.code: PoolCode | None = None
+        size = sizeof(PoolState) + helpers * sizeof(HelperState)
+        self._bytes = ctypes.create_string_buffer(size + CACHE_LINE)  # all zero
+        self.address = -(-ctypes.addressof(self._bytes) // CACHE_LINE) * CACHE_LINE
+        self._state = PoolState.from_address(self.address)
+        self._state.helpers = helpers
+        self._state.shares = _CHUNKS * (helpers + 1)
+        # To look for work on the core that another thread needs would delay that one.
+        self._state.spin = _SPIN if helpers < available_threads() else 0
+        self._initialise(self.address + PoolState.left.offset)
+        for helper in range(helpers):
+            before = sizeof(PoolState) + helper * sizeof(HelperState)
+            self._initialise(self.address + before + HelperState.semaphore.offset)
 
-    def stop(self) -> None:
-        """Skip the iterations that have not begun."""
-        self.stopped = True
+    def _initialise(self, semaphore: int) -> None:
+        """Make a semaphore of threads, which nobody has posted."""
+        if ctypes.CDLL(None).sem_init(c_void_p(semaphore), 0, 0):
+            raise NativeCodeError("a thread pool needs semaphores, which this system lacks")
 
-    def callback(self) -> Any:
-        """A C function pointer, which has to stay alive as long as the native function runs."""
-        return _LAUNCHER_TYPE(self._run)
+    def close(self) -> None:
+        """End the helpers, and those that start later."""
+        self._state.closed = 1
+        if self.code is not None:
+            self.code.dismiss(self.address)
 
-    def _run(self, task: int, closure: int, iterations: int) -> None:
-        # The closure lies on the native caller's stack: all threads must be done with it before
-        # `_run` returns.
-        invitations: list[_Invitation] = []
-        size = max(1, iterations // (self.pool.threads * _CHUNKS))
-        run, chunks = _TASK_TYPE(task), count()
 
-        def work(worker: int) -> None:
-            try:
-                while not self.stopped and (begin := next(chunks) * size) < iterations:
-                    run(closure, begin, min(begin + size, iterations), worker)
-            except BaseException as error:
-                self.stopped, self.error = True, error
+def _help(memory: PoolMemory, code: PoolCode, worker: int) -> None:
+    code.help(memory.address, worker)
 
+
+class LoopLauncher:
+    """Launches the parallel loops of a call of a native function, and then of another call.
+
+    Attributes
+    ----------
+    address
+        The native function's last argument.
+    """
+
+    def __init__(self, pool: ThreadPool) -> None:
+        self.pool = pool
+        self._errors: list[BaseException] = []
+        self._state = CallState(launch=pool_code().launch, pool=pool.address)
+        self._state.poll_every = _POLL_EVERY
+        polls = _polls(self._state, self._errors)
+        next(polls)
+        self._poll = _POLL_TYPE(polls.__next__)
+        self._state.poll = ctypes.cast(self._poll, c_void_p)
+        self.address = ctypes.addressof(self._state)
+
+    def begin(self) -> None:
+        """Prepare for a call."""
+        self.pool.start()
+        self._state.next_poll = monotonic_ns() + self._state.poll_every
+
+    def end(self) -> None:
+        """Raise what a signal handler raised during the call, as Ctrl-C does: iterations that had
+        not begun were skipped, the outputs are invalid, and this launcher is not used again."""
+        if self._errors:
+            raise self._errors.pop()
+
+
+def _polls(state: CallState, errors: list[BaseException]) -> Iterator[None]:
+    """At each `next`, Python runs the handlers of signals that have arrived, if on the main thread;
+    what they raise stops the call and is added to `errors`.
+
+    A C function cannot let an exception through, and a Python function in its place runs handlers
+    before its first line; a generator runs them within its `try`.
+    """
+    while True:
         try:
-            invitations = self.pool.invite(work, -(-iterations // size) - 1)
-        except RuntimeError:
-            pass  # no thread could be started: this thread runs all
-        work(0)
-        for invitation in invitations:
-            invitation.withdraw_or_wait()
+            while True:
+                yield
+        except GeneratorExit:
+            return
+        except BaseException as error:
+            state.stopped = 1
+            errors.append(error)

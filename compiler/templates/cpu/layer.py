@@ -31,9 +31,9 @@ from compiler.templates.pattern import Apply, Operand
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Space
 
-_WORTH_THREADS = 1 << 20
-"""Bytes that threads copy together: one copies fewer in about the time that another takes to wake
-up."""
+_WORTH_THREADS = 1 << 17
+"""Bytes that threads copy together: several times as long as a launch takes with helpers awake. If
+they sleep, waking them costs more, but the layer's own loop would have to, else."""
 EXCESS = 128
 """What is added to signed data."""
 

@@ -86,6 +86,11 @@ class WinogradLayer(PackedLayer):
     data_tiles: Tensor
     half: Tensor
 
+    @property
+    def row_passes(self) -> int:
+        """The number of register tiles above each other."""
+        return self.data_tiles.shape[4] // self.tile.rows
+
 
 def winograd_conv2d(
     data: Tensor,
@@ -211,7 +216,9 @@ def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     """The schedule of the layer's program.
 
     Rows of tiles are distributed over threads. Each transforms its data for all channels, then
-    multiplies in register tiles, then transforms and stores the outputs of each tile.
+    multiplies in register tiles, then transforms and stores the outputs of each tile. Where one row
+    of register tiles is all there is, threads share each of the three steps: channels of the data,
+    then points and blocks of channels, each of which has its own weights, then channels.
     """
     assert isinstance(conv, WinogradLayer)
     assert out.source is not None
@@ -276,7 +283,11 @@ def schedule_winograd_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     if 0 < out.shape[3] // m < -(-out.shape[3] // m):
         # Whole tiles are stored without masks.
         schedule = schedule.partition(out.name, "tx", out.shape[3] // m)
-    schedule = schedule.fuse(out.name, n, "row", "task").parallel(out.name, "task")
+    if out.shape[0] == 1 and conv.row_passes == 1:
+        schedule = schedule.fuse(sums, "i", "j", "point").fuse(sums, "point", "cb", "task")
+        schedule = schedule.parallel(tiles, "ci").parallel(sums, "task").parallel(out.name, "block")
+    else:
+        schedule = schedule.fuse(out.name, n, "row", "task").parallel(out.name, "task")
     schedule = copy_on_threads(schedule, conv.padded, "n", "ci")
     return schedule.vectorize(conv.padded.name, "x")
 

@@ -77,7 +77,9 @@ class WinogradSizes:
         moved = np.where(between <= _SECOND_LEVEL, 0, 2 * passes * between / _FAR)
         data = self.inputs * down_tiles * -(-across_tiles // lanes) * points * _PER_INPUT
         output = self.channels // lanes * down_tiles * across_tiles * (points + m**2) * _PER_OUTPUT
-        tasks = self.batch * passes
+        rows = self.batch * passes
+        # A single row of register tiles is shared by blocks of channels.
+        tasks = np.where(rows == 1, self.channels // lanes, rows)
         idle = -(-tasks // self.threads) * self.threads / tasks
         found: Floats = (
             (self.batch * (product + data + output + moved) + weights) * idle / self.threads

@@ -124,7 +124,7 @@ def resealed(code: ObjectCode, **changes: Any) -> bytes:
     line, _, rest = code.to_bytes().partition(b"\n")
     size = int(line.split()[2])
     text = json.dumps(json.loads(rest[:size]) | changes).encode()
-    first = f"tandem-object 1 {len(text)} {sha256(text).hexdigest()}\n"
+    first = f"tandem-object 2 {len(text)} {sha256(text).hexdigest()}\n"
     return first.encode() + text + rest[size:]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from compiler.ir.parser import parse
 from runtime.errors import NativeCodeError
 from runtime.native.pool import LoopLauncher
 from tests.support.native import EXACT, run_text, same
+from tests.support.parallel_loops import a_call, chunks, launch, launch_native
 
 SUMS = """
 func f(A: float32[37, 50]) -> (C: float32[37], D: float32[37, 50]):
@@ -42,6 +45,14 @@ func f(A: float32[24]) -> (C: float32[24, 9000], W: float32[24]):
       W[i] = sin(W[i])
     for k in 9000 vectorized:
       C[i, k] = t[8999 - k]
+"""
+
+LONG = """
+func f() -> (W: float32[100000]):
+  for i in 100000 parallel:
+    W[i] = 1.0
+    for w in 6000:
+      W[i] = sin(W[i])
 """
 
 
@@ -128,83 +139,114 @@ def test_threads_end_with_their_pool() -> None:
         assert not thread.is_alive()
 
 
-def interrupt_fourth_chunk(monkeypatch: pytest.MonkeyPatch, stopped: bool) -> list[int]:
-    """The chunks that were scheduled. With the fourth comes Ctrl-C; until `stopped`, threads wait.
-
-    No clock: how fast the machine is must not matter.
-    """
-    numbers: list[int] = []
-    heard = threading.Event()
-
-    def stop(launcher: LoopLauncher) -> None:
-        launcher.stopped = True
-        heard.set()
-
-    def schedule() -> Iterator[int]:
-        for number in range(1000):
-            numbers.append(number)
-            if number == 3:
-                os.kill(os.getpid(), signal.SIGINT)
-            if stopped and number >= 3:
-                assert heard.wait(60), "the launcher was not stopped"
-            yield number
-
-    # A generator can't be resumed by two threads at once, as a count can.
-    lock, chunks = threading.Lock(), schedule()
-
-    def next_chunk() -> int:
-        with lock:
-            return next(chunks)
-
-    monkeypatch.setattr("runtime.native.pool.count", lambda: iter(next_chunk, -1))
-    monkeypatch.setattr("runtime.native.pool.LoopLauncher.stop", stop)
-    return numbers
+RAISE = ctypes.cast(ctypes.CDLL(None)["raise"], ctypes.c_void_p).value
+"""The C function as a task: its closure is the number of a signal, which each chunk raises."""
 
 
-def test_an_interruption_comes_out_when_all_threads_have_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    scheduled = interrupt_fourth_chunk(monkeypatch, stopped=True)
+@pytest.fixture
+def poll_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signals are looked for after each chunk of the caller's."""
+    monkeypatch.setattr("runtime.native.pool._POLL_EVERY", 0)
+
+
+@pytest.mark.usefixtures("poll_always")
+def test_an_interruption_stops_the_call_and_comes_out_at_its_end() -> None:
+    ran: list[int] = []
     with ThreadPool(2) as pool:
-        function = compile_function(parse(SUMS), EXACT, pool)
-        data = np.ones((37, 50), np.float32)
+        launcher = LoopLauncher(pool)
+        launcher.begin()
+        launch_native(launcher, RAISE, signal.SIGINT, 1)
+        launch(launcher, lambda begin, end, worker: ran.append(begin), 8)
+        assert not ran
         with pytest.raises(KeyboardInterrupt):
-            function(data)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        # There are ten chunks; a thread that asked before the signal arrived gets one.
-        assert 4 <= len(scheduled) <= 5
-
-        monkeypatch.undo()  # the pool still works
-        same(function(data)[0], np.full(37, 100, np.float32))
+            launcher.end()
+        assert len(chunks(pool, 2)) == 2  # the pool still works
 
 
-def test_a_handler_of_the_users_is_called_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The handler may continue: all iterations are done."""
-    scheduled = interrupt_fourth_chunk(monkeypatch, stopped=False)
+@pytest.mark.usefixtures("poll_always")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1])
+def test_a_handler_of_the_users_may_continue(number: int) -> None:
+    """All iterations run."""
     seen: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
+    ran: list[int] = []
+    before = signal.signal(number, lambda number, _: seen.append(number))
+    try:
+        with ThreadPool(2) as pool, a_call(pool) as launcher:
+            launch_native(launcher, RAISE, number, 1)
+            assert seen == [number]
+            launch(launcher, lambda begin, end, worker: ran.extend(range(begin, end)), 8)
+    finally:
+        signal.signal(number, before)
+    assert sorted(ran) == [*range(8)]
+
+
+@pytest.mark.usefixtures("poll_always")
+def test_what_a_handler_of_the_users_raises() -> None:
+    def refuse(*_: object) -> None:
+        raise TimeoutError("the user's time is up")
+
+    before = signal.signal(signal.SIGUSR1, refuse)
     try:
         with ThreadPool(2) as pool:
-            function = compile_function(parse(LARGE), EXACT, pool)
-            found = function(np.ones(24, np.float32))[0]
+            with pytest.raises(TimeoutError, match="time is up"), a_call(pool) as launcher:
+                launch_native(launcher, RAISE, signal.SIGUSR1, 1)
+            with pytest.raises(TimeoutError, match="time is up"), a_call(pool) as launcher:
+                launch_native(launcher, RAISE, signal.SIGUSR1, 1)
     finally:
-        signal.signal(signal.SIGINT, before)
-    assert seen == [signal.SIGINT]
-    assert len(scheduled) >= 8
-    same(found, np.ones((24, 9000), np.float32))
+        signal.signal(signal.SIGUSR1, before)
 
 
-def test_an_error_in_a_callback_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> int:
-        raise MemoryError("no memory to count with")
+def test_ctrl_c_during_a_function() -> None:
+    """A function that would run for minutes is interrupted when it has begun."""
+    out = np.zeros(100_000, np.float32)
+
+    def interrupt() -> None:
+        while not out[0]:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
 
     with ThreadPool(2) as pool:
-        function = compile_function(parse(LARGE), EXACT, pool)
+        function = compile_function(parse(LONG), EXACT, pool)
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            function(out=(out,))
+        thread.join()
+    assert not out[-1]
+
+
+def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller does all the work, until there are threads."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with ThreadPool(3) as pool:
         with monkeypatch.context() as patch:
-            patch.setattr("runtime.native.pool.count", lambda: iter(refuse, 0))
-            with pytest.raises(MemoryError, match="no memory to count with"):
-                function(np.ones(24, np.float32))
-        same(function(np.ones(24, np.float32))[0][3, :5], np.ones(5, np.float32))
+            patch.setattr(threading.Thread, "start", refuse)
+            assert {worker for *_, worker in chunks(pool, 50)} == {0}
+        before = {*threading.enumerate()}
+        chunks(pool, 50)
+        assert len({*threading.enumerate()} - before) == 2
+
+
+def test_a_pool_that_never_ran_has_no_threads() -> None:
+    before = {*threading.enumerate()}
+    with ThreadPool(3):
+        assert {*threading.enumerate()} <= before
+
+
+def test_a_pool_ends_with_its_last_function() -> None:
+    """Without the garbage collector: nothing refers to itself."""
+    function = compile_function(parse(LARGE), EXACT, ThreadPool(2))
+    function(np.arange(24, dtype=np.float32))
+    pool = weakref.ref(function.pool)
+    gc.disable()
+    try:
+        del function
+        assert pool() is None
+    finally:
+        gc.enable()
 
 
 def test_on_another_thread_than_the_main_one() -> None:
@@ -224,7 +266,6 @@ def test_a_pool_after_a_fork() -> None:
     code = f"""
 import os, numpy as np
 from compiler.codegen import CpuTarget, ThreadPool, compile_function
-from runtime.native.pool import LoopLauncher
 from compiler.ir.parser import parse
 function = compile_function(parse({LARGE!r}), CpuTarget.host(), ThreadPool(2))
 data = np.arange(24, dtype=np.float32)
@@ -240,3 +281,8 @@ assert os.waitpid(child, 0)[1] == 0
 def test_at_least_one_thread() -> None:
     with pytest.raises(NativeCodeError, match="not 0"):
         ThreadPool(0)
+
+
+def test_more_threads_than_a_gate_counts() -> None:
+    with pytest.raises(NativeCodeError, match="at most 65535 threads, not 65536"):
+        ThreadPool(65536)

@@ -120,9 +120,12 @@ def test_what_follows_is_computed_on_the_tile() -> None:
     assert np.abs(run(conv, arrays, HOST, relu) - wanted).max() <= TOLERANCE[4] * magnitude
 
 
-def test_threads_agree() -> None:
-    arrays = {"X": numbers(1, (1, 8, 20, 20)), "W": numbers(2, (48, 8, 3, 3))}
-    conv = layer(arrays, HOST, outputs=4, tile=Tile(16, 1, 5), padding=(1, 1, 1, 1))
+@pytest.mark.parametrize("tile", [Tile(16, 1, 5), Tile(48, 5, 1)])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_threads_agree(tile: Tile, batch: int) -> None:
+    """Threads share rows of tiles, or where these are one the channels."""
+    arrays = {"X": numbers(1, (batch, 8, 20, 20)), "W": numbers(2, (48, 8, 3, 3))}
+    conv = layer(arrays, HOST, outputs=4, tile=tile, padding=(1, 1, 1, 1))
     np.testing.assert_array_equal(run(conv, arrays, HOST), run(conv, arrays, CpuTarget.host(2)))
 
 

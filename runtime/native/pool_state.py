@@ -1,0 +1,114 @@
+"""The memory that threads share: of a pool, of a parallel loop, and of a call of a function.
+
+Native code finds the fields by their offsets (`runtime.native.pool_code`).
+"""
+
+from __future__ import annotations
+
+from ctypes import Structure, c_char, c_int32, c_int64, c_void_p
+
+CACHE_LINE = 64
+"""Bytes that cores pass to each other at once: what different threads write is that far apart."""
+
+
+class CallState(Structure):
+    """A call of a native function; the function's last argument, and what its loops launch with.
+
+    Attributes
+    ----------
+    launch
+        The address of native code that runs a parallel loop: `launch(call, task, closure, count)`.
+    pool
+        The address of the `PoolState`.
+    poll
+        The address of a C function without parameters, which the calling thread calls between
+        chunks of iterations when `next_poll` has come.
+    next_poll, poll_every
+        In nanoseconds; `next_poll` is a time of the monotonic clock.
+    stopped
+        Unless 0, iterations that have not begun are skipped, in later loops too.
+    """
+
+    _fields_ = (
+        ("launch", c_void_p),
+        ("pool", c_void_p),
+        ("poll", c_void_p),
+        ("next_poll", c_int64),
+        ("poll_every", c_int64),
+        ("stopped", c_int64),
+    )
+
+
+class LoopState(Structure):
+    """A parallel loop that runs.
+
+    Attributes
+    ----------
+    next
+        The first iteration that no thread has taken.
+    shares
+        A thread takes one part in so many of the iterations that are left, or one iteration.
+    """
+
+    _fields_ = (
+        ("next", c_int64),
+        ("_apart", c_char * (CACHE_LINE - 8)),
+        ("call", c_void_p),
+        ("task", c_void_p),
+        ("closure", c_void_p),
+        ("iterations", c_int64),
+        ("shares", c_int64),
+        ("_rest", c_char * (CACHE_LINE - 40)),
+    )
+
+
+class HelperState(Structure):
+    """A helper thread of a pool: whether it sleeps, and the semaphore (`sem_t`) that it sleeps on.
+
+    Who sets `asleep` from 1 to 0 posts the semaphore, unless it is the helper itself.
+    """
+
+    _fields_ = (
+        ("asleep", c_int32),
+        ("_apart", c_char * (CACHE_LINE - 4)),
+        ("semaphore", c_char * CACHE_LINE),
+    )
+
+
+class PoolState(Structure):
+    """A pool; its helpers' states follow in memory.
+
+    Attributes
+    ----------
+    gate
+        From the highest bit: a number of the loop that runs or ran last (32 bits), unused bits,
+        whether its caller sleeps until the last helper leaves (bit 17), whether helpers may join it
+        (bit 16), the number of helpers that have joined and not left (16 bits).
+    busy
+        1 while a thread launches a loop on the pool.
+    closed
+        Unless 0, the helpers end.
+    helpers
+        The number of helpers.
+    spin
+        Nanoseconds that a thread looks for what it waits for before it sleeps.
+    shares
+        Of each loop, as in `LoopState`.
+    left
+        The semaphore on which the caller sleeps until the last helper leaves.
+    loop
+        The loop that runs.
+    """
+
+    _fields_ = (
+        ("gate", c_int64),
+        ("_apart", c_char * (CACHE_LINE - 8)),
+        ("busy", c_int32),
+        ("closed", c_int32),
+        ("helpers", c_int64),
+        ("spin", c_int64),
+        ("shares", c_int64),
+        ("_rest", c_char * (CACHE_LINE - 32)),
+        ("left", c_char * CACHE_LINE),
+        ("loop", LoopState),
+    )

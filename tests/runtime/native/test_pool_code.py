@@ -1,0 +1,177 @@
+"""The native code of pools: which iterations run, on which threads, and who waits for whom."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from functools import cache
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.native.pool import ThreadPool
+from runtime.native.pool_code import pool_code
+from runtime.native.pool_state import CallState
+from tests.support.parallel_loops import a_call, chunks, launch
+
+
+@pytest.fixture(params=["spinning", "sleeping"])
+def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ThreadPool:
+    """A pool of three threads, which look for work, or sleep at once as on too few cores."""
+    cores = 3 if request.param == "spinning" else 1
+    monkeypatch.setattr("runtime.native.pool.available_threads", lambda: cores)
+    return ThreadPool(3)
+
+
+@given(st.integers(1, 5), st.lists(st.integers(0, 100), min_size=1, max_size=4))
+def test_each_iteration_runs_once(threads: int, loops: list[int]) -> None:
+    with ThreadPool(threads) as pool:
+        for iterations in loops:
+            found = chunks(pool, iterations)
+            assert all(begin < end for begin, end, _ in found)
+            assert all(one[1] == other[0] for one, other in pairwise(found))
+            assert sum(end - begin for begin, end, _ in found) == iterations
+            assert {worker for *_, worker in found} <= set(range(threads))
+
+
+def test_chunks_become_smaller() -> None:
+    """Alone: threads that share a loop cut it in the same way."""
+    with ThreadPool(2) as pool:
+        pool.close()
+        sizes = [end - begin for begin, end, _ in chunks(pool, 100)]
+    assert sizes == [12, 11, 9, 8, 7, 6, 5, 5, 4, 4, 3, 3, 2, 2, 2, 2, *[1] * 15]
+
+
+def test_all_threads_run_a_loop_at_the_same_time(pool: ThreadPool) -> None:
+    """Each thread holds its iteration until the others have theirs, in loop after loop."""
+    together = threading.Barrier(3, timeout=60)
+    workers: list[int] = []
+
+    def task(begin: int, end: int, worker: int) -> None:
+        workers.append(worker)
+        together.wait()
+
+    with pool, a_call(pool) as launcher:
+        for _ in range(100):
+            launch(launcher, task, 3)
+            assert sorted(workers) == [0, 1, 2]
+            workers.clear()
+
+
+def test_the_caller_waits_for_helpers_that_have_joined(pool: ThreadPool) -> None:
+    """A helper ends its iteration when the caller has none left to run."""
+    joined, left = threading.Semaphore(0), threading.Semaphore(0)
+    finished: list[int] = []
+
+    def task(begin: int, end: int, worker: int) -> None:
+        if worker:
+            joined.release()
+            assert left.acquire(timeout=60)
+        else:
+            assert joined.acquire(timeout=60)
+            left.release()
+        finished.append(worker)
+
+    with pool, a_call(pool) as launcher:
+        for loops in range(50):
+            launch(launcher, task, 2)
+            assert len(finished) == 2 * loops + 2
+
+
+def test_a_loop_within_a_loop_runs_on_its_caller(pool: ThreadPool) -> None:
+    """As that of a second caller while the first has the pool."""
+    inner: list[tuple[int, int]] = []
+    with pool, a_call(pool) as outer, a_call(pool) as other:
+
+        def task(begin: int, end: int, worker: int) -> None:
+            thread = threading.get_ident()
+            launch(
+                other,
+                lambda begin, end, worker: inner.append((worker, threading.get_ident() - thread)),
+                7,
+            )
+
+        launch(outer, task, 2)
+    assert inner
+    assert {*inner} == {(0, 0)}
+
+
+def test_a_call_that_is_stopped_runs_no_more(pool: ThreadPool) -> None:
+    ran: list[int] = []
+    with pool, a_call(pool) as launcher:
+
+        def task(begin: int, end: int, worker: int) -> None:
+            CallState.from_address(launcher.address).stopped = 1
+            ran.append(end - begin)
+
+        launch(launcher, task, 1000)
+        assert len(ran) <= 3  # one chunk of each thread
+        assert sum(ran) < 1000
+        launch(launcher, task, 5)
+        assert len(ran) <= 3
+        assert sum(end - begin for begin, end, _ in chunks(pool, 9)) == 9  # another call
+
+
+def test_a_pool_that_closes_during_a_loop(pool: ThreadPool) -> None:
+    """The loop ends as it would; later ones run on the caller."""
+    together = threading.Barrier(3, timeout=60)
+    with a_call(pool) as launcher:
+
+        def task(begin: int, end: int, worker: int) -> None:
+            together.wait()
+            pool.close()
+
+        launch(launcher, task, 3)
+    assert {worker for *_, worker in chunks(pool, 50)} == {0}
+
+
+def test_many_callers_at_once(pool: ThreadPool) -> None:
+    """Random loops from several threads: each iteration runs once, in the loop that it is of."""
+    failures: list[str] = []
+
+    def call(seed: int) -> None:
+        numbers = random.Random(seed)
+        ran: list[int] = []
+        with a_call(pool) as launcher:
+            for _ in range(40):
+                iterations = numbers.randrange(40)
+                launch(launcher, lambda begin, end, _: ran.extend(range(begin, end)), iterations)
+                if sorted(ran) != [*range(iterations)]:
+                    failures.append(f"{seed}: {ran}")
+                ran.clear()
+
+    with pool:
+        callers = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join(60)
+            assert not caller.is_alive()
+    assert not failures
+
+
+def test_threads_that_need_the_code_first_get_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that one thread runs is not dropped for that of another."""
+    together = threading.Barrier(2, timeout=60)
+
+    @cache
+    def linked() -> object:
+        time.sleep(0.01)  # the other thread comes meanwhile
+        return object()
+
+    monkeypatch.setattr("runtime.native.pool_code._linked", linked)
+    found: list[object] = []
+
+    def ask() -> None:
+        together.wait()
+        found.append(pool_code())
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found[0] is found[1]
