@@ -7,6 +7,7 @@ thread takes the next chunk. All of a loop is native code (`runtime.native.pool_
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -16,7 +17,13 @@ from time import monotonic_ns
 from runtime.errors import NativeCodeError
 from runtime.native.host import available_threads
 from runtime.native.pool_code import MOST_HELPERS, PoolCode, pool_code
-from runtime.native.pool_state import CACHE_LINE, CallState, HelperState, PoolState
+from runtime.native.pool_state import (
+    CACHE_LINE,
+    CPU_SET_BYTES,
+    CallState,
+    HelperState,
+    PoolState,
+)
 
 _SPIN = 200_000
 """Nanoseconds that an idle helper looks for the next loop before it sleeps: longer than Python
@@ -110,13 +117,26 @@ class PoolMemory:
         self._state.spin = _SPIN if helpers < available_threads() else 0
         self._initialise(self.address + PoolState.left.offset)
         for helper in range(helpers):
-            before = sizeof(PoolState) + helper * sizeof(HelperState)
-            self._initialise(self.address + before + HelperState.semaphore.offset)
+            self._initialise(self._helper(helper) + HelperState.semaphore.offset)
+
+    def _helper(self, index: int) -> int:
+        """The address of a `HelperState`."""
+        return self.address + sizeof(PoolState) + index * sizeof(HelperState)
 
     def _initialise(self, semaphore: int) -> None:
         """Make a semaphore of threads, which nobody has posted."""
         if ctypes.CDLL(None).sem_init(c_void_p(semaphore), 0, 0):
             raise NativeCodeError("a thread pool needs semaphores, which this system lacks")
+
+    def enter(self, worker: int) -> None:
+        """Say which thread is this helper, and where it may run, if callers shall keep it off
+        their CPU."""
+        cpus = os.sched_getaffinity(0)
+        if self._state.spin and len(cpus) > 1 and max(cpus) < 8 * CPU_SET_BYTES:
+            helper = HelperState.from_address(self._helper(worker - 1))
+            for cpu in cpus:
+                helper.cpus[cpu // 8] |= 1 << cpu % 8
+            helper.thread = threading.get_native_id()
 
     def close(self) -> None:
         """End the helpers, and those that start later."""
@@ -126,6 +146,7 @@ class PoolMemory:
 
 
 def _help(memory: PoolMemory, code: PoolCode, worker: int) -> None:
+    memory.enter(worker)
     code.help(memory.address, worker)
 
 

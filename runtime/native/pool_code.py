@@ -21,7 +21,13 @@ from typing import Any
 from llvmlite import binding
 
 from runtime.native.host import Host
-from runtime.native.pool_state import CallState, HelperState, LoopState, PoolState
+from runtime.native.pool_state import (
+    CPU_SET_BYTES,
+    CallState,
+    HelperState,
+    LoopState,
+    PoolState,
+)
 
 _JOINED = (1 << 16) - 1
 _OPEN = 1 << 16
@@ -45,10 +51,13 @@ _PAUSES = {
 _CODE = """
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @sched_yield()
+declare i32 @sched_getcpu()
+declare i32 @sched_setaffinity(i32, i64, ptr)
 declare i32 @sem_wait(ptr)
 declare i32 @sem_post(ptr)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; Nanoseconds of the monotonic clock.
 define internal i64 @now() {
@@ -116,6 +125,36 @@ define internal ptr @helper(ptr %pool, i64 %number) {
   ret ptr %helper
 }
 
+; Lets a helper that sleeps wake on any CPU but this one. Linux likes to wake a thread where the one
+; runs that wakes it, and leaves both there for milliseconds, with another CPU idle.
+define internal void @place(ptr %helper) {
+  %set = alloca [ $CPU_SET_BYTES x i8 ], align 8
+  %thread.at = getelementptr i8, ptr %helper, i64 $helper_thread
+  %thread = load i32, ptr %thread.at
+  %is_placed = icmp ne i32 %thread, 0
+  br i1 %is_placed, label %find, label %done
+find:
+  %cpu = call i32 @sched_getcpu()
+  %known = icmp ult i32 %cpu, $CPUS
+  br i1 %known, label %exclude, label %done
+exclude:
+  %cpus.at = getelementptr i8, ptr %helper, i64 $helper_cpus
+  call void @llvm.memcpy.p0.p0.i64(ptr %set, ptr %cpus.at, i64 $CPU_SET_BYTES, i1 false)
+  %wide = zext i32 %cpu to i64
+  %word = lshr i64 %wide, 6
+  %word.at = getelementptr i64, ptr %set, i64 %word
+  %bit = and i64 %wide, 63
+  %mask = shl i64 1, %bit
+  %others = xor i64 %mask, -1
+  %allowed = load i64, ptr %word.at
+  %rest = and i64 %allowed, %others
+  store i64 %rest, ptr %word.at
+  call i32 @sched_setaffinity(i32 %thread, i64 $CPU_SET_BYTES, ptr %set)
+  br label %done
+done:
+  ret void
+}
+
 ; Wakes those of the first `count` helpers that sleep.
 define internal void @wake(ptr %pool, i64 %count) {
 entry:
@@ -135,6 +174,7 @@ claim:
   %ours = icmp ne i32 %was, 0
   br i1 %ours, label %post, label %awake
 post:
+  call void @place(ptr %helper)
   %semaphore = getelementptr i8, ptr %helper, i64 $helper_semaphore
   call i32 @sem_post(ptr %semaphore)
   br label %awake
@@ -423,6 +463,8 @@ def _text() -> str:
     pause = _PAUSES.get(Host.detect().triple.partition("-")[0], "")
     return Template(_CODE).substitute(
         offsets,
+        CPUS=8 * CPU_SET_BYTES,
+        CPU_SET_BYTES=CPU_SET_BYTES,
         HELPER_BYTES=ctypes.sizeof(HelperState),
         LOOP_BYTES=ctypes.sizeof(LoopState),
         POOL_BYTES=ctypes.sizeof(PoolState),

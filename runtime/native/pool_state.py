@@ -5,7 +5,7 @@ Native code finds the fields by their offsets (`runtime.native.pool_code`).
 
 from __future__ import annotations
 
-from ctypes import Structure, c_char, c_int32, c_int64, c_void_p
+from ctypes import Structure, c_char, c_int32, c_int64, c_uint8, c_void_p
 
 CACHE_LINE = 64
 """Bytes that cores pass to each other at once: what different threads write is that far apart."""
@@ -62,16 +62,32 @@ class LoopState(Structure):
     )
 
 
-class HelperState(Structure):
-    """A helper thread of a pool: whether it sleeps, and the semaphore (`sem_t`) that it sleeps on.
+CPU_SET_BYTES = 128
+"""Bytes of the system's sets of CPUs (`cpu_set_t`)."""
 
-    Who sets `asleep` from 1 to 0 posts the semaphore, unless it is the helper itself.
+
+class HelperState(Structure):
+    """A helper thread of a pool.
+
+    Attributes
+    ----------
+    asleep
+        Whether it sleeps. Who sets it from 1 to 0 posts the semaphore, unless it is the helper
+        itself.
+    thread
+        The system's number of the thread; 0 if it may wake on its caller's CPU.
+    semaphore
+        What it sleeps on (`sem_t`).
+    cpus
+        Where it may run (`cpu_set_t`): two CPUs or more, if `thread` is not 0.
     """
 
     _fields_ = (
         ("asleep", c_int32),
-        ("_apart", c_char * (CACHE_LINE - 4)),
+        ("thread", c_int32),
+        ("_apart", c_char * (CACHE_LINE - 8)),
         ("semaphore", c_char * CACHE_LINE),
+        ("cpus", c_uint8 * CPU_SET_BYTES),
     )
 
 

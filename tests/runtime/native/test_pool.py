@@ -286,3 +286,20 @@ def test_at_least_one_thread() -> None:
 def test_more_threads_than_a_gate_counts() -> None:
     with pytest.raises(NativeCodeError, match="at most 65535 threads, not 65536"):
         ThreadPool(65536)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="there is one CPU")
+def test_a_helper_wakes_on_another_cpu_than_its_caller_s() -> None:
+    allowed, before = os.sched_getaffinity(0), {*threading.enumerate()}
+    with ThreadPool(2) as pool:
+        chunks(pool, 2)
+        (helper,) = {*threading.enumerate()} - before
+        thread = helper.native_id
+        assert thread is not None
+        for _ in range(5):
+            time.sleep(0.05)  # it sleeps now
+            chunks(pool, 2)
+            left = os.sched_getaffinity(thread)
+            assert left < allowed
+            assert len(left) == len(allowed) - 1
+        assert os.sched_getaffinity(0) == allowed
