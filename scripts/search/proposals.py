@@ -5,7 +5,10 @@ number of workers nor an interruption changes it. Optuna's study is therefore ma
 batch, from the finished points.
 
 A batch has several machines of equal programs: for each that the sampler proposes, some that differ
-from it only in what changes time alone, drawn at random. Their stream is compiled once.
+from it only in what changes time alone, which they have of the sampler's other proposals. Their
+stream is compiled once; while there are machines of other programs, no program comes a second time.
+The first batch, which is drawn at random, has more programs with fewer machines each: a sampler
+learns more from another program than from another queue.
 """
 
 from __future__ import annotations
@@ -13,8 +16,9 @@ from __future__ import annotations
 import hashlib
 import random
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
@@ -25,14 +29,19 @@ from hw.config import HardwareConfig
 from hw.errors import ConfigError
 from scripts.errors import SpaceError
 from scripts.search.explorer_names import Explorer
+from scripts.search.mutation import NeighbourMutation
 from scripts.search.space import Space
 
-STREAMS = 16
-"""Machines of different programs in a batch."""
+BATCH = 96
+"""Machines in a batch."""
+FIRST_MACHINES = 2
+"""Machines of equal programs in the first batch."""
 MACHINES = 6
-"""Machines of equal programs in a batch."""
-POPULATION = 48
-"""Machines that NSGA-II keeps as parents."""
+"""Machines of equal programs in a later batch."""
+POPULATION = 24
+"""Machines that NSGA-II keeps as parents: hardly more than the first batch's front has."""
+MUTATIONS = 3
+"""Dimensions in which NSGA-II mutates a machine, on average."""
 _ATTEMPTS = 200
 """Impossible or known machines in a row, after which a batch is as large as it is."""
 _GENERATION = "NSGAIISampler:generation"
@@ -92,22 +101,17 @@ class Proposer:
         """
         digest = hashlib.sha256(f"{self.seed} {number}".encode()).digest()
         seed = int.from_bytes(digest[:4], "little")
-        chance = random.Random(seed)
+        machines = MACHINES if number else FIRST_MACHINES
         known = {one.proposal.indices for one in finished}
+        drawn: list[tuple[int, ...]] = []
+        chosen = self._chosen(self._asked(seed, finished), machines, known, drawn)
+        known |= {one.indices for one in chosen}
+        chance = random.Random(seed)
         found: list[Proposal] = []
-        missed = 0
-        for asked in self._asked(seed, finished):
-            if asked.indices in known or not self._possible(asked.indices):
-                missed += 1
-                if missed == _ATTEMPTS:
-                    break
-                continue
-            missed = 0
-            alike = [asked.indices, *self._alike(asked.indices, known, chance)]
+        for one in chosen:
+            alike = self._alike(one.indices, machines - 1, drawn, known, chance)
             known |= {*alike}
-            found += (Proposal(indices, asked.generation) for indices in alike)
-            if len(found) >= STREAMS * MACHINES:
-                break
+            found += (Proposal(indices, one.generation) for indices in (one.indices, *alike))
         if not found and number == 0:
             raise SpaceError(
                 f"space {self.space.name}: of {_ATTEMPTS} machines drawn from it none is possible "
@@ -115,10 +119,43 @@ class Proposer:
             )
         return tuple(found)
 
+    def _chosen(
+        self,
+        asked: Iterator[Proposal],
+        machines: int,
+        known: Set[tuple[int, ...]],
+        drawn: list[tuple[int, ...]],
+    ) -> list[Proposal]:
+        """Those of the proposals to which machines of equal programs are added, until there are
+        `machines` of each; every proposal is appended to `drawn`."""
+        most = BATCH // machines if any(self._time_only) else BATCH
+        programs = {self._program(indices) for indices in known}
+        found: dict[tuple[int, ...], Proposal] = {}
+        missed, repeats = 0, False
+        while len(found) < most and missed < _ATTEMPTS:
+            one = next(asked)
+            drawn.append(one.indices)
+            if (
+                one.indices not in known
+                and one.indices not in found
+                and (repeats or self._program(one.indices) not in programs)
+                and self._possible(one.indices)
+            ):
+                found[one.indices] = one
+                programs.add(self._program(one.indices))
+                missed = 0
+                continue
+            missed += 1
+            if missed == _ATTEMPTS and not repeats:
+                # New machines of known programs will do.
+                missed, repeats = 0, True
+        return [*found.values()]
+
     def _asked(self, seed: int, finished: Sequence[Finished]) -> Iterator[Proposal]:
         """What the sampler proposes, without an end."""
         study = optuna.create_study(
-            directions=["minimize"] * self.objectives, sampler=_sampler(self.explorer, seed)
+            directions=["minimize"] * self.objectives,
+            sampler=_sampler(self.explorer, seed, len(self.space.dimensions)),
         )
         names = [dimension.name for dimension in self.space.dimensions]
         distributions: dict[str, optuna.distributions.BaseDistribution] = {
@@ -143,25 +180,44 @@ class Proposer:
             yield Proposal(tuple(int(trial.params[name]) for name in names), generation)
 
     def _alike(
-        self, indices: tuple[int, ...], known: set[tuple[int, ...]], chance: random.Random
+        self,
+        indices: tuple[int, ...],
+        most: int,
+        drawn: Sequence[tuple[int, ...]],
+        known: Set[tuple[int, ...]],
+        chance: random.Random,
     ) -> list[tuple[int, ...]]:
-        """Machines of equal programs that are possible, allowed and not known."""
-        free = [
-            at
-            for at, dimension in enumerate(self.space.dimensions)
-            if all(field in TIME_FIELDS for field in dimension.fields)
-        ]
+        """Machines of equal programs that are possible, allowed and not known.
+
+        In each dimension that changes time alone they have what one of those `drawn` has.
+        """
         found: list[tuple[int, ...]] = []
         for _ in range(_ATTEMPTS):
-            if not free or len(found) == MACHINES - 1:
+            if len(found) == most or not any(self._time_only):
                 break
-            other = list(indices)
-            for at in free:
-                other[at] = chance.randrange(len(self.space.dimensions[at].values))
-            one = tuple(other)
-            if one != indices and one not in known and one not in found and self._possible(one):
+            one = tuple(
+                chance.choice(drawn)[at] if time_only else index
+                for at, (index, time_only) in enumerate(zip(indices, self._time_only, strict=True))
+            )
+            if one not in known and one not in found and self._possible(one):
                 found.append(one)
         return found
+
+    @cached_property
+    def _time_only(self) -> tuple[bool, ...]:
+        """For each dimension, whether programs do not depend on it."""
+        return tuple(
+            all(field in TIME_FIELDS for field in dimension.fields)
+            for dimension in self.space.dimensions
+        )
+
+    def _program(self, indices: tuple[int, ...]) -> tuple[int, ...]:
+        """The numbers that a machine's programs depend on."""
+        return tuple(
+            index
+            for index, time_only in zip(indices, self._time_only, strict=True)
+            if not time_only
+        )
 
     def _possible(self, indices: tuple[int, ...]) -> bool:
         try:
@@ -171,19 +227,21 @@ class Proposer:
         return self.allowed(machine)
 
 
-def _sampler(explorer: Explorer, seed: int) -> BaseSampler:
-    match explorer:
-        case Explorer.NSGA2:
-            return NSGAIISampler(population_size=POPULATION, seed=seed)
-        case Explorer.TPE:
-            with warnings.catch_warnings():
-                # These two options are new, and Optuna says so.
-                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                return TPESampler(
+def _sampler(explorer: Explorer, seed: int, dimensions: int) -> BaseSampler:
+    with warnings.catch_warnings():
+        # NSGA-II's mutation and two options of TPE are new, and Optuna says so.
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        match explorer:
+            case Explorer.NSGA2:
+                return NSGAIISampler(
+                    population_size=POPULATION,
+                    mutation=NeighbourMutation(),
+                    mutation_prob=min(1.0, MUTATIONS / dimensions),
                     seed=seed,
-                    n_startup_trials=STREAMS * MACHINES,
-                    multivariate=True,
-                    constant_liar=True,
                 )
-        case Explorer.RANDOM:
-            return RandomSampler(seed=seed)
+            case Explorer.TPE:
+                return TPESampler(
+                    seed=seed, n_startup_trials=BATCH, multivariate=True, constant_liar=True
+                )
+            case Explorer.RANDOM:
+                return RandomSampler(seed=seed)

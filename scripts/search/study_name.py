@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
 from hw.cache import content_key
+from scripts.search import mutation, proposals
 from scripts.search.results import task_digest
 from scripts.search.session import Search
 from scripts.sources import as_text
@@ -25,6 +29,17 @@ def study_name(search: Search) -> str:
         # What models say of one machine changes when they learn from other samples.
         repr(search.estimator.estimate(space.base)),
         version("optuna"),
+        _explorers_digest(),
     )
     models = " ".join(as_text(network.model) for network in search.task.networks)
     return f"{models}, {space.name}, {proposer.explorer.value}, {digest}"
+
+
+@cache
+def _explorers_digest() -> str:
+    """A digest of the source that proposes machines: another one would not go on as this does."""
+    digest = hashlib.sha256()
+    for module in (proposals, mutation):
+        assert module.__file__ is not None, "a module with a file"
+        digest.update(Path(module.__file__).read_bytes())
+    return digest.hexdigest()[:16]

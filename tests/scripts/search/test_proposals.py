@@ -10,7 +10,8 @@ from compiler.driver.streams import code_of
 from hw.config import HardwareConfig
 from scripts.errors import SpaceError
 from scripts.search.explorer_names import Explorer
-from scripts.search.proposals import MACHINES, STREAMS, Finished, Proposal, Proposer
+from scripts.search.front import hypervolume
+from scripts.search.proposals import BATCH, FIRST_MACHINES, MACHINES, Finished, Proposal, Proposer
 from scripts.search.space import Space, load_space, parse_space
 
 
@@ -19,8 +20,12 @@ def values(space: Space, proposal: Proposal) -> tuple[float, float] | None:
     machine = space.machine(proposal.indices)
     if machine.log_inp_buffer == 9:
         return None
-    time = 1e6 / machine.macs + machine.longest_burst
-    return time, float(machine.macs + (1 << machine.log_wgt_buffer))
+    memories = (machine.log_inp_buffer, machine.log_wgt_buffer, machine.log_acc_buffer)
+    loads = sum(2.0**-size for size in memories) * 1e7 / machine.bus_bits
+    time = 1e6 / machine.macs + loads + 1e4 / machine.load_buffer
+    return time, float(
+        20 * machine.macs + sum(1 << size for size in memories) + machine.load_buffer
+    )
 
 
 def searched(proposer: Proposer, batches: int) -> list[tuple[Proposal, ...]]:
@@ -43,14 +48,22 @@ def test_batches_are_the_same_again_and_other_with_another_seed(explorer: Explor
     assert searched(proposer(explorer, seed=1), 1)[0] != found[0]
 
 
+def test_the_first_batch_is_the_same_of_every_explorer() -> None:
+    first = {explorer: searched(proposer(explorer), 1) for explorer in Explorer}
+    assert first[Explorer.NSGA2] == first[Explorer.TPE] == first[Explorer.RANDOM]
+
+
 @pytest.mark.parametrize("explorer", Explorer)
 def test_machines_are_possible_and_new_and_share_programs(explorer: Explorer) -> None:
     space = load_space("small")
-    found = [each.indices for batch in searched(proposer(explorer), 3) for each in batch]
-    assert len(set(found)) == len(found)
-    machines = [space.machine(indices) for indices in found[: STREAMS * MACHINES]]
-    assert len(machines) == STREAMS * MACHINES
-    assert STREAMS / 2 < len({code_of(machine) for machine in machines}) <= STREAMS
+    batches = searched(proposer(explorer), 3)
+    found = [each.indices for batch in batches for each in batch]
+    assert len(set(found)) == len(found) == 3 * BATCH
+    programs = [{code_of(space.machine(each.indices)) for each in batch} for batch in batches]
+    # None of a later batch is known from an earlier one.
+    assert len(set[HardwareConfig]().union(*programs)) == sum(map(len, programs))
+    machines = (FIRST_MACHINES, MACHINES, MACHINES)
+    assert [len(batch) for batch in programs] == [BATCH / each for each in machines]
 
 
 def test_a_generation_follows_another() -> None:
@@ -58,15 +71,17 @@ def test_a_generation_follows_another() -> None:
     assert [{each.generation for each in batch} for batch in batches] == [{0}, {1}, {2}]
 
 
-def test_nsga2_finds_what_random_search_does_not() -> None:
+def test_nsga2_dominates_more_than_random_search() -> None:
+    """With each seed, though both begin with the same machines."""
     space = load_space("small")
 
-    def best(explorer: Explorer) -> float:
-        found = [each for batch in searched(proposer(explorer), 8) for each in batch]
-        pairs = (values(space, each) for each in found)
-        return min(pair[0] * pair[1] for pair in pairs if pair is not None)
+    def volume(explorer: Explorer, seed: int) -> float:
+        batches = searched(proposer(explorer, seed), 5)
+        found = [values(space, each) for batch in batches for each in batch]
+        return hypervolume([pair for pair in found if pair is not None], (75_000.0, 60_000.0))
 
-    assert best(Explorer.NSGA2) <= best(Explorer.RANDOM)
+    for seed in range(3):
+        assert volume(Explorer.NSGA2, seed) > volume(Explorer.RANDOM, seed)
 
 
 def test_limits_are_kept() -> None:
@@ -84,6 +99,11 @@ def test_a_space_that_ends() -> None:
     batch = own.batch(0, [])
     assert len(batch) == 4
     assert own.batch(1, [Finished(each, (1.0,)) for each in batch]) == ()
+    # Machines of known programs are proposed when there are no others.
+    few = [each for each in batch if space.machine(each.indices).longest_burst == 8]
+    rest = own.batch(1, [Finished(each, (1.0,)) for each in few])
+    assert {each.indices for each in (*few, *rest)} == {each.indices for each in batch}
+    assert len(rest) == 2
     none = Proposer(space, Explorer.NSGA2, 0, 1, lambda machine: False)
     with pytest.raises(SpaceError, match="none is possible and within the limits"):
         none.batch(0, [])

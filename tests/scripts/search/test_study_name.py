@@ -9,7 +9,7 @@ import pytest
 
 from hw.memory_model import DEFAULT_MEMORY
 from hw.synthesis.devices import DEVICES
-from scripts.search import estimates
+from scripts.search import estimates, mutation
 from scripts.search.estimates import Estimator
 from scripts.search.explorer_names import Explorer
 from scripts.search.measure import Task
@@ -18,7 +18,7 @@ from scripts.search.proposals import Proposer
 from scripts.search.results import open_results
 from scripts.search.session import Search
 from scripts.search.space import Limits, load_space
-from scripts.search.study_name import study_name
+from scripts.search.study_name import _explorers_digest, study_name
 from tests.scripts.search.test_session import CountingPool
 
 
@@ -46,3 +46,17 @@ def test_what_a_name_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(estimates, "_clock_model", lambda learned: slower)
     others.append(name(tmp_path, Estimator(part)))
     assert len({first, *others}) == 5
+
+
+def test_a_study_of_other_explorers_has_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = name(tmp_path, Estimator(Limits()))
+    other = tmp_path / "mutation.py"
+    other.write_text("STEPS = (-1, 1)\n")
+    monkeypatch.setattr(mutation, "__file__", str(other))
+    _explorers_digest.cache_clear()
+    try:
+        assert name(tmp_path, Estimator(Limits())) != first
+    finally:
+        _explorers_digest.cache_clear()
