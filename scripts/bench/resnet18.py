@@ -4,10 +4,10 @@ Both libraries run the same model on one image and one thread (`--threads N`: on
 process; in int8 it is a QDQ model, which ONNX Runtime's own quantiser makes: weights per channel in
 int8, activations in uint8, for which its kernels are fastest. Times of one thread are CPU time,
 which excludes waiting for other programs; of several, wall-clock time: the machine must be quiet.
-The libraries take turns, and medians are compared: in its turn a library waits until the threads of
-the other, which look for work for a while, sleep, and the second of two runs is timed. The time of
-compiling from ONNX to an artifact and then the peak memory of this process are measured before.
-`--json` prints both races as a JSON object.
+The libraries run alternately, and medians are compared: each waits until the threads of the other,
+which look for work for a while, sleep, and the second of two runs is timed. The time of compiling
+from ONNX to an artifact and then the peak memory of this process are measured before. `--json`
+prints both races as a JSON object.
 """
 
 from __future__ import annotations
