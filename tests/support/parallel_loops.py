@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_int64, c_void_p, cast
+from typing import Any
 
 from runtime.native.pool import LoopLauncher, ThreadPool
 from runtime.native.pool_code import pool_code
@@ -43,3 +45,13 @@ def chunks(pool: ThreadPool, iterations: int) -> list[tuple[int, int, int]]:
     with a_call(pool) as launcher:
         launch(launcher, lambda *chunk: found.append(chunk), iterations)
     return sorted(found)
+
+
+def called_together(call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
+    """Call a function with each argument, in threads of their own, and wait for all."""
+    callers = [threading.Thread(target=call, args=(argument,)) for argument in arguments]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+        assert not caller.is_alive()

@@ -20,7 +20,7 @@ from compiler.ir.parser import parse
 from runtime.errors import NativeCodeError
 from runtime.native.pool import LoopLauncher
 from tests.support.native import EXACT, run_text, same
-from tests.support.parallel_loops import a_call, chunks, launch, launch_native
+from tests.support.parallel_loops import a_call, called_together, chunks, launch, launch_native
 
 SUMS = """
 func f(A: float32[37, 50]) -> (C: float32[37], D: float32[37, 50]):
@@ -108,12 +108,7 @@ def test_a_pool_for_several_functions_and_callers() -> None:
                 if not np.array_equal(function(data)[0], wanted):
                     failures.append("different")
 
-        callers = [threading.Thread(target=call, args=(each,)) for each in functions * 2]
-        for caller in callers:
-            caller.start()
-        for caller in callers:
-            caller.join(60)
-            assert not caller.is_alive()
+        called_together(call, functions * 2)
     assert not failures
 
 

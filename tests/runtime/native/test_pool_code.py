@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from runtime.native.pool import ThreadPool
 from runtime.native.pool_code import pool_code
 from runtime.native.pool_state import CallState
-from tests.support.parallel_loops import a_call, chunks, launch
+from tests.support.parallel_loops import a_call, called_together, chunks, launch
 
 
 @pytest.fixture(params=["spinning", "sleeping"])
@@ -144,12 +144,7 @@ def test_many_callers_at_once(pool: ThreadPool) -> None:
                 ran.clear()
 
     with pool:
-        callers = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
-        for caller in callers:
-            caller.start()
-        for caller in callers:
-            caller.join(60)
-            assert not caller.is_alive()
+        called_together(call, range(4))
     assert not failures
 
 
