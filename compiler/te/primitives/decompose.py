@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from compiler.ir.ops import index
+from compiler.ir.printer import text
+from compiler.ir.simplify import simplify
 from compiler.ir.stmt import Function, IterKind
-from compiler.ir.visit import sequence
+from compiler.ir.visit import sequence, substitute
 from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive, element_nest
 from compiler.te.tree import loops_on_path, path_to, replace_loop, replace_stmt
@@ -24,7 +27,9 @@ class DecomposeReduction(Primitive):
               C[i] = C[i] + A[i, k]              C[i] = C[i] + A[i, k]
 
     The new stage `C_init` gets copies of the spatial loops of `C` inside the loop. Refused where a
-    loop further out reduces: each of its iterations would initialise the reduction again.
+    loop further out reduces: each of its iterations would initialise the reduction again. Refused
+    as well where the loops begin after the reduction's first term, as those of the last part of a
+    `partition` do: another stage has initialised it.
     (TensorIR: `decompose_reduction`; the GEMM core's reset.)
     """
 
@@ -48,8 +53,17 @@ class DecomposeReduction(Primitive):
                     f"{outer.var.name}, around {loop.var.name}, reduces {self.stage}: each of its "
                     f"iterations would initialise the reduction again"
                 )
+        inside = loops_on_path(path)
+        first = {each.var.name: index(0) for each in inside}
+        for term in block.axes(IterKind.REDUCE):
+            begins = simplify(substitute(term.value, first))
+            if begins != index(0):
+                self.refuse(
+                    f"{self.stage} begins with {term.var.name} = {text(begins)}, not 0: its "
+                    f"reduction is initialised elsewhere"
+                )
         stage = self.new_stage(program, f"{self.stage}_init")
-        init = element_nest(stage, block, loops_on_path(path), around, block.init)
+        init = element_nest(stage, block, inside, around, block.init)
         decomposed = replace_stmt(loop, block, replace(block, init=None))
         both = sequence(init, decomposed)
         return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: both))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from compiler.errors import ScheduleError
+from compiler.ir.dtypes import INT8
+from compiler.te import compute, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
 from tests.support.schedules import agree, blur, matmul
 
@@ -33,6 +35,23 @@ def test_guards_of_terms_do_not_count() -> None:
 def test_the_new_stage_can_be_scheduled() -> None:
     start = Schedule.of(matmul()).reorder("C", "i", "k", "j")
     agree(start.decompose_reduction("C", "k").vectorize("C_init", "j").vectorize("C", "j"), start)
+
+
+def test_the_first_part_of_a_reduction() -> None:
+    """The other part goes on with what the first has summed."""
+    a = placeholder((2, 3), INT8, "a")
+    x, y = reduce_axis(2, "x"), reduce_axis(3, "y")
+    start = Schedule.of(compute((), lambda: sum(a[x, y], (x, y)), "s"))
+    parts = start.fuse("s", "x", "y").partition("s", "x_y", 2)
+    agree(parts.decompose_reduction("s", "x_y"), start)
+    with pytest.raises(ScheduleError, match="s_tail begins with y = 2, not 0: its reduction is"):
+        parts.decompose_reduction("s_tail", "x_y")
+
+
+def test_a_part_of_what_is_computed() -> None:
+    start = Schedule.of(matmul())
+    parts = start.partition("C", "i", 2)
+    agree(parts.decompose_reduction("C_tail", "k").decompose_reduction("C", "k"), start)
 
 
 def test_refuses() -> None:
