@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Member, Out
 from hw.config import ACC_BYTES, HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.load_dma import WritePort
-from hw.rtl.scratchpad import MemoryBank
+from hw.rtl.scratchpad import OnChipMemory
 from hw.topology import LOADED_BY, MemoryId, Unit
 
 COMPUTE_MEMORIES = LOADED_BY[Unit.COMPUTE]
@@ -18,7 +18,7 @@ BYTE = 8
 
 
 def bank_lanes(config: HardwareConfig) -> int:
-    """The values of an accumulator in one bank of ACC, which a beat fills."""
+    """The values of an accumulator in one bank of ACC: the part of an element that a beat fills."""
     return min(config.acc_lanes, config.bus_bits // LANE_BITS)
 
 
@@ -114,38 +114,37 @@ class Accumulator(Block):
     ) -> Value:
         """Add a full copy of ACC with one read port; returns the data of the last cycle's read."""
         enable, address, data = write
-        found = []
-        for index, value in enumerate(data):
-            bank = MemoryBank(bits=self._bank_bits, depth=self._config.depth(MemoryId.ACC))
-            m.submodules[f"{name}_bank_{index}"] = bank
-            m.d.comb += [
-                bank.write_enable.eq(enable[index]),
-                bank.write_address.eq(address),
-                bank.write_data.eq(value),
-                bank.read_enable.eq(read[0]),
-                bank.read_address.eq(read[1]),
-            ]
-            found.append(bank.read_data)
-        return Cat(found)
+        memory = OnChipMemory(
+            bits=self._bank_bits * self._banks,
+            depth=self._config.depth(MemoryId.ACC),
+            grain=self._bank_bits,
+        )
+        m.submodules[f"{name}_copy"] = memory
+        m.d.comb += [
+            memory.write_enable.eq(enable),
+            memory.write_address.eq(address),
+            memory.write_data.eq(Cat(data)),
+            memory.read_enable.eq(read[0]),
+            memory.read_address.eq(read[1]),
+        ]
+        return memory.read_data
 
     def _mirror(self, m: Module, enable: Value, address: Value, low: list[Value]) -> None:
         """Add OUT, which stores the low byte of every value that lanes or DMA write to ACC."""
-        bits = BYTE * self._config.acc_lanes
-        bank_bits = min(bits, self._config.bus_bits)
-        grain = self._bank_bits // ACC_BYTES
-        sources = bank_bits // grain
-        for index in range(bits // bank_bits):
-            bank = MemoryBank(bits=bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain)
-            m.submodules[f"out_bank_{index}"] = bank
-            acc_banks = slice(index * sources, (index + 1) * sources)
-            m.d.comb += [
-                bank.write_enable.eq(enable[acc_banks]),
-                bank.write_address.eq(address),
-                bank.write_data.eq(Cat(low[acc_banks])),
-                bank.read_enable.eq(self.out_enable),
-                bank.read_address.eq(self.out_address),
-                self.out_data.word_select(index, bank_bits).eq(bank.read_data),
-            ]
+        memory = OnChipMemory(
+            bits=BYTE * self._config.acc_lanes,
+            depth=self._config.depth(MemoryId.OUT),
+            grain=self._bank_bits // ACC_BYTES,
+        )
+        m.submodules.out_copy = memory
+        m.d.comb += [
+            memory.write_enable.eq(enable),
+            memory.write_address.eq(address),
+            memory.write_data.eq(Cat(low)),
+            memory.read_enable.eq(self.out_enable),
+            memory.read_address.eq(self.out_address),
+            self.out_data.eq(memory.read_data),
+        ]
 
     def _dma_enable(self, m: Module) -> Signal:
         """Write enables of the DMA: the banks of one beat, or all banks for padding."""

@@ -9,7 +9,7 @@ from hw.config import HardwareConfig
 from hw.rtl.accumulator import BYTE, bank_lanes, write_layout
 from hw.rtl.block import Block
 from hw.rtl.delay import delayed
-from hw.rtl.scratchpad import MemoryBank
+from hw.rtl.scratchpad import OnChipMemory
 from hw.timing import OUT_STAGES
 from hw.topology import MemoryId
 
@@ -33,7 +33,6 @@ class OutMemory(Block):
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         bits = BYTE * config.acc_lanes
-        self._bank_bits = min(bits, config.bus_bits)
         super().__init__(
             {
                 "write": In(write_layout(config)),
@@ -49,21 +48,17 @@ class OutMemory(Block):
     def build(self, m: Module) -> None:
         address = delayed(m, self.write.address, OUT_STAGES, "address")
         enable = delayed(m, self.write.enable, OUT_STAGES, "enable", reset=True)
-        grain = BYTE * bank_lanes(self._config)
-        sources = self._bank_bits // grain
-        for index in range(len(self.value) // self._bank_bits):
-            written = self.low.word_select(index, self._bank_bits)
-            low = delayed(m, written, OUT_STAGES, f"low_{index}")
-            value = self.value.word_select(index, self._bank_bits)
-            bank = MemoryBank(
-                bits=self._bank_bits, depth=self._config.depth(MemoryId.OUT), grain=grain
-            )
-            m.submodules[f"bank_{index}"] = bank
-            m.d.comb += [
-                bank.write_enable.eq(enable.word_select(index, sources)),
-                bank.write_address.eq(address),
-                bank.write_data.eq(Mux(self.requantised, value, low)),
-                bank.read_enable.eq(self.out_enable),
-                bank.read_address.eq(self.out_address),
-                self.out_data.word_select(index, self._bank_bits).eq(bank.read_data),
-            ]
+        low = delayed(m, self.low, OUT_STAGES, "low")
+        m.submodules.memory = memory = OnChipMemory(
+            bits=len(self.value),
+            depth=self._config.depth(MemoryId.OUT),
+            grain=BYTE * bank_lanes(self._config),
+        )
+        m.d.comb += [
+            memory.write_enable.eq(enable),
+            memory.write_address.eq(address),
+            memory.write_data.eq(Mux(self.requantised, self.value, low)),
+            memory.read_enable.eq(self.out_enable),
+            memory.read_address.eq(self.out_address),
+            self.out_data.eq(memory.read_data),
+        ]

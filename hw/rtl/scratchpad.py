@@ -1,10 +1,15 @@
-"""On-chip memories, built from banks that block RAM can hold."""
+"""On-chip memories, in columns: arrays with a write enable for each part of a word.
+
+Simulators read a column's word from adjacent addresses; of arrays a bank wide, which lie a power of
+two of bytes apart, each would be a cache miss. A column is no wider than two lines of a cache, for
+Yosys takes minutes for arrays of thousands of bits with dozens of write enables.
+"""
 
 from __future__ import annotations
 
 from amaranth.hdl import Module
 from amaranth.lib import memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
@@ -16,31 +21,26 @@ Without the attribute, block RAM that guarantees nothing for such a read (ECP5's
 comparators and multiplexers around it, to return the old content as Amaranth's memories do.
 """
 
+COLUMN_BITS = 1024
+"""The widest column, unless a write enable is for more."""
 
-class MemoryBank(Block):
-    """Memory with a write enable per `grain` bits, a synchronous read port, and no reset.
+
+class MemoryColumn(Block):
+    """Memory with a write enable for `grain` bits each, a synchronous read port, and no reset.
 
     A read of the address that is written in the same cycle gives an undefined value.
     """
 
-    def __init__(self, *, bits: int, depth: int, grain: int | None = None) -> None:
+    def __init__(self, *, bits: int, depth: int, grain: int) -> None:
         self._bits = bits
         self._depth = depth
-        self._grain = bits if grain is None else grain
-        super().__init__(
-            {
-                "write_enable": In(bits // self._grain),
-                "write_address": In(clog2(depth)),
-                "write_data": In(bits),
-                "read_enable": In(1),
-                "read_address": In(clog2(depth)),
-                "read_data": Out(bits),
-            }
-        )
+        self._grain = grain
+        super().__init__(_ports(bits, depth, grain))
 
     def variant(self) -> str:
-        """Bits and depth."""
-        return f"{self._bits}x{self._depth}"
+        """Bits and depth, and the bits of a write enable if there are several."""
+        parts = "" if self._grain == self._bits else f"_by_{self._grain}"
+        return f"{self._bits}x{self._depth}{parts}"
 
     def build(self, m: Module) -> None:
         m.submodules.array = array = memory.Memory(
@@ -59,8 +59,48 @@ class MemoryBank(Block):
         ]
 
 
+class OnChipMemory(Block):
+    """A `MemoryColumn` of any width: several side by side."""
+
+    def __init__(self, *, bits: int, depth: int, grain: int) -> None:
+        self._bits = bits
+        self._depth = depth
+        self._grain = grain
+        super().__init__(_ports(bits, depth, grain))
+
+    def variant(self) -> str:
+        """Bits and depth, and the bits of a write enable."""
+        return f"{self._bits}x{self._depth}_by_{self._grain}"
+
+    def build(self, m: Module) -> None:
+        width = max(self._grain, min(self._bits, COLUMN_BITS))
+        for index in range(self._bits // width):
+            column = MemoryColumn(bits=width, depth=self._depth, grain=self._grain)
+            m.submodules[f"column_{index}"] = column
+            enables = width // self._grain
+            m.d.comb += [
+                column.write_enable.eq(self.write_enable.word_select(index, enables)),
+                column.write_address.eq(self.write_address),
+                column.write_data.eq(self.write_data.word_select(index, width)),
+                column.read_enable.eq(self.read_enable),
+                column.read_address.eq(self.read_address),
+                self.read_data.word_select(index, width).eq(column.read_data),
+            ]
+
+
+def _ports(bits: int, depth: int, grain: int) -> dict[str, Member]:
+    return {
+        "write_enable": In(bits // grain),
+        "write_address": In(clog2(depth)),
+        "write_data": In(bits),
+        "read_enable": In(1),
+        "read_address": In(clog2(depth)),
+        "read_data": Out(bits),
+    }
+
+
 class Scratchpad(Block):
-    """A memory of `bits`-wide elements that a DMA fills a bank at a time.
+    """A memory of `bits`-wide elements that a DMA fills a bank of `bank_bits` at a time.
 
     Members
     -------
@@ -93,14 +133,14 @@ class Scratchpad(Block):
         return f"{self._bits}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        for index in range(self.banks):
-            bank = MemoryBank(bits=self._bank_bits, depth=self._depth)
-            m.submodules[f"bank_{index}"] = bank
-            m.d.comb += [
-                bank.write_enable.eq(self.write_enable[index]),
-                bank.write_address.eq(self.write_address),
-                bank.write_data.eq(self.write_data),
-                bank.read_enable.eq(self.read_enable),
-                bank.read_address.eq(self.read_address),
-                self.read_data.word_select(index, self._bank_bits).eq(bank.read_data),
-            ]
+        m.submodules.memory = memory = OnChipMemory(
+            bits=self._bits, depth=self._depth, grain=self._bank_bits
+        )
+        m.d.comb += [
+            memory.write_enable.eq(self.write_enable),
+            memory.write_address.eq(self.write_address),
+            memory.write_data.eq(self.write_data.replicate(self.banks)),
+            memory.read_enable.eq(self.read_enable),
+            memory.read_address.eq(self.read_address),
+            self.read_data.eq(memory.read_data),
+        ]

@@ -6,8 +6,9 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.back import rtlil
 
-from hw.rtl.scratchpad import MemoryBank, Scratchpad
+from hw.rtl.scratchpad import MemoryColumn, OnChipMemory, Scratchpad
 from tests.support.rtl import Context, only_built, seeds, simulate
 
 DEPTH = 8
@@ -24,13 +25,12 @@ async def fill(ctx: Context, memory: Any, enable: int, rng: random.Random) -> No
 
 
 @pytest.mark.parametrize("seed", seeds(2))
-@pytest.mark.parametrize(("bits", "grain"), [(16, None), (16, 16), (32, 8), (64, 16), (8, 8)])
-def test_bank_writes_grains_and_reads_a_cycle_later(
-    bits: int, grain: int | None, seed: int
-) -> None:
+@pytest.mark.parametrize(
+    ("bits", "grain"), [(16, 16), (32, 8), (64, 16), (8, 8), (2048, 256), (4096, 2048)]
+)
+def test_memory_writes_grains_and_reads_a_cycle_later(bits: int, grain: int, seed: int) -> None:
     rng = random.Random(seed)
-    bank = MemoryBank(bits=bits, depth=DEPTH, grain=grain)
-    grain = grain or bits
+    bank = OnChipMemory(bits=bits, depth=DEPTH, grain=grain)
 
     async def bench(ctx: Context) -> None:
         model = [0] * DEPTH
@@ -92,6 +92,19 @@ def test_scratchpad_takes_banks_and_gives_elements(bits: int, bank_bits: int, se
     simulate(pad, bench)
 
 
+@pytest.mark.parametrize(
+    ("bits", "grain", "columns"),
+    [(32, 32, 1), (1024, 64, 1), (4096, 64, 4), (4096, 2048, 2)],
+)
+def test_a_column_is_no_wider_than_its_limit_or_a_write_enable(
+    bits: int, grain: int, columns: int
+) -> None:
+    text = rtlil.convert(OnChipMemory(bits=bits, depth=DEPTH, grain=grain))
+    assert text.count(f"memory width {bits // columns} size {DEPTH}") == columns
+
+
 def test_names_tell_shapes_apart() -> None:
-    assert only_built(MemoryBank(bits=16, depth=8)).variant() == "16x8"
+    assert only_built(MemoryColumn(bits=16, depth=8, grain=16)).variant() == "16x8"
+    assert only_built(MemoryColumn(bits=16, depth=8, grain=8)).variant() == "16x8_by_8"
+    assert only_built(OnChipMemory(bits=16, depth=8, grain=16)).variant() == "16x8_by_16"
     assert only_built(Scratchpad(bits=32, bank_bits=8, depth=8)).variant() == "32x8"

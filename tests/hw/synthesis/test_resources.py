@@ -55,8 +55,8 @@ def test_memories_by_their_paths() -> None:
         f"{CORE}.compute.accumulator.src_column_0.array": ("RAMB36E1", 2),
         f"{CORE}.compute.accumulator.only_column_10.array": ("RAMB36E1", 1),
         f"{CORE}.compute.accumulator.out_column_0.array": ("RAM64M", 0),
-        f"{CORE}.par_memory.bank_0.array": ("RAM64M", 7),
-        f"{CORE}.compute.out_memory.bank_1.array": ("RAMB18E1", 1),
+        f"{CORE}.par_memory.memory.column_0.array": ("RAM64M", 7),
+        f"{CORE}.compute.out_memory.memory.column_0.array": ("RAMB18E1", 1),
         f"{CORE}.load_queue.storage": ("RAM64M", 2),
     }
     blocks: dict[str, list[str]] = {}
