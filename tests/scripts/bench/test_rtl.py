@@ -29,6 +29,9 @@ def test_it_compares_a_machine_with_extensions() -> None:
 @pytest.mark.exhaustive
 def test_it_compares_both_machines_on_a_network() -> None:
     configs = load_config("tiny"), load_config("tiny-x")
-    (share,) = rtl.measure_network(*configs, model="digits")
-    assert (share.name, share.target) == ("digits: tiny-x / tiny", rtl.LEAST_SHARE)
-    assert 0 < share.value < 10
+    same, own = rtl.measure_network(*configs, model="digits")
+    name = "digits: tiny-x / tiny, {} programs"
+    assert (same.name, same.target) == (name.format("the same"), rtl.LEAST_SHARE)
+    assert (own.name, own.target) == (name.format("its own"), None)
+    assert 0 < same.value < 10
+    assert 0 < own.value < 10
