@@ -23,7 +23,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
 from runtime.artifact import Artifact
-from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from runtime.inputs import PixelNormalisation, random_inputs
 from scripts.bench.measurements import Measurement, print_measurements
@@ -117,7 +117,7 @@ def _network_rate(network: _Compiled, machine: HardwareConfig) -> float:
     assert config is not None, "compiled for an accelerator"
     engine = RtlEngine(config, design=verilog_of(machine))
     try:
-        devices = [AcceleratorDevice(engine), CpuDevice(threads=1)]
+        devices: list[Device] = [AcceleratorDevice(engine), CpuDevice(threads=1)]
         profile = Executor(network.artifact, devices, perf_counter).run(network.inputs).profile
     finally:
         engine.close()
