@@ -111,8 +111,12 @@ def _network(model: str, config: HardwareConfig) -> _Compiled:
 
 
 def _network_rate(network: _Compiled, machine: HardwareConfig) -> float:
-    """Cycles a second of a network's programs on the RTL of `machine`, which has at least the
-    features of the machine that they are for."""
+    """Cycles a second of a network's programs on the RTL of `machine`.
+
+    It may be another machine than they are for, if it encodes them alike: `pynq-x` does what `pynq`
+    does; of smaller machines the fields of instructions lie elsewhere with extensions, and the RTL
+    refuses the program.
+    """
     config = network.artifact.config
     assert config is not None, "compiled for an accelerator"
     engine = RtlEngine(config, design=verilog_of(machine))

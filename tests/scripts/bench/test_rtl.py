@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hw.config_files import load_config
+from hw.errors import ProgramError
 from scripts.bench import rtl
 
 
@@ -28,10 +29,17 @@ def test_it_compares_a_machine_with_extensions() -> None:
 
 @pytest.mark.exhaustive
 def test_it_compares_both_machines_on_a_network() -> None:
-    configs = load_config("tiny"), load_config("tiny-x")
+    configs = load_config("pynq"), load_config("pynq-x")
     same, own = rtl.measure_network(*configs, model="digits")
-    name = "digits: tiny-x / tiny, {} programs"
+    name = "digits: pynq-x / pynq, {} programs"
     assert (same.name, same.target) == (name.format("the same"), rtl.LEAST_SHARE)
     assert (own.name, own.target) == (name.format("its own"), None)
     assert 0 < same.value < 10
     assert 0 < own.value < 10
+
+
+@pytest.mark.exhaustive
+def test_programs_that_the_other_machine_encodes_otherwise_are_refused() -> None:
+    configs = load_config("small8"), load_config("small8-x")
+    with pytest.raises(ProgramError, match="extension"):
+        list(rtl.measure_network(*configs, model="digits"))
