@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module
 from amaranth.lib import memory
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
@@ -25,17 +25,27 @@ COLUMN_BITS = 1024
 """The widest column, unless a write enable is for more."""
 
 
-class MemoryColumn(Block):
+class OnChipMemory(Block):
     """Memory with a write enable for `grain` bits each, a synchronous read port, and no reset.
 
-    A read of the address that is written in the same cycle gives an undefined value.
+    It is an array or, if it is wider than a column may be, several narrower ones side by side. A
+    read of the address that is written in the same cycle gives an undefined value.
     """
 
     def __init__(self, *, bits: int, depth: int, grain: int) -> None:
         self._bits = bits
         self._depth = depth
         self._grain = grain
-        super().__init__(_ports(bits, depth, grain))
+        super().__init__(
+            {
+                "write_enable": In(bits // grain),
+                "write_address": In(clog2(depth)),
+                "write_data": In(bits),
+                "read_enable": In(1),
+                "read_address": In(clog2(depth)),
+                "read_data": Out(bits),
+            }
+        )
 
     def variant(self) -> str:
         """Bits and depth, and the bits of a write enable if there are several."""
@@ -43,6 +53,13 @@ class MemoryColumn(Block):
         return f"{self._bits}x{self._depth}{parts}"
 
     def build(self, m: Module) -> None:
+        width = max(self._grain, min(self._bits, COLUMN_BITS))
+        if width == self._bits:
+            self._array(m)
+        else:
+            self._columns(m, width)
+
+    def _array(self, m: Module) -> None:
         m.submodules.array = array = memory.Memory(
             shape=self._bits, depth=self._depth, init=[], attrs=NO_COLLISIONS
         )
@@ -58,26 +75,11 @@ class MemoryColumn(Block):
             self.read_data.eq(read.data),
         ]
 
-
-class OnChipMemory(Block):
-    """A `MemoryColumn` of any width: several side by side."""
-
-    def __init__(self, *, bits: int, depth: int, grain: int) -> None:
-        self._bits = bits
-        self._depth = depth
-        self._grain = grain
-        super().__init__(_ports(bits, depth, grain))
-
-    def variant(self) -> str:
-        """Bits and depth, and the bits of a write enable."""
-        return f"{self._bits}x{self._depth}_by_{self._grain}"
-
-    def build(self, m: Module) -> None:
-        width = max(self._grain, min(self._bits, COLUMN_BITS))
+    def _columns(self, m: Module, width: int) -> None:
+        enables = width // self._grain
         for index in range(self._bits // width):
-            column = MemoryColumn(bits=width, depth=self._depth, grain=self._grain)
+            column = OnChipMemory(bits=width, depth=self._depth, grain=self._grain)
             m.submodules[f"column_{index}"] = column
-            enables = width // self._grain
             m.d.comb += [
                 column.write_enable.eq(self.write_enable.word_select(index, enables)),
                 column.write_address.eq(self.write_address),
@@ -86,17 +88,6 @@ class OnChipMemory(Block):
                 column.read_address.eq(self.read_address),
                 self.read_data.word_select(index, width).eq(column.read_data),
             ]
-
-
-def _ports(bits: int, depth: int, grain: int) -> dict[str, Member]:
-    return {
-        "write_enable": In(bits // grain),
-        "write_address": In(clog2(depth)),
-        "write_data": In(bits),
-        "read_enable": In(1),
-        "read_address": In(clog2(depth)),
-        "read_data": Out(bits),
-    }
 
 
 class Scratchpad(Block):

@@ -101,7 +101,7 @@ def _invariants(harness: Harness, dut: Any, model: tuple[Any, ...]) -> None:
             f"low_{stage}", implies(writes[stage], low.word_select(lane, BYTE) == lows[stage])
         )
     depth = 1 << len(place)
-    words = [harness.peek(f"dut.memory.column_0.array[{at}]", BYTE * lanes) for at in range(depth)]
+    words = [harness.peek(f"dut.memory.array[{at}]", BYTE * lanes) for at in range(depth)]
     stored = Array(words)[place].word_select(lane, BYTE)
     harness.invariant("keeps_it", implies(known, stored == content))
     harness.invariant("known_after_the_choice", implies(known, begun))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 
-from hw.rtl.scratchpad import MemoryColumn, OnChipMemory, Scratchpad
+from hw.rtl.scratchpad import OnChipMemory, Scratchpad
 from tests.support.rtl import Context, only_built, seeds, simulate
 
 DEPTH = 8
@@ -104,7 +104,6 @@ def test_a_column_is_no_wider_than_its_limit_or_a_write_enable(
 
 
 def test_names_tell_shapes_apart() -> None:
-    assert only_built(MemoryColumn(bits=16, depth=8, grain=16)).variant() == "16x8"
-    assert only_built(MemoryColumn(bits=16, depth=8, grain=8)).variant() == "16x8_by_8"
-    assert only_built(OnChipMemory(bits=16, depth=8, grain=16)).variant() == "16x8_by_16"
+    assert only_built(OnChipMemory(bits=16, depth=8, grain=16)).variant() == "16x8"
+    assert only_built(OnChipMemory(bits=16, depth=8, grain=8)).variant() == "16x8_by_8"
     assert only_built(Scratchpad(bits=32, bank_bits=8, depth=8)).variant() == "32x8"

@@ -47,16 +47,16 @@ def test_each_unit_of_ultrascale() -> None:
 
 def test_memories_by_their_paths() -> None:
     arrays = {
-        f"{CORE}.inp_memory.column_0.array": ("RAMB18E1", 1),
-        f"{CORE}.wgt_memory.column_0.array": ("RAMB36E1", 2),
-        f"{CORE}.wgt_memory.column_1.array": ("RAM64M", 3),
-        f"{CORE}.compute.uop_memory.column_0.array": ("RAMB36E1", 1),
-        f"{CORE}.compute.accumulator.dst_column_0.array": ("RAMB36E1", 2),
-        f"{CORE}.compute.accumulator.src_column_0.array": ("RAMB36E1", 2),
-        f"{CORE}.compute.accumulator.only_column_10.array": ("RAMB36E1", 1),
-        f"{CORE}.compute.accumulator.out_column_0.array": ("RAM64M", 0),
-        f"{CORE}.par_memory.memory.column_0.array": ("RAM64M", 7),
-        f"{CORE}.compute.out_memory.memory.column_0.array": ("RAMB18E1", 1),
+        f"{CORE}.inp_memory.memory.array": ("RAMB18E1", 1),
+        f"{CORE}.wgt_memory.memory.column_0.array": ("RAMB36E1", 2),
+        f"{CORE}.wgt_memory.memory.column_1.array": ("RAM64M", 3),
+        f"{CORE}.compute.uop_memory.memory.array": ("RAMB36E1", 1),
+        f"{CORE}.compute.accumulator.dst_copy.array": ("RAMB36E1", 2),
+        f"{CORE}.compute.accumulator.src_copy.array": ("RAMB36E1", 2),
+        f"{CORE}.compute.accumulator.only_copy.column_10.array": ("RAMB36E1", 1),
+        f"{CORE}.compute.accumulator.out_copy.array": ("RAM64M", 0),
+        f"{CORE}.par_memory.memory.array": ("RAM64M", 7),
+        f"{CORE}.compute.out_memory.memory.array": ("RAMB18E1", 1),
         f"{CORE}.load_queue.storage": ("RAM64M", 2),
     }
     blocks: dict[str, list[str]] = {}
