@@ -16,7 +16,7 @@ from hw.operations import AluOp
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.rtl.array import Array
 from hw.rtl.block import Block
-from hw.rtl.delay import delay_line
+from hw.rtl.delay import delay_line, delayed
 from hw.rtl.gate import Gate
 from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, bases_layout
@@ -29,10 +29,8 @@ from hw.rtl.scratchpad import Scratchpad
 from hw.timing import out_delay
 from hw.topology import MemoryId
 
-END = data.StructLayout(
-    {"ends": 1, "push_prev": 1, "push_next": 1, "finishes": 1, "index": INDEX_BITS}
-)
-"""The end of an instruction: its tokens, whether it is FINISH, and its index."""
+END = data.StructLayout({"ends": 1, "push_prev": 1, "push_next": 1, "finishes": 1})
+"""The end of an instruction: its tokens, and whether it is FINISH."""
 
 
 class ComputeUnit(Block):
@@ -161,7 +159,9 @@ class ComputeUnit(Block):
         # An instruction ends when OUT is written.
         end = Signal(END)
         ends_alone = Signal()
-        line = delay_line(m, end, out_delay(config), "end", reset=True)
+        delay = out_delay(config)
+        line = delay_line(m, end, delay, "end", reset=True)
+        end_index = Mux(ends_alone, index, pipeline.end_index)
         in_out_stages = reduce(or_, (each.ends for each in line[1:]), Const(0))
         seen = line[-1]
         with m.If(seen.finishes):
@@ -172,7 +172,6 @@ class ComputeUnit(Block):
             end.ends.eq(ends_alone | pipeline.ends),
             end.push_prev.eq((ends_alone & push_prev) | pipeline.push_prev),
             end.push_next.eq((ends_alone & push_next) | pipeline.push_next),
-            end.index.eq(Mux(ends_alone, index, pipeline.end_index)),
             gate.prev.available.eq(self.prev.available),
             gate.next.available.eq(self.next.available),
             self.prev.pop.eq(gate.prev.pop),
@@ -183,7 +182,10 @@ class ComputeUnit(Block):
             self.bad_shift.eq(pipeline.bad_shift),
             self.fault_index.eq(pipeline.fault_index),
         ]
-        m.d.comb += [self.status.end_index.eq(seen.index), self.status.events.end.eq(seen.ends)]
+        m.d.comb += [
+            self.status.end_index.eq(delayed(m, end_index, delay, "end_index")),
+            self.status.events.end.eq(seen.ends),
+        ]
         in_loops = micro_ops.active | ~pipeline.empty
         self._report(m, gate, dma, in_loops | alone | in_out_stages, index)
 

@@ -29,6 +29,9 @@ from hw.timing import (
 )
 from hw.topology import MemoryId
 
+_MODE_FIELDS = ("active", "low", "high", "scale")
+"""What a micro-op takes along of its mode, beside its index of PAR."""
+
 
 class Pipeline(Block):
     """Carries micro-ops from issue to write, one a cycle, in a constant number of stages.
@@ -150,10 +153,6 @@ class Pipeline(Block):
         config = self._config
         offsets = offsets_layout(config)
         added: dict[str, object] = {"from_inp": 1} if self._from_inp else {}
-        if self._requantises:
-            mode = mode_layout(config)
-            added |= {name: mode[name].shape for name in ("active", "low", "high", "scale")}
-            added["par"] = offsets["par"].width + 1
         return data.StructLayout(
             {
                 "gemm": 1,
@@ -173,6 +172,19 @@ class Pipeline(Block):
             }
         )
 
+    def _modes(self, stages: int) -> list[data.View]:
+        """Registers for what the micro-op in each stage takes along of its mode.
+
+        They are not fields of `_flow`: a simulator moves two narrow words faster than a wide one.
+        """
+        fields: dict[str, object] = {}
+        if self._requantises:
+            mode = mode_layout(self._config)
+            fields = {name: mode[name].shape for name in _MODE_FIELDS}
+            fields["par"] = offsets_layout(self._config)["par"].width + 1
+        layout = data.StructLayout(fields)
+        return [Signal(layout, name=f"mode_{stage}", reset_less=True) for stage in range(stages)]
+
     def build(self, m: Module) -> None:
         levels = tree_levels(self._config.block_in)
         write = pipeline_depth(self._config)
@@ -180,6 +192,7 @@ class Pipeline(Block):
         flow = self._flow()
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
+        modes = self._modes(write + 1)
         later = Signal(write)
         micro_op = self._accepts()
         if self._requantises:
@@ -187,7 +200,7 @@ class Pipeline(Block):
         valid = Cat(micro_op, later)
         refused = Signal(write)
         m.d.comb += [
-            refused[2].eq(self._out_of_bounds(flows[2])),
+            refused[2].eq(self._out_of_bounds(flows[2], modes[2])),
             refused[execute].eq(self._shifts(flows[execute]) & self.shift_out_of_range),
             self.bad_index.eq(valid[2] & refused[2]),
             self.bad_shift.eq(valid[execute] & refused[execute]),
@@ -197,17 +210,23 @@ class Pipeline(Block):
         self._advance(m, later, valid[:write] & ~refused)
         m.d.sync += self.stall.eq(self._needs_stall(flows, valid))
         with m.If(~self.stall):
-            self._first_stages(m, flows)
-            m.d.sync += flows[STALL_STAGE].eq(flows[STALL_STAGE - 1])
+            self._first_stages(m, flows, modes)
+            m.d.sync += [
+                flows[STALL_STAGE].eq(flows[STALL_STAGE - 1]),
+                modes[STALL_STAGE].eq(modes[STALL_STAGE - 1]),
+            ]
         for stage in range(STALL_STAGE + 1, write + 1):
-            m.d.sync += flows[stage].eq(flows[stage - 1])
+            m.d.sync += [
+                flows[stage].eq(flows[stage - 1]),
+                modes[stage].eq(modes[stage - 1]),
+            ]
         ends = valid[write] & flows[write].last
         if self._requantises:
             # Stages with a REQUANTISE.
-            modes = Signal(write)
-            self._advance(m, modes, Cat(self._accepts() & self._is_requantise(), modes[:-1]))
-            m.d.comb += self.empty.eq((later | modes) == 0)
-            ends |= modes[-1]
+            changes = Signal(write)
+            self._advance(m, changes, Cat(self._accepts() & self._is_requantise(), changes[:-1]))
+            m.d.comb += self.empty.eq((later | changes) == 0)
+            ends |= changes[-1]
 
         reads_inp = valid[2] & self._reads_inp(flows[2])
         if self._from_inp:
@@ -248,7 +267,7 @@ class Pipeline(Block):
         else:
             m.d.comb += self.imm.eq(flows[write - 3].imm)
         if self._requantises:
-            self._requantise(m, flows, valid)
+            self._requantise(m, flows, modes, valid)
 
     def _accepts(self) -> Value:
         return self.valid & ~self.halt
@@ -264,17 +283,19 @@ class Pipeline(Block):
         with m.Else():
             m.d.sync += stages[:STALL_STAGE].eq(passes[:STALL_STAGE])
 
-    def _requantise(self, m: Module, flows: list[data.View], valid: Value) -> None:
+    def _requantise(
+        self, m: Module, flows: list[data.View], modes: list[data.View], valid: Value
+    ) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
         write = len(flows) - 1
         read, gather, prepare = range(write - 4, write - 1)
         control = self.requantise
-        written = flows[write]
-        active = [valid[stage] & flows[stage].active for stage in range(gather, write)]
+        written = modes[write]
+        active = [valid[stage] & modes[stage].active for stage in range(gather, write)]
         line = delay_line(m, valid[write] & written.active, OUT_STAGES, "active")
         m.d.comb += [
             self.par_enable.eq(active[0]),
-            self.par_address.eq(flows[gather].par),
+            self.par_address.eq(modes[gather].par),
             control.enable.eq(Cat(active[1:], line[:-1])),
             self.requantised.eq(line[-1]),
             control.low.eq(delayed(m, written.low, 3, "low")),
@@ -282,7 +303,7 @@ class Pipeline(Block):
         ]
         if self._residuals:
             residual = self._is_residual(flows[read])
-            m.d.comb += self.scale.value.eq(flows[gather].scale)
+            m.d.comb += self.scale.value.eq(modes[gather].scale)
             # Registers: every bit of every lane selects by them.
             m.d.sync += [
                 self.scale.takes.eq(residual | (flows[read].op == AluOp.MUL)),
@@ -315,7 +336,7 @@ class Pipeline(Block):
             reduce(or_, (waits(comes, comes + distance) for distance in near)),
         )
 
-    def _first_stages(self, m: Module, flows: list[data.View]) -> None:
+    def _first_stages(self, m: Module, flows: list[data.View], modes: list[data.View]) -> None:
         """Load stage 1 with the instruction's fields and loop offsets, stage 2 with indices."""
         loops = data.View(view_of(gemm_layout(self._config)), self.current)
         alu = data.View(view_of(alu_layout(self._config)), self.current)
@@ -345,9 +366,9 @@ class Pipeline(Block):
         if self._requantises:
             mode = self.mode
             m.d.sync += [
-                first.par.eq(self.offsets.par),
-                second.par.eq(first.par + mode.par_base),
-                *(second[name].eq(mode[name]) for name in ("active", "low", "high", "scale")),
+                modes[1].par.eq(self.offsets.par),
+                modes[2].par.eq(modes[1].par + mode.par_base),
+                *(modes[2][name].eq(mode[name]) for name in _MODE_FIELDS),
             ]
 
     def _clears(self, loops: data.View, alu: data.View) -> Value:
@@ -358,7 +379,7 @@ class Pipeline(Block):
             clears |= (loops.opcode == Opcode.ALU) & (alu.alu_opcode == AluOp.MOVE)
         return clears
 
-    def _out_of_bounds(self, flow: data.View) -> Signal:
+    def _out_of_bounds(self, flow: data.View, mode: data.View) -> Signal:
         """Whether the index of an operand in use lies beyond its memory."""
         depth = self._config.depth
         acc, inp, wgt = MemoryId.ACC, MemoryId.INP, MemoryId.WGT
@@ -367,7 +388,7 @@ class Pipeline(Block):
         if self._from_inp:
             added |= flow.from_inp & (flow.src >= depth(inp))
         if self._requantises:
-            added |= flow.active & (flow.par >= depth(MemoryId.PAR))
+            added |= mode.active & (mode.par >= depth(MemoryId.PAR))
         return (
             (flow.dst >= depth(acc))
             | (flow.gemm & ~flow.reset & in_array)
