@@ -41,7 +41,7 @@ _VERILATE = (
 _COMPILE = ("-std=c++20", "-DVL_TIME_CONTEXT", "-fPIC", "-fvisibility=hidden")
 _HOT = ("-O2", "-march=native", "-fno-gcse", "-fno-tree-pre")
 """A cycle is a few functions of thousands of statements. What these passes compute once for several
-of them stays alive for long, and is spilled: without them machines are 1 to 4 percent faster."""
+of them stays alive for long, and is spilled: without them machines run up to 4% faster."""
 _COLD = ("-O0",)
 _ONCE = ("-O1",)
 _LINK = ("-shared", "-pthread")
