@@ -172,18 +172,16 @@ class Pipeline(Block):
             }
         )
 
-    def _modes(self, stages: int) -> list[data.View]:
-        """Registers for what the micro-op in each stage takes along of its mode.
+    def _mode_flow(self) -> data.StructLayout:
+        """Layout of a stage's other register: what the micro-op takes along of its mode.
 
-        They are not fields of `_flow`: a simulator moves two narrow words faster than a wide one.
+        These are no fields of `_flow`: a simulator moves two narrow words faster than a wide one.
         """
-        fields: dict[str, object] = {}
-        if self._requantises:
-            mode = mode_layout(self._config)
-            fields = {name: mode[name].shape for name in _MODE_FIELDS}
-            fields["par"] = offsets_layout(self._config)["par"].width + 1
-        layout = data.StructLayout(fields)
-        return [Signal(layout, name=f"mode_{stage}", reset_less=True) for stage in range(stages)]
+        if not self._requantises:
+            return data.StructLayout({})
+        mode = mode_layout(self._config)
+        fields: dict[str, object] = {name: mode[name].shape for name in _MODE_FIELDS}
+        return data.StructLayout({**fields, "par": offsets_layout(self._config)["par"].width + 1})
 
     def build(self, m: Module) -> None:
         levels = tree_levels(self._config.block_in)
@@ -192,7 +190,8 @@ class Pipeline(Block):
         flow = self._flow()
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
-        modes = self._modes(write + 1)
+        kept = self._mode_flow()
+        modes = [Signal(kept, name=f"mode_{stage}", reset_less=True) for stage in range(write + 1)]
         later = Signal(write)
         micro_op = self._accepts()
         if self._requantises:

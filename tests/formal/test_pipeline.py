@@ -169,7 +169,7 @@ def _invariants(harness: Harness, dut: Any, one: _Followed, inside: Any) -> None
     """How the registers of the stages relate to what is followed and counted."""
     depth = one.depth
     later = harness.peek("dut.later", depth)
-    changes = harness.peek("dut.modes", depth) if one.requantises else Const(0, depth)
+    changes = harness.peek("dut.changes", depth) if one.requantises else Const(0, depth)
     harness.invariant("one_in_a_stage", (later & changes) == 0)
     count = reduce(add, (later | changes))
     harness.invariant("counts_the_stages", inside == count)
@@ -236,7 +236,6 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
     age = Signal(range(OUT_STAGES + 1), name="age")
     m.d.sync += age.eq(Mux(age == OUT_STAGES, age, age + 1))
     wrote = dut.write_enable
-    flows = _flows(harness, dut, depth)
     for later in range(1, OUT_STAGES + 1):
         wrote = harness.delayed(wrote)
         active = harness.peek(f"dut.active_{later}", 1)
@@ -247,7 +246,9 @@ def _requantisation(harness: Harness, dut: Any, one: _Followed, config: Hardware
             value = harness.peek(f"dut.{name}_{later}", len(kept[name]))
             same = value == kept[name]
             harness.invariant(f"{name}_{later}", implies(one.at(depth + later), same))
-    for stage, flow in flows.items():
+    layout = dut._mode_flow()
+    for stage in range(1, depth + 1):
+        flow = data.View(layout, harness.peek(f"dut.mode_{stage}", layout.size))
         here = one.at(stage)
         if stage == 1:
             harness.invariant("par_offset", implies(here, flow.par == offset))
