@@ -316,15 +316,15 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     ("was", "becomes", "broken"),
     [
         pytest.param(
-            "self._accepts() & self._is_requantise(), modes",
-            "self._accepts(), modes",
+            "self._accepts() & self._is_requantise(), changes",
+            "self._accepts(), changes",
             "empty_is_without_any",
             id="a_micro_op_ends_twice",
         ),
         pytest.param(
-            "(later | modes) == 0", "later == 0", "empty_is_without_any", id="mode_not_waited_for"
+            "(later | changes) == 0", "later == 0", "empty_is_without_any", id="mode_not_waited_for"
         ),
-        pytest.param("ends |= modes[-1]", "pass", "ends_itself", id="mode_never_ends"),
+        pytest.param("ends |= changes[-1]", "pass", "ends_itself", id="mode_never_ends"),
         pytest.param(
             "micro_op &= ~self._is_requantise()",
             "pass",
@@ -350,20 +350,20 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="requantiser_too_late",
         ),
         pytest.param(
-            "[valid[stage] & flows[stage].active",
-            "[flows[stage].active & (stage > gather)",
+            "[valid[stage] & modes[stage].active",
+            "[modes[stage].active & (stage > gather)",
             "reads_its_parameters",
             id="parameters_not_read",
         ),
         pytest.param(
-            "self.par_address.eq(flows[gather].par)",
-            "self.par_address.eq(flows[prepare].par)",
+            "self.par_address.eq(modes[gather].par)",
+            "self.par_address.eq(modes[prepare].par)",
             "reads_them_in_their_place",
             id="parameters_of_another",
         ),
         pytest.param(
             "control.residual.eq(active[1] & ",
-            "control.residual.eq(flows[prepare].active & ",
+            "control.residual.eq(modes[prepare].active & ",
             "residual_is_requantised",
             id="residual_of_no_micro_op",
         ),
@@ -381,7 +381,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
         ),
         pytest.param(
             'delayed(m, written.low, 3, "low")',
-            'delayed(m, flows[write - 1].low, 3, "low")',
+            'delayed(m, modes[write - 1].low, 3, "low")',
             "has_its_low",
             id="limit_of_the_next",
         ),
