@@ -39,7 +39,8 @@ _VERILATE = (
     *("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-SYMRSVDWORD"),
 )
 _COMPILE = ("-std=c++20", "-DVL_TIME_CONTEXT", "-fPIC", "-fvisibility=hidden")
-_HOT = ("-O2", "-march=native", "-fno-gcse", "-fno-tree-pre")
+_HOT = ("-O2", "-march=native")
+_GCC = ("-fno-gcse", "-fno-tree-pre")
 """A cycle is a few functions of thousands of statements. What these passes compute once for several
 of them stays alive for long, and is spilled: without them machines run up to 4% faster."""
 _COLD = ("-O0",)
@@ -84,7 +85,7 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
     tools = find_toolchain()
     sources = {name: files("sim.rtl").joinpath(name).read_text() for name in _SOURCES}
     sources[_CONSTANTS] = cpp_header()
-    options = repr((_VERILATE, _COMPILE, _HOT, _COLD, _ONCE, _LINK, waves.name))
+    options = repr((_VERILATE, _COMPILE, _HOT, _GCC, _COLD, _ONCE, _LINK, waves.name))
     common = (tools.identity, options, repr(sorted(sources.items())))
     cache = ContentCache((root or default_cache()) / "rtl")
     runtime_key = content_key("runtime", *common)
@@ -175,6 +176,7 @@ class _Workshop:
         include = self.tools.include
         flags = (
             *(*_COMPILE, *self.waves.compile, "-I.", f"-I{include}", f"-I{include / 'vltstd'}"),
+            *(_GCC if self.tools.is_gcc else ()),
         )
 
         def compile_one(job: tuple[str, Sequence[str]]) -> str:

@@ -42,6 +42,11 @@ class Toolchain:
         return self.verilator_root / "bin" / "verilator_bin"
 
     @property
+    def is_gcc(self) -> bool:
+        """Whether the compiler takes GCC's own options: others refuse those they do not know."""
+        return "Free Software Foundation" in self.identity
+
+    @property
     def include(self) -> Path:
         """Verilator's run-time library, as C++ sources."""
         return self.verilator_root / "include"

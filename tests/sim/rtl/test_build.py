@@ -14,7 +14,7 @@ from sim.rtl import build as building
 from sim.rtl import toolchain
 from sim.rtl.build import Waves, build
 from sim.rtl.library import CompiledBench
-from sim.rtl.toolchain import cpu_identity, find_toolchain
+from sim.rtl.toolchain import Toolchain, cpu_identity, find_toolchain
 from tests.support.traffic import traffic_design
 
 BROKEN = VerilogDesign("tandem", {"tandem.v": "module tandem(input a; endmodule\n"}, ("tandem",))
@@ -88,6 +88,17 @@ def test_verilog_that_is_none(tmp_path: Path) -> None:
     ):
         build(BROKEN, root=tmp_path)
     assert [name for name in entries(tmp_path) if "runtime" in name] == []
+
+
+@pytest.mark.parametrize(
+    ("version", "gcc"),
+    [
+        ("g++ (Debian) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.", True),
+        ("Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu", False),
+    ],
+)
+def test_only_gcc_takes_its_own_options(version: str, gcc: bool) -> None:
+    assert Toolchain(Path("verilator"), ("c++",), version).is_gcc == gcc
 
 
 def test_identity_names_every_tool() -> None:
