@@ -17,18 +17,24 @@ CONFIG = load_config("tiny-x")
 UOPS, OPERANDS, PARAMETERS, SUMS, RESULTS = 0x0, 0x400, 0x800, 0x1000, 0x4000
 IMAGE = 0x6000
 PARAMETER = np.dtype([("addend", "<i4"), ("multiplier", "<u2"), ("shift", "u1"), ("unused", "u1")])
-SHIFTS = np.arange(32).reshape(-1, CONFIG.block_out)
+SHIFTS = np.array([np.roll(row, at) for at, row in enumerate(np.arange(32).reshape(-1, 4))])
 """Of each element of PAR, its channels' shifts."""
 COUNT = CONFIG.depth(MemoryId.ACC)
-LOW, HIGH = -128, 127
-SCALE = 0xA5A5A5
+ROWS = range(len(SHIFTS))
+CLIPS = [((0x55, 0x6A), (-0x56, -0x2B), (-128, 127), (-0x2B, 0x2A))[row % 4] for row in ROWS]
+SCALES = [(0xA5A5A5, 0x5A5A5A)[row % 2] % (1 << min(24, 4 * row + 4)) for row in ROWS]
+"""Of each element's results and residuals. Of all that an element or its instruction says, every
+bit is 0 for one and 1 for another, where results show it."""
 
 
 def parameters() -> np.ndarray:
     """An element of PAR for each row of `SHIFTS`; long shifts are of long products."""
-    made = np.zeros(SHIFTS.shape, PARAMETER)
-    made["addend"] = np.random.default_rng(0).integers(-(1 << 10), 1 << 10, SHIFTS.shape)
-    made["multiplier"] = np.where(SHIFTS < 16, 1, 0x8001)
+    made, draw = np.zeros(SHIFTS.shape, PARAMETER), np.random.default_rng(0)
+    made["addend"] = draw.integers(-(1 << 10), 1 << 10, SHIFTS.shape)
+    made["addend"][1] = ~made["addend"][0]
+    long = draw.integers(0x8000, 0x10000, SHIFTS.shape)
+    long[-1] = long[-2] ^ 0x7FFF
+    made["multiplier"] = np.where(SHIFTS < 16, 1, long)
     made["shift"] = SHIFTS
     return made
 
@@ -40,9 +46,10 @@ def sums(made: np.ndarray) -> np.ndarray:
     found = np.empty((len(made), COUNT, made.shape[1]), np.int32)
     for (row, channel), one in np.ndenumerate(made):
         addend, multiplier, shift = (int(one[name]) for name in ("addend", "multiplier", "shift"))
+        low, high = CLIPS[row]
         edges = [
             (limit << shift) + step
-            for limit in (-256, -129, -128, -1, 0, 127, 128, 256)
+            for limit in (-256, low - 1, low, -1, 0, high, high + 1, 256)
             for step in (-1, 0, multiplier)
         ]
         drawn = [draw.randrange(-(300 << shift), 300 << shift) for _ in range(COUNT - len(edges))]
@@ -69,7 +76,9 @@ def program(residual: bool) -> Program:
     for row in range(len(SHIFTS)):
         at = row * COUNT
         asm.load(MemoryId.ACC, sram=0, dram=first[MemoryId.ACC] + at, columns=COUNT)
-        asm.requantise(row, low=LOW, high=HIGH, scale=SCALE, waits_for=store if row else load)
+        low, high = CLIPS[row]
+        scale, waits = SCALES[row], store if row else load
+        asm.requantise(row, low=low, high=high, scale=scale, waits_for=waits)
         if residual:
             asm.alu(AluOp.RESIDUAL, (0, 1), loops, from_inp=True, signals=store)
         else:
@@ -100,10 +109,12 @@ def test_every_shift(name: str, residual: bool) -> None:
     wide = {field: made[field].astype(np.int64)[:, np.newaxis] for field in PARAMETER.names or ()}
     total = values.astype(np.int64) * wide["multiplier"] + wide["addend"]
     if residual:
-        total += operands.astype(np.int64) * SCALE
-    expected = np.clip(total >> wide["shift"], LOW, HIGH)
+        total += operands.astype(np.int64) * np.array(SCALES)[:, np.newaxis, np.newaxis]
+    low, high = np.array(CLIPS).T[..., np.newaxis, np.newaxis]
+    expected = np.clip(total >> wide["shift"], low, high)
     found = after[RESULTS:][: expected.size].view(np.int8).reshape(expected.shape)
     np.testing.assert_array_equal(found, expected)
-    for channel in expected.transpose(0, 2, 1).reshape(-1, COUNT):
-        assert {LOW, HIGH} <= set(channel.tolist())
-        assert residual or {-1, 0} <= set(channel.tolist())
+    for row, channel in np.ndindex(SHIFTS.shape):
+        results = set(expected[row, :, channel].tolist())
+        assert set(CLIPS[row]) <= results
+        assert residual or {-1, 0}.intersection(range(*CLIPS[row])) <= results
