@@ -23,15 +23,16 @@ from sim.rtl.engine import RtlEngine
 from tests.support.launching import launch
 
 TINY = load_config("tiny")
+EXTENDED = load_config("tiny-x")
 CONFIGS = (TINY, load_config("small8"))
-WITH_EXTENDED = (*CONFIGS, load_config("tiny-x"))
+WITH_EXTENDED = (*CONFIGS, EXTENDED)
 UOPS, DATA, RESULT = 0x1000, 0x200, 0x400
 IMAGE = 1 << 14
 REFUSED = 0x800
 NO_BASES = (0,) * len(MemoryId)
 BITS = range(6, 28)
 """Of addresses: from the largest element's size up."""
-FAR = (0x5555, 0xAAAA)
+FAR = (0x55555, 0xAAAAA)
 """Numbers that have, between them, every bit once at 0 and once at 1."""
 
 
@@ -156,6 +157,16 @@ def test_addresses_begin_anew_beyond_the_last(engine: RtlEngine, by_base: bool) 
         assert stored(after, TINY) == stored(near, TINY), machine.name
 
 
+def far_program(config: HardwareConfig, unit: Unit, number: int, end: Assembler) -> Program:
+    """Loads micro-op 0, then does nothing on `unit`; its instruction `number` is `end`'s first."""
+    begin, nothing = Assembler(config), Assembler(config)
+    begin.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
+    nothing.nop(unit)
+    end.finish()
+    data = (begin.build().data, nothing.build().data * (number - 1), end.build().data)
+    return Program.from_bytes(config, b"".join(data))
+
+
 def bad_load(asm: Assembler) -> None:
     asm.load(MemoryId.INP, sram=0, dram=REFUSED // 4, columns=1)
 
@@ -177,25 +188,27 @@ def bad_store(asm: Assembler) -> None:
         (Unit.STORE, bad_store, Fault.BUS_WRITE),
     ],
 )
+@pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
 def test_a_fault_far_into_a_program(
-    engine: RtlEngine, unit: Unit, bad: Callable[[Assembler], None], fault: Fault, number: int
+    config: HardwareConfig,
+    unit: Unit,
+    bad: Callable[[Assembler], None],
+    fault: Fault,
+    number: int,
 ) -> None:
-    asm = Assembler(TINY)
+    end, engine = Assembler(config), RtlEngine(config)
     # Micro-op 0 names accumulator 1: the loop's second goes beyond the last.
-    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
-    for _ in range(number - 1):
-        asm.nop(unit)
-    bad(asm)
-    asm.finish()
+    bad(end)
     with pytest.raises((ProgramError, BusError)) as caught:
         launch(
             engine,
-            asm.build(),
-            image_with(MicroOp(1)),
+            far_program(config, unit, number, end),
+            image_with(MicroOp(1), config=config),
             validate=False,
             bus_errors=((REFUSED, REFUSED + 8),),
-            max_cycles=1_000_000,
+            max_cycles=10_000_000,
         )
+    engine.close()
     error = caught.value
     match error:
         case ProgramError():
@@ -317,18 +330,16 @@ def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
 
 
 @pytest.mark.parametrize("number", FAR, ids=hex)
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_what_waits_far_into_a_program(config: HardwareConfig, number: int) -> None:
     """Every unit waits for a token that nobody pushes; the error names their instructions."""
-    asm, engine = Assembler(config), RtlEngine(config)
-    for _ in range(number):
-        asm.nop(Unit.LOAD)
-    asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
-    asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
-    asm.nop(Unit.STORE, waits_for=Unit.COMPUTE)
-    asm.finish()
+    end, engine = Assembler(config), RtlEngine(config)
+    end.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+    end.nop(Unit.COMPUTE, waits_for=Unit.STORE)
+    end.nop(Unit.STORE, waits_for=Unit.COMPUTE)
+    program = far_program(config, Unit.LOAD, number, end)
     with pytest.raises(DeadlockError) as caught:
-        launch(engine, asm.build(), image_with(), validate=False, max_cycles=1_000_000)
+        launch(engine, program, image_with(), validate=False, max_cycles=10_000_000)
     engine.close()
     waits = {wait.unit: wait.instruction for wait in caught.value.waits}
     units = (Unit.LOAD, Unit.COMPUTE, Unit.STORE)
