@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from hw.config import PAGE_BYTES, HardwareConfig
+from hw.config import PAGE_BYTES, PARAMETER_BYTES, HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import INSTRUCTION_BYTES
 from hw.errors import DeadlockError, ProgramError
@@ -26,12 +26,13 @@ TINY = load_config("tiny")
 EXTENDED = load_config("tiny-x")
 CONFIGS = (TINY, load_config("small8"))
 WITH_EXTENDED = (*CONFIGS, EXTENDED)
-UOPS, DATA, RESULT = 0x1000, 0x200, 0x400
+UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
 IMAGE = 1 << 14
 REFUSED = 0x800
 NO_BASES = (0,) * len(MemoryId)
 BITS = range(6, 28)
 """Of addresses: from the largest element's size up."""
+MOST_TOKENS = 0xFFFF
 FAR = (0x55555, 0xAAAAA)
 """Numbers that have, between them, every bit once at 0 and once at 1."""
 
@@ -44,10 +45,13 @@ def engine() -> Iterator[RtlEngine]:
 
 
 def image_with(*micro_ops: MicroOp, config: HardwareConfig = TINY) -> Bytes:
-    """Random bytes, with micro-ops at UOPS; micro-op 0 is the same in all configurations."""
+    """Random bytes, with micro-ops at UOPS, and parameters that take the highest byte of a result;
+    micro-op 0 is the same in all configurations."""
     image = np.random.default_rng(0).integers(0, 256, IMAGE, dtype=np.uint8)
     words = np.frombuffer(pack_uops(config, micro_ops), dtype=np.uint8)
     image[UOPS : UOPS + len(words)] = words
+    channels = image[PARAMETERS:][: config.block_out * PARAMETER_BYTES]
+    channels.reshape(-1, PARAMETER_BYTES)[:, 4:7] = (1, 0, 24)
     return image
 
 
@@ -65,12 +69,19 @@ def every_memory(
 
     load, compute = Unit.LOAD, Unit.COMPUTE
     asm.load(MemoryId.INP, sram=0, dram=index(MemoryId.INP, DATA), columns=1)
+    requantises = MemoryId.PAR in config.memories
+    if requantises:
+        asm.load(MemoryId.PAR, sram=0, dram=index(MemoryId.PAR, PARAMETERS), columns=1)
     asm.load(MemoryId.WGT, sram=0, dram=index(MemoryId.WGT, DATA), columns=1, signals=compute)
     asm.load(MemoryId.UOP, sram=0, dram=index(MemoryId.UOP, UOPS), columns=1)
     asm.load(MemoryId.ACC, sram=0, dram=index(MemoryId.ACC, DATA), columns=2)
     asm.load(MemoryId.ACC_8BIT, sram=2, dram=index(MemoryId.ACC_8BIT, DATA), columns=2)
     asm.gemm((0, 1), (), waits_for=load)
-    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5, signals=Unit.STORE)
+    asm.alu(AluOp.ADD, (0, 1), (Loop(4, dst=1),), imm=5)
+    if requantises:
+        asm.requantise(0)
+        asm.alu(AluOp.ADD, (0, 1), (Loop(2, dst=1),), imm=5)
+    asm.nop(compute, signals=Unit.STORE)
     out = index(MemoryId.OUT, RESULT)
     asm.store(sram=0, dram=out, columns=4, waits_for=compute, signals=compute)
     asm.finish(waits_for=Unit.STORE)
@@ -84,7 +95,7 @@ def stored(memory: Bytes, config: HardwareConfig, offset: int = 0) -> list[int]:
     return values
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
     image, program, engine = image_with(MicroOp(0)), every_memory(config), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), program, image)
@@ -95,7 +106,7 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
     engine.close()
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> None:
     """Its pages end in the middle of what would be a burst; and fetch, which waits for other
     reads, has all its credits again."""
@@ -114,7 +125,7 @@ def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> 
     engine.close()
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_bases_are_as_fine_as_elements(config: HardwareConfig) -> None:
     image, engine = image_with(MicroOp(0)), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), every_memory(config), image)
@@ -128,7 +139,7 @@ def test_bases_are_as_fine_as_elements(config: HardwareConfig) -> None:
 
 
 @pytest.mark.parametrize("by_base", [True, False], ids=["base", "dram_base"])
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
 def test_data_may_lie_anywhere(config: HardwareConfig, by_base: bool) -> None:
     image, engine = image_with(MicroOp(0)), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), every_memory(config), image)
@@ -157,14 +168,17 @@ def test_addresses_begin_anew_beyond_the_last(engine: RtlEngine, by_base: bool) 
         assert stored(after, TINY) == stored(near, TINY), machine.name
 
 
-def far_program(config: HardwareConfig, unit: Unit, number: int, end: Assembler) -> Program:
-    """Loads micro-op 0, then does nothing on `unit`; its instruction `number` is `end`'s first."""
-    begin, nothing = Assembler(config), Assembler(config)
+def far_program(
+    config: HardwareConfig, unit: Unit, number: int, end: Assembler, times: int = 1
+) -> Program:
+    """Loads micro-op 0, then does nothing on `unit`; instruction `number` is the first of `end`,
+    which comes so many times."""
+    begin, nothing, finish = Assembler(config), Assembler(config), Assembler(config)
     begin.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
     nothing.nop(unit)
-    end.finish()
-    data = (begin.build().data, nothing.build().data * (number - 1), end.build().data)
-    return Program.from_bytes(config, b"".join(data))
+    finish.finish()
+    fill, last = nothing.build().data * (number - 1), finish.build().data
+    return Program.from_bytes(config, begin.build().data + fill + end.build().data * times + last)
 
 
 def bad_load(asm: Assembler) -> None:
@@ -215,6 +229,24 @@ def test_a_fault_far_into_a_program(
             assert (error.fault, error.instruction) == (fault, number)
         case BusError():
             assert (error.write, error.instruction) == (fault is Fault.BUS_WRITE, number)
+
+
+@pytest.mark.parametrize("number", FAR, ids=hex)
+@pytest.mark.parametrize(
+    ("unit", "other"),
+    [(Unit.LOAD, Unit.COMPUTE), (Unit.COMPUTE, Unit.STORE), (Unit.STORE, Unit.COMPUTE)],
+)
+@pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
+def test_a_token_too_many_far_into_a_program(
+    config: HardwareConfig, unit: Unit, other: Unit, number: int
+) -> None:
+    push, engine = Assembler(config), RtlEngine(config)
+    push.nop(unit, signals=other)
+    program = far_program(config, unit, number - MOST_TOKENS, push, MOST_TOKENS + 1)
+    with pytest.raises(ProgramError) as caught:
+        launch(engine, program, image_with(), validate=False, max_cycles=10_000_000)
+    engine.close()
+    assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, number)
 
 
 def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
