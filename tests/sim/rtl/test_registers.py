@@ -24,7 +24,7 @@ from hw.registers import (
     registers_of,
 )
 from hw.rtl.layouts import NO_INSTRUCTION
-from sim.engine import Launch
+from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.memory import place_program
 from sim.rtl.bench import BenchSetup
@@ -33,7 +33,7 @@ from sim.rtl.library import CompiledBench
 from tests.support.compiled_machines import compiled_machine
 
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]
-ACTIVE, WAITS_FOR_NEXT = 1 << 8, 1 << 1
+ACTIVE, FOR_NEXT, FOR_PREVIOUS = 1 << 8, 1 << 1, 1 << 0
 FAR = 0xAAAA
 """The number of an instruction that uses the upper bits of a register of instructions."""
 SLICE = 500
@@ -112,6 +112,53 @@ def test_words_keep_what_is_written(config: HardwareConfig, bench: CompiledBench
         assert bench.read(offset) == value, hex(offset)
 
 
+def begin(config: HardwareConfig, bench: CompiledBench, asm: Assembler, image: Bytes) -> Driver:
+    """Launch a program, of which no cycle has run yet."""
+    program, driver = asm.build(), Driver("rtl", config, bench)
+    memory, address = place_program(image, program)
+    bench.attach(BenchSetup.of(memory, Launch(address=address)))
+    driver.write("instruction_address", address)
+    driver.write("instruction_count", len(program))
+    driver.write("irq_enable", 1)
+    bench.write(CONTROL, Control.LAUNCH)
+    return driver
+
+
+def units(driver: Driver) -> dict[Unit, tuple[int, int]]:
+    """The registers of units: of the instruction, and of what it waits for."""
+    return {
+        unit: (
+            driver.read(f"{unit.name.lower()}_instruction"),
+            driver.read(f"{unit.name.lower()}_waits"),
+        )
+        for unit in Unit
+    }
+
+
+@pytest.mark.parametrize(
+    ("unit", "others", "waits"),
+    [
+        (Unit.LOAD, [Unit.COMPUTE], FOR_NEXT),
+        (Unit.COMPUTE, [Unit.LOAD], FOR_PREVIOUS),
+        (Unit.COMPUTE, [Unit.STORE], FOR_NEXT),
+        (Unit.COMPUTE, [Unit.LOAD, Unit.STORE], FOR_PREVIOUS | FOR_NEXT),
+        (Unit.STORE, [Unit.COMPUTE], FOR_PREVIOUS),
+    ],
+)
+def test_what_a_unit_waits_for(
+    config: HardwareConfig, bench: CompiledBench, unit: Unit, others: list[Unit], waits: int
+) -> None:
+    """Tokens that nobody pushes; nothing else is in the register."""
+    asm = Assembler(config)
+    asm.nop(unit, waits_for=others)
+    asm.finish()
+    driver = begin(config, bench, asm, np.zeros(64, np.uint8))
+    bench.run(SLICE)
+    idle = dict.fromkeys(Unit, (NO_INSTRUCTION, 0))
+    assert units(driver) == idle | {unit: (0, ACTIVE | waits)}
+    bench.detach()
+
+
 def test_what_units_do_far_into_a_program(config: HardwareConfig, bench: CompiledBench) -> None:
     """Compute executes one long instruction and has none in its queue; load waits for it."""
     micro_ops = np.frombuffer(pack_uops(config, [MicroOp(0)]), np.uint8)
@@ -124,23 +171,14 @@ def test_what_units_do_far_into_a_program(config: HardwareConfig, bench: Compile
     for number in range(config.instruction_queue + 2):
         asm.nop(Unit.LOAD, waits_for=() if number else Unit.COMPUTE)
     asm.finish()
-    program, driver = asm.build(), Driver("rtl", config, bench)
-    memory, address = place_program(np.resize(micro_ops, 64), program)
-    bench.attach(BenchSetup.of(memory, Launch(address=address)))
-    driver.write("instruction_address", address)
-    driver.write("instruction_count", len(program))
-    driver.write("irq_enable", 1)
-    bench.write(CONTROL, Control.LAUNCH)
+    driver = begin(config, bench, asm, np.resize(micro_ops, 64))
     for _ in range(8 * FAR // SLICE):
         bench.run(SLICE)
         if driver.read("load_waits"):
             break
     bench.run(SLICE)
-    assert {
-        unit: tuple(driver.read(f"{unit.name.lower()}_{what}") for what in ("instruction", "waits"))
-        for unit in Unit
-    } == {
-        Unit.LOAD: (FAR + 1, ACTIVE | WAITS_FOR_NEXT),
+    assert units(driver) == {
+        Unit.LOAD: (FAR + 1, ACTIVE | FOR_NEXT),
         Unit.COMPUTE: (FAR, ACTIVE),
         Unit.STORE: (NO_INSTRUCTION, 0),
     }
