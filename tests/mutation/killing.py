@@ -34,6 +34,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/sim/rtl/test_strides.py",
         "tests/cocotb/test_benches.py",
         "tests/sim/rtl/test_far_places.py",
+        "tests/sim/rtl/test_instruction_numbers.py",
         *("-k", f"{_NOT_THESE} and not icarus and not bus128 and not tiny-x and not small8"),
     ),
     "small8": (
@@ -53,6 +54,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/cosim/test_timing_rules.py::test_few",
         "tests/cosim/test_cycle_engine.py::test_few[tiny-x]",
         "tests/sim/rtl/test_far_places.py",
+        "tests/sim/rtl/test_instruction_numbers.py",
         *("-k", f"(tiny-x or requantisation) and {_NOT_THESE}"),
     ),
 }

@@ -1,9 +1,9 @@
-"""High bits: addresses, instruction numbers and immediates that short programs in a small memory do
-not use. On the compiled engine; memory that nobody touches costs nothing."""
+"""High bits: addresses, immediates and counts that short programs in a small memory do not use. On
+the compiled engine; memory that nobody touches costs nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -11,12 +11,9 @@ import pytest
 from hw.config import PAGE_BYTES, PARAMETER_BYTES, HardwareConfig
 from hw.config_files import load_config
 from hw.encoding import INSTRUCTION_BYTES
-from hw.errors import DeadlockError, ProgramError
-from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.cycle.engine import CycleEngine
 from sim.engine import Bytes, Launch
-from sim.errors import BusError
 from sim.functional import FunctionalEngine
 from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
@@ -28,13 +25,9 @@ CONFIGS = (TINY, load_config("small8"))
 WITH_EXTENDED = (*CONFIGS, EXTENDED)
 UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
 IMAGE = 1 << 14
-REFUSED = 0x800
 NO_BASES = (0,) * len(MemoryId)
 BITS = range(6, 28)
 """Of addresses: from the largest element's size up."""
-MOST_TOKENS = 0xFFFF
-FAR = (0x55555, 0xAAAAA)
-"""Numbers that have, between them, every bit once at 0 and once at 1."""
 
 
 @pytest.fixture
@@ -168,87 +161,6 @@ def test_addresses_begin_anew_beyond_the_last(engine: RtlEngine, by_base: bool) 
         assert stored(after, TINY) == stored(near, TINY), machine.name
 
 
-def far_program(
-    config: HardwareConfig, unit: Unit, number: int, end: Assembler, times: int = 1
-) -> Program:
-    """Loads micro-op 0, then does nothing on `unit`; instruction `number` is the first of `end`,
-    which comes so many times."""
-    begin, nothing, finish = Assembler(config), Assembler(config), Assembler(config)
-    begin.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
-    nothing.nop(unit)
-    finish.finish()
-    fill, last = nothing.build().data * (number - 1), finish.build().data
-    return Program.from_bytes(config, begin.build().data + fill + end.build().data * times + last)
-
-
-def bad_load(asm: Assembler) -> None:
-    asm.load(MemoryId.INP, sram=0, dram=REFUSED // 4, columns=1)
-
-
-def bad_alu(asm: Assembler) -> None:
-    asm.alu(AluOp.ADD, (0, 1), (Loop(2, dst=31),), imm=1)
-
-
-def bad_store(asm: Assembler) -> None:
-    asm.store(sram=0, dram=REFUSED // 4, columns=1)
-
-
-@pytest.mark.parametrize("number", FAR, ids=hex)
-@pytest.mark.parametrize(
-    ("unit", "bad", "fault"),
-    [
-        (Unit.LOAD, bad_load, Fault.BUS_READ),
-        (Unit.COMPUTE, bad_alu, Fault.SRAM_INDEX),
-        (Unit.STORE, bad_store, Fault.BUS_WRITE),
-    ],
-)
-@pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
-def test_a_fault_far_into_a_program(
-    config: HardwareConfig,
-    unit: Unit,
-    bad: Callable[[Assembler], None],
-    fault: Fault,
-    number: int,
-) -> None:
-    end, engine = Assembler(config), RtlEngine(config)
-    # Micro-op 0 names accumulator 1: the loop's second goes beyond the last.
-    bad(end)
-    with pytest.raises((ProgramError, BusError)) as caught:
-        launch(
-            engine,
-            far_program(config, unit, number, end),
-            image_with(MicroOp(1), config=config),
-            validate=False,
-            bus_errors=((REFUSED, REFUSED + 8),),
-            max_cycles=10_000_000,
-        )
-    engine.close()
-    error = caught.value
-    match error:
-        case ProgramError():
-            assert (error.fault, error.instruction) == (fault, number)
-        case BusError():
-            assert (error.write, error.instruction) == (fault is Fault.BUS_WRITE, number)
-
-
-@pytest.mark.parametrize("number", FAR, ids=hex)
-@pytest.mark.parametrize(
-    ("unit", "other"),
-    [(Unit.LOAD, Unit.COMPUTE), (Unit.COMPUTE, Unit.STORE), (Unit.STORE, Unit.COMPUTE)],
-)
-@pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
-def test_a_token_too_many_far_into_a_program(
-    config: HardwareConfig, unit: Unit, other: Unit, number: int
-) -> None:
-    push, engine = Assembler(config), RtlEngine(config)
-    push.nop(unit, signals=other)
-    program = far_program(config, unit, number - MOST_TOKENS, push, MOST_TOKENS + 1)
-    with pytest.raises(ProgramError) as caught:
-        launch(engine, program, image_with(), validate=False, max_cycles=10_000_000)
-    engine.close()
-    assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, number)
-
-
 def test_every_bit_of_an_immediate(engine: RtlEngine) -> None:
     asm = Assembler(TINY)
     asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=4)
@@ -359,20 +271,3 @@ def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
     engine.close()
     low, high = found[RESULT:][: 2 * step].reshape(2, -1)[:, :: config.element_bytes(MemoryId.OUT)]
     assert (low + 256 * high.astype(int)).tolist() == 2 * counts
-
-
-@pytest.mark.parametrize("number", FAR, ids=hex)
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
-def test_what_waits_far_into_a_program(config: HardwareConfig, number: int) -> None:
-    """Every unit waits for a token that nobody pushes; the error names their instructions."""
-    end, engine = Assembler(config), RtlEngine(config)
-    end.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
-    end.nop(Unit.COMPUTE, waits_for=Unit.STORE)
-    end.nop(Unit.STORE, waits_for=Unit.COMPUTE)
-    program = far_program(config, Unit.LOAD, number, end)
-    with pytest.raises(DeadlockError) as caught:
-        launch(engine, program, image_with(), validate=False, max_cycles=10_000_000)
-    engine.close()
-    waits = {wait.unit: wait.instruction for wait in caught.value.waits}
-    units = (Unit.LOAD, Unit.COMPUTE, Unit.STORE)
-    assert waits == {unit: number + place for place, unit in enumerate(units)}
