@@ -23,7 +23,7 @@ from hw.config_files import load_config
 from hw.rtl.verilog import VerilogDesign
 from sim.rtl.design import verilog_of
 from tests.mutation.equivalence import is_equivalent
-from tests.mutation.killing import TESTS, Verdict, run_tests
+from tests.mutation.killing import BUILD_SECONDS, TEST_SECONDS, TESTS, Verdict, run_tests
 from tests.mutation.mutants import Mutant, list_mutants
 from tests.mutation.planting import plant
 from tests.mutation.plugin import save_planted
@@ -99,9 +99,11 @@ def _outcomes(campaign: Campaign, only: str, jobs: int) -> Iterator[Outcome]:
         planted = Path(name) / "planted.json"
         config = load_config(campaign.config)
         save_planted(planted, config, plant(campaign.design, campaign.mutants))
-        healthy = run_tests(TESTS[campaign.config], planted, 0)
-        if healthy.killed:
-            raise SystemExit(f"without a fault, {healthy.test} ends: {healthy.kind.value}")
+        # Once more when all is built, or a slow test would be taken for one that hangs.
+        for seconds in (BUILD_SECONDS, TEST_SECONDS):
+            healthy = run_tests(TESTS[campaign.config], planted, 0, test_seconds=seconds)
+            if healthy.killed:
+                raise SystemExit(f"without a fault, {healthy.test} ends: {healthy.kind.value}")
 
         def judge(numbered: tuple[int, Mutant]) -> Outcome:
             number, mutant = numbered

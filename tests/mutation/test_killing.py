@@ -9,7 +9,7 @@ import pytest
 from hw.config_files import load_config
 from hw.rtl.verilog import VerilogDesign
 from sim.rtl.design import verilog_of
-from tests.mutation.killing import TESTS, VerdictKind, run_tests
+from tests.mutation.killing import BUILD_SECONDS, TESTS, VerdictKind, run_tests
 from tests.mutation.mutants import list_mutants
 from tests.mutation.planting import plant
 from tests.mutation.plugin import load_planted, save_planted
@@ -38,7 +38,8 @@ def test_the_file_of_a_planted_design(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_the_original_survives(planted: Path) -> None:
-    assert run_tests(RANDOM_PROGRAMS, planted, 0).kind is VerdictKind.SURVIVED
+    verdict = run_tests(RANDOM_PROGRAMS, planted, 0, test_seconds=BUILD_SECONDS)
+    assert verdict.kind is VerdictKind.SURVIVED
 
 
 @pytest.mark.exhaustive
