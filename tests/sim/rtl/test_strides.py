@@ -1,7 +1,9 @@
-"""Loads and stores of rows that lie far apart, at far places: the compiled engine against
-`functional`."""
+"""Loads and stores of rows that lie far apart, at far places, and of whole memories in rows of
+every length: the compiled engine against `functional`."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -80,4 +82,52 @@ def test_every_bit_of_a_stride(config: HardwareConfig, place: int) -> None:
         (changed,) = np.nonzero(found != memory)
         size = config.element_bytes(MemoryId.OUT)
         assert set(rows) <= set((changed // size).tolist())
+    compiled.close()
+
+
+def whole_memories(config: HardwareConfig, rows: int) -> Program:
+    """Fills each memory by one LOAD of as many rows, or of one if it has fewer elements; works with
+    all elements, and stores all accumulators in as many rows."""
+    asm, load, compute = Assembler(config), Unit.LOAD, Unit.COMPUTE
+
+    def shape(memory: MemoryId) -> tuple[int, int]:
+        depth = config.depth(memory)
+        return (rows, depth // rows) if rows <= depth else (1, depth)
+
+    def fill(memory: MemoryId) -> None:
+        count, columns = shape(memory)
+        asm.load(memory, sram=0, dram=0, columns=columns, rows=count, stride=columns + 1)
+
+    fill(MemoryId.INP)
+    fill(MemoryId.WGT)
+    asm.nop(load, signals=compute)
+    fill(MemoryId.UOP)
+    fill(MemoryId.ACC)
+    inp, wgt = (Loop(config.depth(memory)) for memory in (MemoryId.INP, MemoryId.WGT))
+    asm.gemm((0, 1), (replace(inp, dst=1, src=1),), waits_for=load)
+    asm.gemm((0, 1), (replace(wgt, dst=1, wgt=1),))
+    # Every micro-op names accumulator 0, to which it adds 1.
+    asm.alu(AluOp.ADD, (0, config.depth(MemoryId.UOP)), (), imm=1)
+    asm.nop(compute, signals=Unit.STORE)
+    count, columns = shape(MemoryId.OUT)
+    asm.store(sram=0, dram=0, columns=columns, rows=count, stride=columns + 1, waits_for=compute)
+    asm.nop(Unit.STORE, signals=compute)
+    asm.finish(waits_for=Unit.STORE)
+    return asm.build()
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_rows_of_every_length(config: HardwareConfig) -> None:
+    functional, compiled = FunctionalEngine(config), RtlEngine(config)
+    size = 1 << 16
+    memory = np.random.default_rng(0).integers(0, 256, 2 * size, np.uint8)
+    memory[size:] = 0  # micro-ops
+    bases = tuple(size if kind is MemoryId.UOP else 0 for kind in MemoryId)
+    depth = config.depth(MemoryId.OUT)
+    for rows in (1 << bit for bit in range(depth.bit_length())):
+        program = whole_memories(config, rows)
+        _, wanted = launch(functional, program, memory, bases=bases)
+        _, found = launch(compiled, program, memory, bases=bases, max_cycles=100_000)
+        np.testing.assert_array_equal(found, wanted, err_msg=f"{rows} rows")
+        assert len(np.unique(np.nonzero(found != memory)[0])) > depth
     compiled.close()
