@@ -62,7 +62,7 @@ test-exhaustive: compiled  ## run every test, the exhaustive ones too
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "exhaustive or not exhaustive" \
 		--hypothesis-profile exhaustive
 
-test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (20 minutes)
+test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (30 minutes)
 	@.ci/packages
 	$(BIN)/python -m tests.mutation.run
 
