@@ -62,7 +62,8 @@ def test_all_threads_run_a_loop_at_the_same_time(pool: ThreadPool) -> None:
 
 
 def test_the_caller_waits_for_helpers_that_have_joined(pool: ThreadPool) -> None:
-    """A helper ends its iteration when the caller has none left to run."""
+    """Helpers end their iterations when the caller has none left to run. Each thread has one: of
+    fewer, the helpers could take all, and wait for a caller that has none."""
     joined, left = threading.Semaphore(0), threading.Semaphore(0)
     finished: list[int] = []
 
@@ -72,13 +73,15 @@ def test_the_caller_waits_for_helpers_that_have_joined(pool: ThreadPool) -> None
             assert left.acquire(timeout=60)
         else:
             assert joined.acquire(timeout=60)
-            left.release()
+            assert joined.acquire(timeout=60)
+            left.release(2)
         finished.append(worker)
 
     with pool, a_call(pool) as launcher:
-        for loops in range(50):
-            launch(launcher, task, 2)
-            assert len(finished) == 2 * loops + 2
+        for _ in range(50):
+            launch(launcher, task, 3)
+            assert sorted(finished) == [0, 1, 2]
+            finished.clear()
 
 
 def test_a_loop_within_a_loop_runs_on_its_caller(pool: ThreadPool) -> None:
