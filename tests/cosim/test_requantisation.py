@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hw.config_files import load_config
+from hw.encoding import SCALE_BITS
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.engines import make_engine
 from tests.support.launching import launch
@@ -17,12 +18,14 @@ CONFIG = load_config("tiny-x")
 UOPS, OPERANDS, PARAMETERS, SUMS, RESULTS = 0x0, 0x400, 0x800, 0x1000, 0x4000
 IMAGE = 0x6000
 PARAMETER = np.dtype([("addend", "<i4"), ("multiplier", "<u2"), ("shift", "u1"), ("unused", "u1")])
-SHIFTS = np.array([np.roll(row, at) for at, row in enumerate(np.arange(32).reshape(-1, 4))])
+SHIFTS = np.array(
+    [np.roll(row, at) for at, row in enumerate(np.arange(32).reshape(-1, CONFIG.block_out))]
+)
 """Of each element of PAR, its channels' shifts."""
 COUNT = CONFIG.depth(MemoryId.ACC)
 ROWS = range(len(SHIFTS))
 CLIPS = [((0x55, 0x6A), (-0x56, -0x2B), (-128, 127), (-0x2B, 0x2A))[row % 4] for row in ROWS]
-SCALES = [(0xA5A5A5, 0x5A5A5A)[row % 2] % (1 << min(24, 4 * row + 4)) for row in ROWS]
+SCALES = [(0xA5A5A5, 0x5A5A5A)[row % 2] % (1 << min(SCALE_BITS, 4 * row + 4)) for row in ROWS]
 """Of each element's results and residuals. Of all that an element or its instruction says, every
 bit is 0 for one and 1 for another, where results show it."""
 

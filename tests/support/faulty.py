@@ -23,7 +23,7 @@ from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import Program
 from hw.operations import AluOp
-from hw.topology import MemoryId
+from hw.topology import MAX_TOKENS, MemoryId
 
 WORD_BYTES = 16
 _SINGLES = 9216
@@ -31,8 +31,6 @@ _SINGLE_STEP = 68
 _LANES = 15
 """From `_SINGLES` on, every `_SINGLE_STEP` bytes, lies a word that is not 0, in another lane each:
 elements of accumulators have 4 to 64 bytes, a power of two."""
-_MOST_TOKENS = 65535
-"""Capacity of a token queue's counter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +337,8 @@ class _Maker:
             Case(
                 f"TOKEN_OVERFLOW_{queue}",
                 Fault.TOKEN_OVERFLOW,
-                _MOST_TOKENS + 1,
-                self._program(before, *(push,) * (_MOST_TOKENS + 1)),
+                MAX_TOKENS + 1,
+                self._program(before, *(push,) * (MAX_TOKENS + 1)),
             )
             for queue, (before, push) in programs.items()
         )

@@ -20,9 +20,7 @@ from sim.rtl.engine import RtlEngine
 from tests.support.launching import launch
 
 TINY = load_config("tiny")
-EXTENDED = load_config("tiny-x")
-CONFIGS = (TINY, load_config("small8"))
-WITH_EXTENDED = (*CONFIGS, EXTENDED)
+CONFIGS = [TINY, load_config("small8"), load_config("tiny-x")]
 UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
 IMAGE = 1 << 14
 NO_BASES = (0,) * len(MemoryId)
@@ -88,7 +86,7 @@ def stored(memory: Bytes, config: HardwareConfig, offset: int = 0) -> list[int]:
     return values
 
 
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
     image, program, engine = image_with(MicroOp(0)), every_memory(config), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), program, image)
@@ -99,7 +97,7 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
     engine.close()
 
 
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> None:
     """Its pages end in the middle of what would be a burst; and fetch, which waits for other
     reads, has all its credits again."""
@@ -118,7 +116,7 @@ def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> 
     engine.close()
 
 
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_bases_are_as_fine_as_elements(config: HardwareConfig) -> None:
     image, engine = image_with(MicroOp(0)), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), every_memory(config), image)
@@ -132,7 +130,7 @@ def test_bases_are_as_fine_as_elements(config: HardwareConfig) -> None:
 
 
 @pytest.mark.parametrize("by_base", [True, False], ids=["base", "dram_base"])
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_data_may_lie_anywhere(config: HardwareConfig, by_base: bool) -> None:
     image, engine = image_with(MicroOp(0)), RtlEngine(config)
     _, near = launch(FunctionalEngine(config), every_memory(config), image)
@@ -214,7 +212,7 @@ def compare_results(asm: Assembler, image: Bytes, length: int) -> None:
 
 
 @pytest.mark.parametrize("distance", range(1, 7))
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) -> None:
     """As the first operand, and as the second."""
     fillers = (MicroOp(1, 3),) * (distance - 1)
@@ -231,7 +229,7 @@ def test_every_bit_of_a_forwarded_result(config: HardwareConfig, distance: int) 
 
 
 @pytest.mark.parametrize("op", [AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.MUL])
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_every_bit_of_an_operation(config: HardwareConfig, op: AluOp) -> None:
     asm, micro_ops = Assembler(config), [MicroOp(element, element + 4) for element in range(4)]
     image = image_with(*micro_ops, config=config)
@@ -242,7 +240,7 @@ def test_every_bit_of_an_operation(config: HardwareConfig, op: AluOp) -> None:
     compare_results(asm, image, store_every_byte(asm, 0))
 
 
-@pytest.mark.parametrize("config", WITH_EXTENDED, ids=lambda config: config.name)
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_every_bit_of_a_loop_s_count(config: HardwareConfig) -> None:
     """Accumulators count the iterations of their loops, of which one alone is long."""
     asm, engine = Assembler(config), RtlEngine(config)

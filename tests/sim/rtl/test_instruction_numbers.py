@@ -12,6 +12,7 @@ from hw.config_files import load_config
 from hw.errors import DeadlockError, ProgramError
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from hw.topology import MAX_TOKENS
 from sim.engine import Bytes
 from sim.errors import BusError
 from sim.rtl.engine import RtlEngine
@@ -19,7 +20,6 @@ from tests.support.launching import launch
 
 TINY, EXTENDED = (load_config(name) for name in ("tiny", "tiny-x"))
 UOPS, REFUSED, IMAGE = 0x1000, 0x800, 0x2000
-MOST_TOKENS = 0xFFFF
 FAR = (0x55555, 0xAAAAA)
 """Numbers that have, between them, every bit once at 0 and once at 1."""
 
@@ -106,7 +106,7 @@ def test_a_token_too_many_far_into_a_program(
 ) -> None:
     push, engine = Assembler(config), RtlEngine(config)
     push.nop(unit, signals=other)
-    program = far_program(config, unit, number - MOST_TOKENS, push, MOST_TOKENS + 1)
+    program = far_program(config, unit, number - MAX_TOKENS, push, MAX_TOKENS + 1)
     with pytest.raises(ProgramError) as caught:
         launch(engine, program, image(config), validate=False, max_cycles=10_000_000)
     engine.close()
