@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
 from compiler.driver.memory import plan_frame
-from compiler.driver.packed_images import packed_images
+from compiler.driver.padded_axes import padded_axes
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.indices import rows_of_tables
@@ -134,7 +134,7 @@ def build(
         for name, result in zip(outputs, network.results, strict=False)
     )
     layout = _layout(function, sequences, steps, parts)
-    images = {name: count for each in sequences for name, count in packed_images(each).items()}
+    padded = {name: axes for each in sequences for name, axes in padded_axes(each).items()}
     tensors = tuple(
         Tensor(
             name,
@@ -142,8 +142,8 @@ def build(
             types[name].dtype.numpy.name,
             place,
             (scales or {}).get(name),
-            images.get(name),
             rows.get(name),
+            padded.get(name, ()),
         )
         for name, place in layout.places.items()
     )

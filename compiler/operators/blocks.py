@@ -1,8 +1,11 @@
 """Packing of tensors into blocks of images and channels, and unpacking.
 
     data     [N, C, H, W]      ->  [N / B, C / K, H, W, B, K]
+    weight   [O, C, H, W]      ->  [O / L, C / K, H, W, L, K]
 
-Sizes are rounded up, and padded with zeros.
+Sizes are rounded up, and padded with zeros. Yet nothing may rely on zeros in the padding of data
+(`compiler.driver.padded_axes`): layers of the accelerator leave other values there, which products
+multiply by the zeros in the padding of the weight's channels.
 """
 
 from __future__ import annotations
@@ -41,16 +44,24 @@ def pack_data(data: Tensor, *, batch: int, block: int, name: str = "pack_data") 
     TensorError
         The rank is not 4; `batch` or `block` is under 1.
     """
-    check_rank("pack_data", name, data, 4)
-    _positive("pack_data", name, batch, block)
-    n, c, h, w = data.shape
+    return _packed("pack_data", name, data, batch, block)
 
-    def element(i: Expr, o: Expr, y: Expr, x: Expr, b: Expr, k: Expr) -> Expr:
-        image, channel = i * batch + b, o * block + k
-        return _within(data[image, channel, y, x], (image, n, batch), (channel, c, block))
 
-    shape = (blocks(n, batch), blocks(c, block), h, w, batch, block)
-    return compute(shape, element, name, DATA_AXES)
+def pack_weight(weight: Tensor, *, lanes: int, block: int, name: str = "pack_weight") -> Tensor:
+    """[O, C, H, W] to [O / L, C / K, H, W, L, K], rounded up, with zeros: weights that are computed
+    when the network runs.
+
+    Parameters
+    ----------
+    lanes, block
+        L and K, the numbers of outputs and channels in a block, 1 or more.
+
+    Raises
+    ------
+    TensorError
+        The rank is not 4; `lanes` or `block` is under 1.
+    """
+    return _packed("pack_weight", name, weight, lanes, block)
 
 
 def unpack_data(data: Tensor, *, shape: Sequence[int], name: str = "unpack_data") -> Tensor:
@@ -153,6 +164,20 @@ def join_planes(data: Tensor, *, name: str = "join_planes") -> Tensor:
         return highest
 
     return compute((n, *rest), element, name)
+
+
+def _packed(operator: str, name: str, data: Tensor, batch: int, block: int) -> Tensor:
+    """[N, C, H, W] to [N / B, C / K, H, W, B, K], rounded up, with zeros."""
+    check_rank(operator, name, data, 4)
+    _positive(operator, name, batch, block)
+    n, c, h, w = data.shape
+
+    def element(i: Expr, o: Expr, y: Expr, x: Expr, b: Expr, k: Expr) -> Expr:
+        image, channel = i * batch + b, o * block + k
+        return _within(data[image, channel, y, x], (image, n, batch), (channel, c, block))
+
+    shape = (blocks(n, batch), blocks(c, block), h, w, batch, block)
+    return compute(shape, element, name, DATA_AXES)
 
 
 def _within(value: Expr, *places: tuple[Expr, int, int]) -> Expr:

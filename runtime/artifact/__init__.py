@@ -43,6 +43,7 @@ from runtime.artifact.manifest import (
     StreamCall,
     Tensor,
 )
+from runtime.artifact.padding import PaddedAxis
 from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "Manifest",
     "Move",
     "Output",
+    "PaddedAxis",
     "PlacedTensor",
     "Port",
     "Provenance",

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from runtime.artifact.check_code import check_code
 from runtime.artifact.manifest import (
-    BATCH_AXIS,
     Arena,
     Constant,
     Input,
@@ -82,8 +81,11 @@ class _Check:
         for step in manifest.steps:
             self._call(step)
         for result in manifest.results:
-            if isinstance(self._named(result.tensor, f"result {result.name}").place, Arena):
+            returned = self._named(result.tensor, f"result {result.name}")
+            if isinstance(returned.place, Arena):
                 self._fail(f"result {result.name} lies in the arena")
+            if returned.padded:
+                self._fail(f"result {result.name} has undefined padding")
         self._counts()
         if manifest.functions:
             check_code(manifest, self._tensors, self._fail)
@@ -110,10 +112,12 @@ class _Check:
             self._fail(f"{tensor.name} is of type {tensor.dtype}; {_list(sorted(DTYPES))} are")
         if not is_shape(tensor.shape):
             self._fail(f"{tensor.name} has the shape {tensor.shape}")
-        if tensor.images is not None and not _fits(tensor):
-            self._fail(
-                f"{tensor.name}: {tensor.images} images in blocks of the shape {tensor.shape}"
-            )
+        for axis in tensor.padded:
+            if not axis.fits(tensor.shape):
+                self._fail(
+                    f"{tensor.name}: {axis.extent} elements in blocks along the axes {axis.outer} "
+                    f"and {axis.inner} of the shape {tensor.shape}"
+                )
         if tensor.rows is not None and not 0 < tensor.rows < MOST_ELEMENTS:
             self._fail(f"{tensor.name} indexes {tensor.rows} rows")
         match tensor.place:
@@ -227,15 +231,6 @@ class _Check:
 
     def _fail(self, reason: str) -> NoReturn:
         raise ArtifactError(f"artifact {self._manifest.name}: {reason}")
-
-
-def _fits(tensor: Tensor) -> bool:
-    """Whether whole planes of blocks with `tensor.images` images fill the tensor."""
-    assert tensor.images is not None
-    if len(tensor.shape) <= BATCH_AXIS or tensor.images < 1:
-        return False
-    parts, batch = tensor.shape[0], tensor.shape[BATCH_AXIS]
-    return batch > 0 and parts > 0 and parts % -(-tensor.images // batch) == 0
 
 
 def _type(dtype: str, shape: Sequence[int]) -> str:

@@ -2,8 +2,9 @@
 
     manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes, [functions],
                  [counts]
-    tensor     = name, shape, dtype, place, [scale], [images]
+    tensor     = name, shape, dtype, place, [scale], [rows], [padded]
     scale      = step, zero
+    padded     = (extent, outer, inner)...
     place      = input | output | constant | arena(offset)
     port       = name, tensor                                   of an input or a result
     count      = result, axis, tensor
@@ -25,10 +26,8 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from runtime.artifact.instructions import FunctionCode
+from runtime.artifact.padding import PaddedAxis
 from runtime.element_types import dtype_of
-
-BATCH_AXIS = 4
-"""The axis of a block's images in a tensor in blocks: NCHWnc, or byte planes of it."""
 
 
 class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
@@ -70,12 +69,11 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     scale
         The scale of a quantised tensor; None if unknown. For information only: steps have the
         scale in their constants.
-    images
-        Of a tensor in blocks whose last block is not full: the images in it. The block's other
-        rows are undefined: devices leave different values there, which nothing reads.
     rows
         Of an input whose numbers are indices, as tokens are: how many rows all tables have that it
         indexes. For information only: other numbers pick the nearest row.
+    padded
+        Of a tensor in blocks: the axes with undefined padding.
     """
 
     name: str
@@ -83,8 +81,8 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     dtype: str
     place: Place
     scale: Scale | None = None
-    images: int | None = None
     rows: int | None = None
+    padded: tuple[PaddedAxis, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -97,14 +95,10 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     @property
     def defined(self) -> NDArray[np.bool_]:
         """Which elements are defined: a mask that broadcasts to `shape`."""
-        if self.images is None:
-            return np.ones((), np.bool_)
-        parts, batch = self.shape[0], self.shape[BATCH_AXIS]
-        blocks = -(-self.images // batch)
-        # Of byte planes, each has all blocks.
-        number = np.arange(parts)[:, None] % blocks * batch + np.arange(batch)
-        found = np.expand_dims(number < self.images, tuple(range(1, BATCH_AXIS)))
-        return np.expand_dims(found, tuple(range(BATCH_AXIS + 1, len(self.shape))))
+        found = np.ones((), np.bool_)
+        for axis in self.padded:
+            found = found & axis.defined(self.shape)
+        return found
 
 
 class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):

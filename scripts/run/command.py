@@ -45,7 +45,7 @@ from scripts.options import (
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.run.clock import named_clock, parse_clock
-from scripts.run.comparison import boundaries, compare, defined_elements
+from scripts.run.comparison import boundaries, compare
 from scripts.run.inputs import RunInputs
 from scripts.run.machine import Machine, Network, Report, open_model
 from scripts.run.outputs import check_archive, check_names, write_archive
@@ -228,7 +228,7 @@ def command(
             if check:
                 fallback = network.on_cpu(activity)
                 reference = machine.run(fallback, batches, _step_progress(activity), watch)
-                comparison = compare(run, join_runs(reference), defined_elements(artifact))
+                comparison = compare(run, join_runs(reference), artifact)
                 ratios = network.sqnr(batches, runs)
             without_hiding = None
             timed = run.profile.cycles is not None

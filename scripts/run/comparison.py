@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Artifact, StreamCall
+from runtime.artifact import Artifact, Manifest, StreamCall
 from runtime.executor import Run
-
-_Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +61,18 @@ def boundaries(artifact: Artifact) -> tuple[str, ...]:
     return tuple(found)
 
 
-def defined_elements(artifact: Artifact) -> dict[str, NDArray[np.bool_]]:
-    """Masks of the tensors with elements that are not defined, by name."""
-    return {each.name: each.defined for each in artifact.manifest.tensors if each.images}
+def compare(run: Run, reference: Run, artifact: Artifact) -> Comparison:
+    """Compare all watched tensors and all outputs of two runs, where they are defined.
 
-
-def compare(
-    run: Run, reference: Run, defined: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
-) -> Comparison:
-    """Compare all watched tensors and all outputs of two runs, where they are defined."""
+    Parameters
+    ----------
+    artifact
+        The network that both ran; the reference may have run its fallback, which has the same
+        tensors.
+    """
     tensors = elements = mismatches = 0
     largest, first = 0.0, ""
-    for name, found, wanted in _pairs(run, reference):
+    for name, found, wanted, defined in _pairs(run, reference, artifact.manifest):
         tensors += 1
         if found.shape != wanted.shape:
             elements += wanted.size
@@ -83,7 +80,7 @@ def compare(
             largest = math.inf
             first = first or f"{name} is {list(found.shape)} and has to be {list(wanted.shape)}"
             continue
-        mask = np.broadcast_to(defined.get(name, np.True_), found.shape)
+        mask = np.broadcast_to(defined, found.shape)
         elements += int(np.count_nonzero(mask))
         # Compared as bits, so that a NaN equals itself.
         wrong = np.argwhere((_bits(found) != _bits(wanted)) & mask)
@@ -98,11 +95,18 @@ def compare(
     return Comparison(tensors, elements, mismatches, largest, first)
 
 
-def _pairs(run: Run, reference: Run) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """Name, array of `run` and array of `reference` for each tensor to compare."""
-    for found, wanted in ((run.watched, reference.watched), (run.outputs, reference.outputs)):
-        for name in wanted:
-            yield name, found[name], wanted[name]
+def _pairs(
+    run: Run, reference: Run, manifest: Manifest
+) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], NDArray[np.bool_]]]:
+    """Name, array of `run`, array of `reference` and mask of each tensor to compare. Arrays of
+    joined runs have an axis more in front."""
+    tensors = {each.name: each for each in manifest.tensors}
+    for name, wanted in reference.watched.items():
+        yield name, run.watched[name], wanted, tensors[name].defined
+    for port in manifest.results:
+        # Artifacts are checked: no result has padding.
+        outputs = run.outputs[port.name], reference.outputs[port.name]
+        yield port.name, *outputs, np.ones((), np.bool_)
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 
 def convolution(path: Path, shape: Sequence[int | str] = (1, 3, 8, 8)) -> Path:
@@ -32,3 +32,17 @@ def convolution(path: Path, shape: Sequence[int | str] = (1, 3, 8, 8)) -> Path:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def one_channel() -> ModelProto:
+    """A convolution with one output channel, whose bias is a number of the instruction."""
+    rng = np.random.default_rng(5)
+    weights = {"w": rng.normal(size=(1, 5, 1, 1)), "b": np.array([0.7])}
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w", "b"], ["y"])],
+        "one_channel",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 5, 6, 2))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 1, 6, 2))],
+        [numpy_helper.from_array(each.astype(np.float32), name) for name, each in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

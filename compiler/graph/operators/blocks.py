@@ -20,6 +20,14 @@ class PackData(Attributes):
 
 
 @dataclass(frozen=True, slots=True)
+class PackWeight(Attributes):
+    """The numbers of outputs and channels in a block."""
+
+    lanes: int
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
 class UnpackData(Attributes):
     """The shape before packing."""
 
@@ -48,6 +56,7 @@ SPECS: tuple[AnyOp, ...] = tuple(
     define_operator(function, pattern, DATA, attributes, _static_only)
     for function, pattern, attributes in (
         (layouts.pack_data, Pattern.INJECTIVE, PackData),
+        (layouts.pack_weight, Pattern.INJECTIVE, PackWeight),
         (layouts.unpack_data, Pattern.INJECTIVE, UnpackData),
         # Reads each element many times: its operand must not be fused into it.
         (layouts.pack_windows, Pattern.OUT_FUSABLE, PackWindows),

@@ -24,6 +24,7 @@ _PACKING = MappingProxyType(
         "reshape": "image",
         "transpose": "columns",
         "pack_data": "blocks",
+        "pack_weight": "blocks",
         "byte_planes": "bytes",
     }
 )

@@ -33,10 +33,11 @@ class CancelLayouts:
     Between unpacking and packing there may be changes of shape and transpositions that together
     restore the order of elements, as those of attention's heads do.
 
-    Unpacking and packing again would reset the padding of blocks to zero; without, the padding has
-    arbitrary values. That is safe: of the accelerator's operators only products mix the elements of
-    a block, and their weights are zero in the padding. Weights that are computed when the network
-    runs and need no packing have no padding (`compiler.templates.accelerator.matmul`).
+    Unpacking and packing again would reset the padding of blocks to zero. It is undefined without
+    (`compiler.driver.padded_axes`), and that is safe: of the accelerator's operators only products
+    mix the elements of a block, and their weights are zero in the padding. Weights that are
+    computed when the network runs are packed by `pack_weight`, which stays; where they need no
+    packing they have no padding (`compiler.templates.accelerator.matmul`).
     """
 
     name: str = "cancel-layouts"

@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.errors import Unsupported
 from compiler.graph.nodes import Call, Var
-from compiler.graph.operators.blocks import PackData, UnpackData
+from compiler.graph.operators.blocks import PackData, PackWeight, UnpackData
 from compiler.graph.operators.shapes import Reshape, Transpose
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8
@@ -129,7 +129,7 @@ class MatmulOnArray(Conv2dOnArray):
                 ("reshape", Reshape((count, depth, columns))),
                 ("transpose", reverse),
                 ("reshape", Reshape(kernels)),
-                ("pack_data", PackData(config.block_out, config.block_in)),
+                ("pack_weight", PackWeight(config.block_out, config.block_in)),
             ),
             (
                 ("unpack_data", UnpackData(kernels)),

@@ -14,6 +14,7 @@ from compiler.operators.blocks import (
     byte_planes,
     join_planes,
     pack_data,
+    pack_weight,
     pack_windows,
     unpack_data,
 )
@@ -47,6 +48,15 @@ def test_packing_and_back(shape: tuple[int, ...], config: str) -> None:
     np.testing.assert_array_equal(packed, packing.pack_data(data, chosen))
     inner = placeholder(packed.shape, INT8, "packed")
     np.testing.assert_array_equal(_run(unpack_data(inner, shape=shape), inner, packed), data)
+
+
+@settings(max_examples=15)
+@given(shape=SHAPES, config=MACHINES)
+def test_packing_of_weights(shape: tuple[int, ...], config: str) -> None:
+    chosen = machine(config)
+    source, data = _drawn(shape)
+    made = pack_weight(source, lanes=chosen.block_out, block=chosen.block_in)
+    np.testing.assert_array_equal(_run(made, source, data), packing.pack_weight(data, chosen))
 
 
 @settings(max_examples=15)
@@ -99,6 +109,8 @@ def test_refuses() -> None:
         pack_data(flat, batch=1, block=4, name="p")
     with pytest.raises(TensorError, match=r"blocks of 1 and 0: 1 or more are allowed$"):
         pack_data(image, batch=1, block=0)
+    with pytest.raises(TensorError, match=r"^pack_weight w: blocks of 0 and 4: 1 or more"):
+        pack_weight(image, lanes=0, block=4, name="w")
     with pytest.raises(TensorError, match=r"has to have 6 dimensions$"):
         unpack_data(image, shape=(1, 3, 4, 4))
     for shape in ((1, 3, 4), (1, 5, 4, 4), (2, 3, 4, 4), (1, 3, 4, 5)):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from runtime.artifact import Arena, Artifact, Constant, Manifest, Port
+from runtime.artifact import Arena, Artifact, Constant, Manifest, PaddedAxis, Port
 from runtime.errors import ArtifactError
 from tests.support.artifacts import compiled
 
@@ -64,9 +64,11 @@ TENSORS = compiled().manifest.tensors
         (tensor("b", shape=(1, -4, 6, 6)), r"b has the shape \(1, -4, 6, 6\)"),
         (tensor("b", rows=0), "b indexes 0 rows"),
         (tensor("b", rows=1 << 50), "b indexes 1125899906842624 rows"),
-        (tensor("b", images=1), r"b: 1 images in blocks of the shape \(1, 4, 6, 6\)"),
-        (tensor("b", shape=(1, 1, 6, 6, 2, 2), images=3), "b: 3 images in blocks of the shape"),
-        (tensor("b", shape=(1, 1, 6, 6, 2, 2), images=0), "b: 0 images in blocks of the shape"),
+        (
+            tensor("b", padded=(PaddedAxis(13, 1, 3),)),
+            r"b: 13 elements in blocks along the axes 1 and 3 of the shape \(1, 4, 6, 6\)",
+        ),
+        (tensor("f", padded=(PaddedAxis(1, 0, 1),)), "result f has undefined padding"),
         (tensor("b", shape=(1, 4, 6, 5)), r"b: b is .*5\], and conv2d_relu takes .*6\]"),
         (tensor("x", dtype="int32"), "b: x is int32.*, and conv2d_relu takes float32"),
         (tensor("b", place=Arena(-64)), "b lies from -64 to 512 in an arena of 768 bytes"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -14,12 +16,23 @@ from hw.config_files import load_config
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis import place
 from hw.synthesis.place import Device, Route, Timing
+from runtime.artifact import (
+    Arena,
+    Artifact,
+    Input,
+    Manifest,
+    PaddedAxis,
+    Port,
+    Provenance,
+    Tensor,
+)
 from runtime.executor import Run
+from runtime.joined import join_runs
 from runtime.profile import Profile
 from scripts.cli import app
 from scripts.run.comparison import compare
 from sim.rtl.design import verilog_of
-from tests.support.models import convolution
+from tests.support.models import convolution, one_channel
 
 
 def tandem(*arguments: object) -> Result:
@@ -187,22 +200,52 @@ def test_rows_of_a_block_without_an_image_are_not_compared(images: int, tmp_path
     assert json.loads(result.stdout)["check"]["equal"] is True
 
 
-def test_what_is_undefined_is_not_compared() -> None:
-    def run(values: list[int]) -> Run:
-        return Run({"y": np.array(values, np.int8)}, Profile((), 0.0), {})
+def test_lanes_of_a_block_without_a_channel_are_not_compared(tmp_path: Path) -> None:
+    """Of both of two batches, one channel of images of 6 x 2; and five channels before it."""
+    onnx.save(one_channel(), tmp_path / "net.onnx")
+    np.save(
+        tmp_path / "x.npy", np.random.default_rng(0).normal(size=(2, 5, 6, 2)).astype(np.float32)
+    )
+    options = ("--config", "block4", "--quantize", "pow2", "--input", tmp_path / "x.npy")
+    result = tandem("run", tmp_path / "net.onnx", *options, "--check")
+    assert result.exit_code == 0, result.stderr
+    elements = 2 * (6 * 2 * 5 + 6 * 2 + 6 * 2)  # Packed, computed and unpacked.
+    assert f"equal to the CPU's, every bit: {elements} elements, tensors compared: 3" in (
+        result.stdout
+    )
 
-    defined = {"y": np.array([True, False])}
-    same = compare(run([1, 2]), run([1, 100]), defined)
-    assert (same.equal, same.elements) == (True, 1)
-    other = compare(run([5, 2]), run([1, 100]), defined)
-    assert (other.mismatches, other.largest, other.first) == (1, 4.0, "y[0] is 5 and has to be 1")
+
+def results(*values: int) -> Run:
+    """A run whose result is `y`."""
+    return Run({"y": np.array(values, np.int64)}, Profile((), 0.0), {})
+
+
+def network(*tensors: Tensor, dtype: str = "int64") -> Artifact:
+    """A network that returns its input `x` as `y`, and has other tensors."""
+    tensors = (Tensor("x", (2,), dtype, Input()), *tensors)
+    ports = (Port("x", "x"),), (Port("y", "x"),)
+    return Artifact(Manifest("net", Provenance("net"), tensors, *ports, (), 64), None, {}, {})
+
+
+def test_padding_is_not_compared() -> None:
+    """Of a tensor that has the name of a result, which is compared whole."""
+
+    def run(*blocks: int) -> Run:
+        return replace(results(1, 2), watched={"y": np.array([blocks], np.int8)})
+
+    padded = Tensor("y", (1, 2), "int8", Arena(0), padded=(PaddedAxis(1, 0, 1),))
+    artifact = network(padded)
+    same = compare(run(1, 2), run(1, 100), artifact)
+    assert (same.equal, same.elements) == (True, 1 + 2)
+    other = compare(run(5, 2), run(1, 100), artifact)
+    assert (other.mismatches, other.largest) == (1, 4.0)
+    assert other.first == "y[0, 0] is 5 and has to be 1"
+    joined = compare(join_runs([run(1, 2)] * 2), join_runs([run(1, 100)] * 2), artifact)
+    assert (joined.equal, joined.elements) == (True, 2 + 4)
 
 
 def test_results_of_different_shapes() -> None:
-    def run(values: list[int]) -> Run:
-        return Run({"y": np.array(values, np.int64)}, Profile((), 0.0), {})
-
-    other = compare(run([1, 2]), run([1, 2, 3]))
+    other = compare(results(1, 2), results(1, 2, 3), network())
     assert (other.equal, other.elements, other.mismatches) == (False, 3, 3)
     assert other.first == "y is [2] and has to be [3]"
     assert other.as_json()["max_abs_diff"] is None
@@ -213,10 +256,11 @@ def test_a_difference_is_told() -> None:
         watched = {"a": np.array(small, np.int8)}
         return Run({"y": np.array(values, np.float32)}, Profile((), 0.0), watched)
 
-    same = compare(run([1.5, float("nan")], [1, 2]), run([1.5, float("nan")], [1, 2]))
+    artifact = network(Tensor("a", (2,), "int8", Arena(0)), dtype="float32")
+    same = compare(run([1.5, float("nan")], [1, 2]), run([1.5, float("nan")], [1, 2]), artifact)
     assert (same.equal, same.mismatches, same.first) == (True, 0, "")
     assert (same.tensors, same.elements) == (2, 4)
-    other = compare(run([1.5, 2.0], [1, 5]), run([1.5, -2.0], [1, 2]))
+    other = compare(run([1.5, 2.0], [1, 5]), run([1.5, -2.0], [1, 2]), artifact)
     assert (other.equal, other.mismatches, other.largest) == (False, 2, 4.0)
     assert other.first == "a[1] is 5 and has to be 2"
     assert other.as_json() == {

@@ -41,6 +41,17 @@ def test_other_blocks_stay() -> None:
     assert "pack_data(x" in found
 
 
+def test_padding_of_weights_stays_zero() -> None:
+    """That of an image in blocks may be anything."""
+    found = cancelled(
+        "func @f(p: int8[1, 2, 3, 3, 4, 4]) -> int8[1, 2, 3, 3, 4, 4]:\n"
+        "  x = unpack_data(p, shape=[4, 7, 3, 3])\n"
+        "  q = pack_weight(x, lanes=4, block=4)\n"
+        "  return q\n"
+    )
+    assert "pack_weight(x" in found
+
+
 def test_shapes_there_and_back() -> None:
     function = graph(
         "func @f(a: float32[2, 3, 1, 1]) -> float32[2, 3, 1, 1]:\n"
