@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,19 @@ from onnx.reference import ReferenceEvaluator
 from compiler.driver.compile_onnx import CompileOptions, PreparedNetwork, prepare_network
 from compiler.quantise.options import Mode
 from hw.config_files import load_config, preset_names
-from hw.memory_model import parse_memory
 from runtime.artifact import Provenance, from_bytes, to_bytes
-from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from scripts.run.comparison import boundaries, compare, defined_elements
-from sim.engines import make_engine
-from tests.support.offloaded import HOST, targets
+from tests.support.boundaries import check_boundaries
+from tests.support.offloaded import HOST
 from tests.support.random_models import RandomModel
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")
 
 Arrays = Mapping[str, NDArray[Any]]
-MODES = (Mode.MULTIPLIER, Mode.MULTIPLIER, Mode.MULTIPLIER, Mode.POW2)
+MODES = (Mode.MULTIPLIER, Mode.MULTIPLIER, Mode.POW2)
+MANY = range(1000, 2000)
+"""The seeds of the exhaustive test."""
 
 
 def prepared(model: ModelProto, mode: Mode | None, seed: int) -> PreparedNetwork:
@@ -55,38 +56,54 @@ def check_real(random: RandomModel) -> None:
         close(found, reference, "ONNX's reference")
 
 
-def check_quantised(random: RandomModel, preset: str, engine: str) -> int:
+@dataclass(frozen=True)
+class Setting:
+    """What a quantised model runs on, drawn independently: of two choices that are taken from one
+    number, as `seed % 4` and `seed % 12`, some never meet."""
+
+    preset: str
+    mode: Mode
+    engine: str
+    threads: int
+    poison: int | None
+
+    @staticmethod
+    def of(seed: int) -> Setting:
+        """The setting of a seed."""
+        rng = np.random.default_rng([seed, 2])
+        return Setting(
+            preset=str(rng.choice(preset_names())),
+            mode=MODES[rng.integers(len(MODES))],
+            engine=str(rng.choice(["functional", "functional", "cycle"])),
+            threads=int(rng.integers(1, 3)),
+            poison=seed if rng.random() < 0.5 else None,
+        )
+
+
+def check_quantised(random: RandomModel, setting: Setting) -> int:
     """Compare what the accelerator and the CPU give at every boundary, and return the number of
     multiply-accumulates on the accelerator."""
-    mode = MODES[random.seed % len(MODES)]
-    network = prepared(random.model, mode, random.seed)
-    config, data = load_config(preset), random.data(1)
-    machines = targets(config, threads=1 + random.seed % 2)
-    artifact = from_bytes(to_bytes(network.build(machines)))
-    host = Executor(network.build(machines, fallback=True), [CpuDevice(1)])
-    names = boundaries(artifact)
-    machine = make_engine(engine, config, parse_memory("fast"))
-    try:
-        executor = Executor(artifact, [AcceleratorDevice(machine), CpuDevice(1)])
-        run, reference = (each.run(data, watch=names) for each in (executor, host))
-    finally:
-        machine.close()
-    compared = compare(run, reference, defined_elements(artifact))
-    assert compared.equal, compared.first
+    network = prepared(random.model, setting.mode, random.seed)
+    run = check_boundaries(
+        lambda machines, **how: from_bytes(to_bytes(network.build(machines, **how))),
+        load_config(setting.preset),
+        random.data(1),
+        engine=setting.engine,
+        threads=setting.threads,
+        poison=setting.poison,
+    )
     return sum(each.macs for each in run.profile.steps if each.device == "accelerator")
 
 
 def check(seeds: range) -> None:
-    """All models, on one preset after the other. A failing test shows the seed: the last line that
-    it printed."""
-    shares, presets = [], preset_names()
+    """All models, each on what its seed says. A failing test shows the seed: the last line that it
+    printed."""
+    shares = []
     for seed in seeds:
-        random = RandomModel.of(seed)
-        preset = presets[seed % len(presets)]
-        engine = "functional" if seed // len(presets) % 3 else "cycle"
-        print(f"seed {seed}: {preset}, {engine}")
+        random, setting = RandomModel.of(seed), Setting.of(seed)
+        print(f"seed {seed}: {setting}")
         check_real(random)
-        shares.append(check_quantised(random, preset, engine))
+        shares.append(check_quantised(random, setting))
     assert sum(each > 0 for each in shares) > len(shares) / 4
 
 
@@ -94,7 +111,13 @@ def test_a_few() -> None:
     check(range(4))
 
 
+def test_all_meet() -> None:
+    """Every preset meets every mode, engine and number of threads in the exhaustive test."""
+    drawn = {(it.preset, it.mode, it.engine, it.threads) for it in map(Setting.of, MANY)}
+    assert len(drawn) == len(preset_names()) * len({*MODES}) * 2 * 2
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("first", range(1000, 2000, 50))
+@pytest.mark.parametrize("first", MANY[::50])
 def test_many(first: int) -> None:
     check(range(first, first + 50))
