@@ -29,7 +29,7 @@ MOST_CYCLES = 10_000_000
 
 def drawn_memory(seed: int) -> MemoryModel:
     """A memory of any latency, bandwidth and number of bursts in flight."""
-    rng = random.Random(seed)
+    rng = random.Random(f"memory {seed}")
     latency = rng.choice((1, 2, 3, 5, 16, 64, 200, rng.randint(1, 500)))
     return MemoryModel(latency, rng.choice((1, 1, 2, 3, 4, 7)), rng.choice((1, 2, 3, 16, 300)))
 

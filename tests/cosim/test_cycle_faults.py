@@ -66,7 +66,7 @@ def compare(name: str, seeds: range) -> Counter[object]:
     """Compare the ends of damaged programs; returns how often each kind of end was met."""
     config, kinds = load_config(name), Counter[object]()
     for seed in seeds:
-        rng, memory = random.Random(seed), drawn_memory(seed)
+        rng, memory = random.Random(f"faults {seed}"), drawn_memory(seed)
         rtl, cycle = RtlEngine(config, memory), CycleEngine(config, memory)
         drawn = random_program(config, seed, 40)
         for number, (program, how) in enumerate(drawn_faults(drawn, rng)):
@@ -111,7 +111,7 @@ def test_the_limit_is_exact_where_nothing_is_left_to_drain() -> None:
     a higher limit."""
     seen = Counter[object]()
     for seed in range(6):
-        rng = random.Random(seed)
+        rng = random.Random(f"faults {seed}")
         memory = MemoryModel(rng.choice((1, 2, 5)), rng.choice((1, 2)), rng.choice((1, 4, 64)))
         rtl, cycle = RtlEngine(TINY, memory), CycleEngine(TINY, memory)
         drawn = random_program(TINY, seed, 40)

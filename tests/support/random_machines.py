@@ -47,7 +47,7 @@ def random_machine(seed: int) -> HardwareConfig:
 
 def random_memory(seed: int) -> MemoryModel:
     """A memory between one that answers at once and one four times slower than `edge`."""
-    rng = random.Random(seed)
+    rng = random.Random(f"memory {seed}")
     return MemoryModel(rng.randint(1, 256), rng.randint(1, 8), rng.randint(1, 64))
 
 

@@ -102,7 +102,7 @@ class Offloading:
             real = transform(real, [EliminateDead()])
             samples = synthetic(real, 1, self.seed)
             scales = scales_from(calibrate(real, samples, run), self.options)
-            real = with_stated_scales(real, scales, np.random.default_rng(self.seed))
+            real = with_stated_scales(real, scales, np.random.default_rng([self.seed, 2]))
         samples, machines = synthetic(real, 1, self.seed), [accelerator(self.config)]
         return quantise_network(real, samples, run, self.options, machines).function
 
@@ -149,10 +149,11 @@ class Offloading:
             return _on_cpu(artifact, samples)
         for code in artifact.streams.values():
             check_for_vta(Program.from_bytes(artifact.config, code.program))
-        memory = MemoryModel(latency=self.seed % 97 + 1, interval=self.seed % 3 + 1)
+        rng = np.random.default_rng([self.seed, 1])
+        memory = MemoryModel(latency=int(rng.integers(1, 98)), interval=int(rng.integers(1, 4)))
         engine = make_engine(self.engine, artifact.config, memory)
         try:
-            fill_on_chip(engine, self.seed % 255 + 1)
+            fill_on_chip(engine, int(rng.integers(1, 256)))
             return _runs(Executor(artifact, [AcceleratorDevice(engine), CpuDevice(1)]), samples)
         finally:
             engine.close()

@@ -243,7 +243,7 @@ def run_shuffled(program: Program, image: Image, seed: int) -> Image:
     Each unit works in order. The next unit is drawn with random odds, so that in some runs one
     unit gets far ahead of another.
     """
-    rng = random.Random(seed)
+    rng = random.Random(f"order {seed}")
     machine, memory = ReferenceMachine(program.config), image.copy()
     queues: dict[Unit, list[tuple[int, Instruction]]] = {unit: [] for unit in Unit}
     for position, instruction in enumerate(program):

@@ -20,7 +20,7 @@ TINY = load_config("tiny")
 
 def weakened(program: Program, seed: int, share: float) -> Program:
     """Without some of its tokens: with races, tokens left or an early end."""
-    random = Random(seed)
+    random = Random(f"tokens {seed}")
     instructions = [
         replace(one, tokens=Tokens()) if random.random() < share else one for one in program
     ]

@@ -326,7 +326,7 @@ def test_program_order_gives_the_answer_of_the_execution() -> None:
     """Of random programs, whole and with a token flag flipped."""
     flow_in_order, answers = tokens._flow_in_order, Counter[bool]()
     for seed in range(60):
-        rng = random.Random(seed)
+        rng = random.Random(f"damage {seed}")
         data = bytearray(random_program(TINY, seed, 40).program.data)
         for _ in range(rng.choice((0, 0, 1))):
             data[16 * rng.randrange(len(data) // 16)] ^= 1 << rng.randrange(3, 7)

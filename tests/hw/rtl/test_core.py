@@ -33,7 +33,7 @@ IMAGE = bytes(range(256)) * 16
     "config", [TINY, TINY.replace(bus_bits=256, load_buffer=8)], ids=["tiny", "wide"]
 )
 def test_random_programs_under_stalls(config: HardwareConfig, seed: int) -> None:
-    rng = random.Random(seed)
+    rng = random.Random(f"bus {seed}")
     drawn = random_program(config, seed, 28)
     stand = Stand(
         drawn.program,

@@ -246,7 +246,7 @@ def test_walks_loops_without_a_gap_but_where_acc_has_one_port(
     config: HardwareConfig, seed: int, stalls: float
 ) -> None:
     """And but for stalls, in which nothing is issued."""
-    rng, chance = random.Random(seed), random.Random(seed)
+    rng, chance = random.Random(seed), random.Random(f"stalls {seed}")
     stand = Stand(config, lambda: chance.random() < stalls)
 
     async def bench(ctx: Context) -> None:

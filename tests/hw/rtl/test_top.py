@@ -91,7 +91,7 @@ def test_a_random_program_twice() -> None:
     "seed", [7, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in seeds(8)[1:])]
 )
 def test_soft_reset_at_any_time_leaves_a_machine_that_works(seed: int) -> None:
-    rng = random.Random(seed)
+    rng = random.Random(f"bus {seed}")
     drawn = random_program(TINY, seed, 24)
     content, address = physical(drawn.image.tobytes(), drawn.program)
     machine = Machine(TINY, content, rng, **STALLS)

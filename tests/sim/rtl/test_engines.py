@@ -5,6 +5,7 @@ What both can do is tested on both, on a small configuration.
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -150,7 +151,8 @@ def test_pysim_is_rtl_to_the_cycle(name: str) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs_under_random_stalls(seed: int) -> None:
     drawn = random_program(TINY, seed, size=40)
-    engine = RtlEngine(TINY, MemoryModel(latency=1 + seed % 7, interval=1 + seed % 3))
+    rng = random.Random(f"memory {seed}")
+    engine = RtlEngine(TINY, MemoryModel(latency=rng.randint(1, 7), interval=rng.randint(1, 3)))
     for stalls in (None, Stalls(0.1, seed), Stalls(0.6, seed)):
         _, after = launch(engine, drawn.program, drawn.image, stalls=stalls, max_cycles=1_000_000)
         assert np.array_equal(after, drawn.expected), f"seed {seed}, {stalls}"

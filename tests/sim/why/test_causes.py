@@ -80,7 +80,7 @@ def check(program: Program, result: Result, layer_of: list[int]) -> None:
 def test_random_programs(name: str, memory: MemoryModel, seed: int, queue: int) -> None:
     config = load_config(name).replace(instruction_queue=1 << queue.bit_length() - 1)
     drawn = random_program(config, seed, 24)
-    rng = random.Random(seed)
+    rng = random.Random(f"layers {seed}")
     layer_of = [rng.choice((-1, 0, 1, 2)) for _ in range(len(drawn.program))]
     check(drawn.program, run_of(drawn.program, memory, drawn.image), [2, *layer_of[1:]])
 

@@ -30,10 +30,11 @@ def check_fits(name: str, seed: int) -> bool:
     """Whether what was drawn fits, which the template knows."""
     rng = np.random.default_rng(seed)
     config = drawn_machine(rng)
-    while seed % 2 and config.block_in != config.block_out and rng.random() < 0.9:
+    square, extended = rng.random() < 0.6, rng.random() < 0.6
+    while square and config.block_in != config.block_out and rng.random() < 0.9:
         config = drawn_machine(rng)
     config = _edge(rng, config)
-    if seed % 2:
+    if extended:
         config = with_drawn_features(rng, config)
     drawn = DRAWERS[name](rng, config)
     choice = _choice(rng, drawn, config)
