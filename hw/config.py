@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from hw.encoding import UOP_BYTES, word_layouts
+from hw.depth_limits import Reduction, depth_remedies
+from hw.encoding import UOP_BYTES
 from hw.errors import ConfigError
 from hw.features import Feature
 from hw.operations import AluOp
@@ -198,6 +199,8 @@ _RANGES = {
     "compute_buffer": (2, 1 << 16),
 }
 _BUS_BITS = (64, 128, 256, 512)
+_SRAM_BASE_BITS = 16
+"""Width of the field `sram_base` of LOAD and STORE."""
 _POWERS_OF_TWO = ("instruction_queue", "fetch_buffer", "load_buffer", "compute_buffer")
 
 
@@ -215,7 +218,10 @@ def _check_config(config: HardwareConfig) -> None:
     for name in _POWERS_OF_TWO:
         value = getattr(config, name)
         if value & (value - 1):
-            raise ConfigError(f"{name} is {value}: it must be a power of two")
+            above = 1 << value.bit_length()
+            raise ConfigError(
+                f"{name} is {value}: it must be a power of two, such as {above // 2} or {above}"
+            )
     _check_memories(config)
     _check_buffers(config)
     _check_encodings(config)
@@ -239,38 +245,61 @@ def _check_name(name: object) -> None:
 def _check_memories(config: HardwareConfig) -> None:
     if Feature.INPUT_OPERANDS in config.features and config.block_in != config.block_out:
         raise ConfigError(
-            f"feature {Feature.INPUT_OPERANDS.value} with {config.block_in} input channels in a "
-            f"block and {config.block_out} output channels: they must be equal"
+            f"log_block_in is {config.log_block_in} and log_block_out is {config.log_block_out}: "
+            f"with the feature {Feature.INPUT_OPERANDS.value} they must be equal"
         )
     for memory in (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.PAR):
-        bits = config.index_bits(memory)
-        size = 1 << getattr(config, f"log_{memory.name.lower()}_buffer")
+        bits, field = config.index_bits(memory), _buffer_field(memory)
+        log_bytes = getattr(config, field)
         element = config.element_bytes(memory)
         if bits < 1:
             raise ConfigError(
-                f"log_{memory.name.lower()}_buffer: {size} bytes hold fewer than two elements "
-                f"of {element} bytes"
+                f"{field}: {1 << log_bytes} bytes hold fewer than two elements of {element} "
+                f"bytes: it is {log_bytes}, and must be at least {log_bytes + 1 - bits}"
             )
-        if bits > 16:
+        if bits > _SRAM_BASE_BITS:
             raise ConfigError(
-                f"log_{memory.name.lower()}_buffer: {1 << bits} elements of {element} bytes; the "
-                f"sram_base field reaches 65536"
+                f"{field}: {1 << bits} elements of {element} bytes; the sram_base field reaches "
+                f"{1 << _SRAM_BASE_BITS}: it is {log_bytes}, and must be at most "
+                f"{log_bytes + _SRAM_BASE_BITS - bits}"
             )
 
 
 def _check_buffers(config: HardwareConfig) -> None:
+    burst = config.longest_burst
     for name in ("load_buffer", "compute_buffer"):
-        if getattr(config, name) < config.longest_burst:
+        beats = getattr(config, name)
+        if beats < burst:
             raise ConfigError(
-                f"{name} is {getattr(config, name)} beats: a burst of {config.longest_burst} "
-                f"(longest_burst) is only requested with space for all of it"
+                f"{name} is {beats} beats: a burst of {burst} (longest_burst) is only requested "
+                f"with space for all of it: raise {name} to {1 << (burst - 1).bit_length()} or "
+                f"lower longest_burst to {beats}"
             )
 
 
 def _check_encodings(config: HardwareConfig) -> None:
-    for layout in word_layouts(config):
-        if layout.width > layout.size:
-            raise ConfigError(
-                f"the {layout.name} word needs {layout.width} bits for these memory depths; "
-                f"it has {layout.size}"
-            )
+    remedies = depth_remedies(config)
+    if remedies is None:
+        return
+    words = ", ".join(
+        f"the {word.name} word needs {word.width} bits and has {word.size}"
+        for word in remedies.too_wide
+    )
+    ways = [_lowered(config, {memory: by}) for memory, by in remedies.alone.items()]
+    together = _lowered(config, remedies.together)
+    if together not in ways:
+        ways.append(together)
+    raise ConfigError(f"{words}, for memories of these depths: lower {'; or '.join(ways)}")
+
+
+def _lowered(config: HardwareConfig, reduction: Reduction) -> str:
+    """The fields of a reduction, by how much each is lowered, and to what."""
+    return " and ".join(
+        f"{field} by {by} to {getattr(config, field) - by}"
+        for field, by in ((_buffer_field(memory), by) for memory, by in reduction.items())
+    )
+
+
+def _buffer_field(memory: MemoryId) -> str:
+    """The field that has the size of a memory."""
+    return f"log_{memory.name.lower()}_buffer"

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import Protocol, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from hw.features import BASE, Feature
 from hw.topology import MemoryId
@@ -116,15 +116,31 @@ _SIGNED = ("imm", "low", "high")
 """Names of the columns with signed values."""
 
 
-def _pack(name: str, size: int, columns: tuple[tuple[str, int], ...]) -> WordLayout:
-    fields: list[Field] = []
+Columns: TypeAlias = tuple[tuple[str, int], ...]
+"""Names and widths of a word's fields, from bit 0 up."""
+
+
+def _placed(columns: Columns) -> Iterator[tuple[str, int, int]]:
+    """Name, least significant bit and width of each column."""
     lsb = 0
     for column, width in columns:
         if lsb // WORD_BITS != (lsb + width - 1) // WORD_BITS:
             lsb = (lsb // WORD_BITS + 1) * WORD_BITS
-        fields.append(Field(column, lsb, width, signed=column in _SIGNED))
+        yield column, lsb, width
         lsb += width
-    return WordLayout(name, size, tuple(fields))
+
+
+def packed_width(columns: Columns) -> int:
+    """Number of bits up to the end of the last column."""
+    return max(lsb + width for _, lsb, width in _placed(columns))
+
+
+def _pack(name: str, size: int, columns: Columns) -> WordLayout:
+    fields = tuple(
+        Field(column, lsb, width, signed=column in _SIGNED)
+        for column, lsb, width in _placed(columns)
+    )
+    return WordLayout(name, size, fields)
 
 
 @cache
@@ -155,9 +171,7 @@ def finish_layout(config: EncodingConfig) -> WordLayout:
     return _pack("FINISH", 8 * INSTRUCTION_BYTES, _HEADER)
 
 
-def _loop_columns(
-    config: EncodingConfig, src: MemoryId, added: tuple[tuple[str, int], ...] = ()
-) -> tuple[tuple[str, int], ...]:
+def _loop_columns(config: EncodingConfig, src: MemoryId, added: Columns = ()) -> Columns:
     """The columns of GEMM and ALU; `added` are those of extensions, where VTA's `pynq` has bits to
     spare, so that all others stay in their places there."""
     uop = config.index_bits(MemoryId.UOP)
@@ -177,36 +191,29 @@ def _loop_columns(
     )
 
 
+def _gemm_columns(config: EncodingConfig) -> Columns:
+    wgt = config.index_bits(MemoryId.WGT)
+    added = (("overwrite", 1),) if Feature.OVERWRITE in config.features else ()
+    loops = _loop_columns(config, MemoryId.INP, added)
+    return (*loops, ("wgt_factor_out", wgt), ("wgt_factor_in", wgt))
+
+
 @cache
 def gemm_layout(config: EncodingConfig) -> WordLayout:
     """The layout of GEMM; the source is INP."""
-    wgt = config.index_bits(MemoryId.WGT)
-    added = (("overwrite", 1),) if Feature.OVERWRITE in config.features else ()
-    return _pack(
-        "GEMM",
-        8 * INSTRUCTION_BYTES,
-        (
-            *_loop_columns(config, MemoryId.INP, added),
-            ("wgt_factor_out", wgt),
-            ("wgt_factor_in", wgt),
-        ),
-    )
+    return _pack("GEMM", 8 * INSTRUCTION_BYTES, _gemm_columns(config))
+
+
+def _alu_columns(config: EncodingConfig) -> Columns:
+    added = (("from_inp", 1),) if Feature.INPUT_OPERANDS in config.features else ()
+    loops = _loop_columns(config, MemoryId.ACC, added)
+    return (*loops, ("alu_opcode", 3), ("use_imm", 1), ("imm", 16))
 
 
 @cache
 def alu_layout(config: EncodingConfig) -> WordLayout:
     """The layout of ALU; the source is ACC, or INP."""
-    added = (("from_inp", 1),) if Feature.INPUT_OPERANDS in config.features else ()
-    return _pack(
-        "ALU",
-        8 * INSTRUCTION_BYTES,
-        (
-            *_loop_columns(config, MemoryId.ACC, added),
-            ("alu_opcode", 3),
-            ("use_imm", 1),
-            ("imm", 16),
-        ),
-    )
+    return _pack("ALU", 8 * INSTRUCTION_BYTES, _alu_columns(config))
 
 
 @cache
@@ -229,19 +236,16 @@ def requantise_layout(config: EncodingConfig) -> WordLayout:
     )
 
 
+def _uop_columns(config: EncodingConfig) -> Columns:
+    acc = config.index_bits(MemoryId.ACC)
+    src = max(config.index_bits(MemoryId.INP), acc)
+    return (("dst", acc), ("src", src), ("wgt", config.index_bits(MemoryId.WGT)))
+
+
 @cache
 def uop_layout(config: EncodingConfig) -> WordLayout:
     """The layout of a micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
-    src = max(config.index_bits(MemoryId.INP), config.index_bits(MemoryId.ACC))
-    return _pack(
-        "micro-op",
-        8 * UOP_BYTES,
-        (
-            ("dst", config.index_bits(MemoryId.ACC)),
-            ("src", src),
-            ("wgt", config.index_bits(MemoryId.WGT)),
-        ),
-    )
+    return _pack("micro-op", 8 * UOP_BYTES, _uop_columns(config))
 
 
 def instruction_layout(config: EncodingConfig, opcode: Opcode) -> WordLayout:
@@ -270,3 +274,27 @@ def word_layouts(config: EncodingConfig) -> tuple[WordLayout, ...]:
     """The layouts of all kinds of words."""
     instructions = (instruction_layout(config, opcode) for opcode in opcodes_of(config))
     return (*dict.fromkeys(instructions), uop_layout(config))
+
+
+@dataclass(frozen=True, slots=True)
+class WideWord:
+    """A kind of word with more bits of fields, `width`, than it has, `size`."""
+
+    name: str
+    width: int
+    size: int
+
+
+def wide_words(config: EncodingConfig) -> tuple[WideWord, ...]:
+    """The kinds of words whose fields do not fit; none in a machine that can be built.
+
+    LOAD, STORE and FINISH are the same in every configuration; REQUANTISE fits with a PAR of any
+    depth that `sram_base` reaches.
+    """
+    instruction, micro_op = 8 * INSTRUCTION_BYTES, 8 * UOP_BYTES
+    widths = (
+        WideWord("GEMM", packed_width(_gemm_columns(config)), instruction),
+        WideWord("ALU", packed_width(_alu_columns(config)), instruction),
+        WideWord("micro-op", packed_width(_uop_columns(config)), micro_op),
+    )
+    return tuple(word for word in widths if word.width > word.size)

@@ -6,9 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hw.config import HardwareConfig
 from hw.errors import ConfigError
+from hw.features import Feature
 
 
 @pytest.mark.parametrize(
@@ -17,16 +20,95 @@ from hw.errors import ConfigError
         ({"log_batch": 5}, "log_batch is 5: it must lie in 0..4"),
         ({"log_batch": True}, "log_batch is True: it must be a whole number"),
         ({"bus_bits": 96}, "bus_bits is 96: it must be one of (64, 128, 256, 512)"),
-        ({"fetch_buffer": 24}, "fetch_buffer is 24: it must be a power of two"),
-        ({"load_buffer": 32}, "load_buffer is 32 beats: a burst of 64 (longest_burst)"),
-        ({"log_acc_buffer": 6}, "log_acc_buffer: 64 bytes hold fewer than two elements of 64"),
-        ({"log_inp_buffer": 21}, "log_inp_buffer: 131072 elements of 16 bytes"),
+        (
+            {"fetch_buffer": 24},
+            "fetch_buffer is 24: it must be a power of two, such as 16 or 32",
+        ),
+        (
+            {"load_buffer": 32},
+            "load_buffer is 32 beats: a burst of 64 (longest_burst) is only requested with space "
+            "for all of it: raise load_buffer to 64 or lower longest_burst to 32",
+        ),
+        (
+            {"longest_burst": 65, "load_buffer": 64},
+            "raise load_buffer to 128 or lower longest_burst to 64",
+        ),
+        (
+            {"log_acc_buffer": 6},
+            "log_acc_buffer: 64 bytes hold fewer than two elements of 64 bytes: it is 6, and must "
+            "be at least 7",
+        ),
+        (
+            {"log_inp_buffer": 21},
+            "log_inp_buffer: 131072 elements of 16 bytes; the sram_base field reaches 65536: it is "
+            "21, and must be at most 20",
+        ),
+        (
+            {"log_block_in": 3, "features": frozenset({Feature.INPUT_OPERANDS})},
+            "log_block_in is 3 and log_block_out is 4: with the feature input_operands they must "
+            "be equal",
+        ),
+        (
+            {"log_block_in": 3, "log_block_out": 3, "bus_bits": 128},
+            "the GEMM word needs 140 bits and has 128, the ALU word needs 144 bits and has 128, "
+            "the micro-op word needs 36 bits and has 32, for memories of these depths: lower "
+            "log_acc_buffer by 4 to 13; or log_inp_buffer by 1 to 14 and log_wgt_buffer by 2 to "
+            "16 and log_acc_buffer by 1 to 16",
+        ),
         ({"acc_read_ports": 3}, "acc_read_ports is 3: it must lie in 1..2"),
     ],
 )
 def test_refuses(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         HardwareConfig(**changes)
+
+
+@given(
+    sizes=st.fixed_dictionaries(
+        {
+            "log_batch": st.integers(0, 4),
+            "log_block_in": st.integers(0, 7),
+            "log_block_out": st.integers(0, 7),
+            "log_uop_buffer": st.integers(3, 24),
+            "log_inp_buffer": st.integers(1, 30),
+            "log_wgt_buffer": st.integers(1, 30),
+            "log_acc_buffer": st.integers(3, 30),
+            "log_par_buffer": st.integers(4, 20),
+            "longest_burst": st.integers(1, 256),
+            "load_buffer": st.integers(2, 1024),
+            "fetch_buffer": st.integers(8, 4096),
+        }
+    ),
+    features=st.frozensets(st.sampled_from(Feature)),
+)
+def test_who_follows_the_messages_arrives_at_a_machine(
+    sizes: dict[str, Any], features: frozenset[Feature]
+) -> None:
+    # Each round heeds one field of the message; none is heeded for ever.
+    for _ in range(20):
+        try:
+            HardwareConfig(**sizes, features=features)
+        except ConfigError as error:
+            sizes = {**sizes, **_advised(str(error))}
+        else:
+            return
+    raise AssertionError(f"still refused: {sizes}")
+
+
+def _advised(message: str) -> dict[str, int]:
+    """The fields that a message says to change, with its numbers; of several ways the last one."""
+    if found := re.search(r": lower (.*)$", message):
+        last = found[1].split("; or ")[-1]
+        return {field: int(to) for field, to in re.findall(r"(\w+) by \d+ to (\d+)", last)}
+    if found := re.search(r"raise (\w+) to (\d+) or", message):
+        return {found[1]: int(found[2])}
+    if found := re.search(r"^(\w+) is \d+: it must be a power of two, such as (\d+)", message):
+        return {found[1]: int(found[2])}
+    if found := re.search(r"^(\w+): .*: it is \d+, and must be at (?:least|most) (\d+)", message):
+        return {found[1]: int(found[2])}
+    found = re.search(r"log_block_in is (\d+) and log_block_out is \d+", message)
+    assert found, message
+    return {"log_block_out": int(found[1])}
 
 
 @pytest.mark.parametrize("log_block_in", [0, 1, 4])

@@ -116,5 +116,5 @@ def test_no_point_that_can_be_measured() -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
         "error: no point of the sweep can be measured; load_buffer=100: load_buffer is 100: it "
-        "must be a power of two\n"
+        "must be a power of two, such as 64 or 128\n"
     )
