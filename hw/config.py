@@ -167,7 +167,16 @@ class HardwareConfig:
         """Bytes in one beat."""
         return self.bus_bits // 8
 
-    # Derived configurations -------------------------------------------------------------
+    # Other configurations ---------------------------------------------------------------
+
+    def differences(self, other: HardwareConfig) -> tuple[str, ...]:
+        """What `other` has otherwise, the name aside, as texts: `bus_bits 64 and not 128`."""
+        pairs = (
+            (field.name, _shown(getattr(self, field.name)), _shown(getattr(other, field.name)))
+            for field in fields(self)
+            if field.name != "name"
+        )
+        return tuple(f"{name} {own} and not {its}" for name, own, its in pairs if own != its)
 
     def replace(self, **changes: Any) -> HardwareConfig:
         """This configuration with some fields changed (and checked again)."""
@@ -175,6 +184,13 @@ class HardwareConfig:
         if unknown:
             raise ConfigError(f"configuration has no field {', '.join(sorted(unknown))}")
         return replace(self, **changes)
+
+
+def _shown(value: object) -> str:
+    """A field's value; of features their names."""
+    if isinstance(value, frozenset):
+        return "+".join(sorted(feature.value for feature in value)) or "none"
+    return str(value)
 
 
 _RANGES = {

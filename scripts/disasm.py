@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from hw.config_files import load_config
 from hw.hazards import HazardReport, check_hazards
-from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
-from hw.isa import Program, disassemble
+from hw.isa import disassemble
 from hw.vta_rules import VtaWarning, vta_warnings
 from scripts.console import errors_in_one_line, print_json
 from scripts.options import (
@@ -20,13 +16,20 @@ from scripts.options import (
     ConfigOption,
     DebugOption,
     JsonOption,
-    ProgramArgument,
     parse_number,
+)
+from scripts.programs import (
+    ImageOption,
+    LoadedProgram,
+    ProgramArgument,
+    StreamOption,
+    read_program,
 )
 from sim.memory import place_program
 
 
 def command(
+    context: typer.Context,
     program: ProgramArgument,
     verify: Annotated[
         bool,
@@ -36,15 +39,7 @@ def command(
             "VTA's machines do not have.",
         ),
     ] = False,
-    image: Annotated[
-        Path | None,
-        typer.Option(
-            "--image",
-            metavar="FILE",
-            readable=False,
-            help="Raw memory image, which holds the micro-ops: index is the address.",
-        ),
-    ] = None,
+    image: ImageOption = None,
     program_address: Annotated[
         int | None,
         typer.Option(
@@ -53,15 +48,16 @@ def command(
             help="Where the program lies, in bytes (default: above the image).",
         ),
     ] = None,
+    stream: StreamOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Print a raw program as text, one line an instruction.
+    """Print a raw program as text, or an artifact's instruction stream, one line an instruction.
 
     Illegal instructions are printed too, with what is wrong about them. --verify fails where two
     unordered instructions access one location, or tokens do not balance. The accesses of GEMM and
-    ALU depend on micro-ops: without --image they are not checked, and the verdict says so.
+    ALU depend on micro-ops: without a memory image they are not checked, and the verdict says so.
 
     After the verdict of --verify come warnings, for programs meant for VTA as well: its machines
     end at FINISH, have no page 0 (base registers are 0 here), and lack some operations.
@@ -69,20 +65,22 @@ def command(
     with errors_in_one_line(debug):
         if not verify and (image is not None or program_address is not None):
             raise typer.BadParameter("--image and --program-address are for --verify")
-        machine = load_config(config)
-        code = Program.from_bytes(machine, read_input(program, PROGRAM_BYTES))
-        text = disassemble(code)
+        loaded = read_program(context, program, stream, image, config)
+        text = disassemble(loaded.program)
         if as_json:
-            result: dict[str, object] = {"config": machine.name, "instructions": text.splitlines()}
-            found = _verify(code, image, program_address) if verify else None
+            result: dict[str, object] = {
+                "config": loaded.config.name,
+                "instructions": text.splitlines(),
+            }
+            found = _verify(loaded, program_address) if verify else None
             if found is not None:
                 result["verification"] = _as_json(found)
             print_json(result)
         else:
             typer.echo(text.rstrip("\n"))
-            found = _verify(code, image, program_address) if verify else None
+            found = _verify(loaded, program_address) if verify else None
         if found is not None:
-            found.report.raise_if_any(allow_unchecked=image is None)
+            found.report.raise_if_any(allow_unchecked=loaded.image is None)
             if not as_json:
                 typer.echo(_verdict(found.report))
                 for warning in found.warnings:
@@ -97,12 +95,10 @@ class _Verification:
     warnings: tuple[VtaWarning, ...]
 
 
-def _verify(program: Program, image: Path | None, address: int | None) -> _Verification:
-    if image is None:
-        memory = None
-    else:
-        content = np.frombuffer(read_input(image, IMAGE_BYTES), dtype=np.uint8)
-        memory, address = place_program(content, program, address)
+def _verify(loaded: LoadedProgram, address: int | None) -> _Verification:
+    program, memory = loaded.program, None
+    if loaded.image is not None:
+        memory, address = place_program(loaded.image, program, address)
     where = None if address is None else range(address, address + len(program.data))
     report = check_hazards(program, image=memory, program_bytes=where)
     return _Verification(report, vta_warnings(program, program_bytes=where))

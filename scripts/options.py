@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,11 +10,6 @@ DEFAULT_CONFIG = "pynq"
 DEFAULT_ENGINE = "cycle"
 DEFAULT_MEMORY = "fast"
 
-ProgramArgument = Annotated[
-    Path,
-    # The command reports an unreadable file itself (exit code 1), not Typer as wrong usage (2).
-    typer.Argument(metavar="PROGRAM", readable=False, help="Raw program: 16 bytes an instruction."),
-]
 ConfigOption = Annotated[
     str,
     typer.Option(

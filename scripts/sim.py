@@ -7,15 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
-from hw.config_files import load_config
 from hw.files import check_destination, write_atomically
-from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
 from hw.isa import Program
 from hw.memory_model import parse_memory
+from runtime.artifact import is_artifact
 from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
 from scripts.engine_comparison import CompareOption, EngineComparison, choose_engine
@@ -29,12 +27,12 @@ from scripts.options import (
     EngineOption,
     JsonOption,
     MemoryOption,
-    ProgramArgument,
     SeedOption,
     parse_byte,
     parse_number,
 )
 from scripts.outputs import ForceOption, check_outputs, config_input
+from scripts.programs import ImageOption, ProgramArgument, StreamOption, read_program
 from scripts.progress import show_progress
 from scripts.traces import Traces, choose_traces
 from sim.compare import Comparison
@@ -48,15 +46,8 @@ from sim.result import Result
 def command(
     context: typer.Context,
     program: ProgramArgument,
-    image: Annotated[
-        Path,
-        typer.Option(
-            "--image",
-            metavar="FILE",
-            readable=False,
-            help="Raw memory image: index is the address.",
-        ),
-    ],
+    image: ImageOption = None,
+    stream: StreamOption = None,
     program_address: Annotated[
         int | None,
         typer.Option(
@@ -131,7 +122,7 @@ def command(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Run a raw program on a raw memory image.
+    """Run a raw program on a raw memory image, or an artifact's instruction stream on its own.
 
     All base registers are 0, so that DRAM addresses are offsets in the image.
     """
@@ -144,9 +135,14 @@ def command(
             (program, image, config_input(config)),
             force=force,
         )
-        machine = load_config(config)
-        code = Program.from_bytes(machine, read_input(program, PROGRAM_BYTES))
-        before = np.frombuffer(read_input(image, IMAGE_BYTES), dtype=np.uint8)
+        if image is None and not is_artifact(program):
+            raise typer.BadParameter(
+                "Missing option '--image': a raw program runs on a memory image, which only an "
+                "artifact brings along"
+            )
+        loaded = read_program(context, program, stream, image, config)
+        assert loaded.image is not None, "given, or the stream's"
+        machine, code, before = loaded.config, loaded.program, loaded.image
         physical, address = place_program(before, code, program_address)
         check_image_bounds(code, len(before))
         how = Launch(

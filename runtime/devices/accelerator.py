@@ -82,12 +82,7 @@ def _check_config(artifact: Artifact, engine: Engine) -> None:
     name = artifact.manifest.name
     if made is None:
         raise RunError(f"{name} was compiled for no accelerator")
-    fields = [field for field in made.__dataclass_fields__ if field != "name"]
-    differences = [
-        f"{field} {getattr(made, field)} and not {getattr(here, field)}"
-        for field in fields
-        if getattr(made, field) != getattr(here, field)
-    ]
+    differences = made.differences(here)
     if differences:
         raise RunError(
             f"{name} was compiled for {made.name}, and this is {here.name}: it has "
