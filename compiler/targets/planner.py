@@ -165,15 +165,33 @@ def tuned_choice(
     choice = target.tuned.choice(template, workload) if target.tuned else None
     if choice is None:
         return None
-    spaces = (find(workload, target.machine) for find in (template.space, template.wide_space))
-    space = next((each for each in spaces if each and set(choice) == set(each.knobs)), None)
+    space = space_of_choice(template, workload, target.machine, choice, dict(target.settings))
     if space is None:
-        return None
-    allowed = {**space.knobs, **{name: only for name, only in target.settings if name in choice}}
-    if any(choice[name] not in settings for name, settings in allowed.items()):
         return None
     row = space.choices({name: (setting,) for name, setting in choice.items()})
     return choice if len(row) and bool(template.fits(workload, row, target.machine)[0]) else None
+
+
+def space_of_choice(
+    template: ScheduleTemplate[Any, Any],
+    workload: Any,
+    machine: Any,
+    choice: Choice,
+    fixed: Mapping[str, Sequence[Setting]] = MappingProxyType({}),
+) -> Space | None:
+    """The space of a workload that has a choice's knobs and settings: base, wide, or None.
+
+    Parameters
+    ----------
+    fixed
+        Allowed settings of some knobs, in place of the space's.
+    """
+    spaces = (find(workload, machine) for find in (template.space, template.wide_space))
+    space = next((each for each in spaces if each and set(choice) == set(each.knobs)), None)
+    if space is None:
+        return None
+    allowed = {name: fixed.get(name, settings) for name, settings in space.knobs.items()}
+    return space if all(choice[name] in only for name, only in allowed.items()) else None
 
 
 def _column(

@@ -2,7 +2,7 @@
 
 A trial is appended with one write as soon as it is finished, so that a killed process loses none
 that was finished. A torn last line is cut off before the next trial is appended; damaged lines
-elsewhere are skipped and reported.
+elsewhere, and records with a field that no trial has, are skipped and reported.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ import msgspec
 
 from compiler.errors import RecordError
 from compiler.te.knobs import Setting
+from compiler.tune.plain import canonical_text
+from compiler.tune.record_fields import (
+    check_choice,
+    check_cost,
+    check_machine,
+    check_proposer,
+    check_workload,
+)
 from compiler.tune.trial import Outcome, Status
 from hw.input_files import RECORD_BYTES, read_input
 
@@ -33,7 +41,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     target
         `accelerator` or `cpu`.
     machine
-        The configuration, as `--config` takes it, or the processor's name and features.
+        The configuration, as `--config` takes it, or the processor's name, features and threads.
     memory
         The memory model; empty on the CPU.
     template, workload
@@ -71,7 +79,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A line that is no record.
+    """A line that is no record, or that of no trial.
 
     Attributes
     ----------
@@ -100,13 +108,31 @@ def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from None
     records, damages = [], []
+    machines: set[str] = set()
     # What follows the last newline is torn, or nothing.
     for number, line in enumerate(lines[:-1], 1):
         try:
-            records.append(_DECODER.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            record = _DECODER.decode(line)
+            _check(record, machines)
+            records.append(record)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, RecordError) as error:
             damages.append(Damage(path, number, str(error)))
     return records, damages
+
+
+def _check(record: Record, machines: set[str]) -> None:
+    """Raise `RecordError` for a field without meaning; `machines` are those found good before."""
+    for name in ("tandem", "template"):
+        if not getattr(record, name):
+            raise RecordError(f"{name} is empty")
+    machine = canonical_text([record.target, record.machine, record.memory])
+    if machine not in machines:
+        check_machine(record.target, record.machine, record.memory)
+        machines.add(machine)
+    check_workload(record.workload)
+    check_choice(record.choice)
+    check_cost(record.target, record.status, record.cost)
+    check_proposer(record.limit, record.explorer, record.seed)
 
 
 def dump_records(records: Iterable[Record]) -> bytes:

@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.errors import CompilerError, RecordError
 from compiler.targets.accelerator.target import accelerator
+from compiler.targets.planner import space_of_choice
 from compiler.targets.target import Target
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from compiler.templates.schedule_template import ScheduleTemplate
@@ -20,6 +21,7 @@ from compiler.tune.candidates import references
 from compiler.tune.plain import canonical_text, from_plain
 from compiler.tune.records import Record
 from compiler.tune.trial import Status
+from compiler.tune.tuner import settings_text
 from hw.config_files import parse_config
 from hw.errors import HardwareError
 from hw.memory_model import parse_memory
@@ -67,11 +69,17 @@ def _example(group: list[Record]) -> Example:
     if template is None:
         raise RecordError(f"there is no schedule template {first.template}")
     workload = from_plain(workload_type(template), first.workload)
+    for record in group:
+        if space_of_choice(template, workload, target.machine, record.choice) is None:
+            raise RecordError(
+                f"{first.template}: choices of another version: {settings_text(record.choice)} is "
+                f"in no space of {canonical_text(first.workload)}"
+            )
     try:
         choices = Choices.of([record.choice for record in group])
         features = target.cost.features(template, workload, choices)
         bounds = target.cost.bounds(template, workload, choices)
-    except (CompilerError, KeyError) as error:
+    except CompilerError as error:
         raise RecordError(f"{first.template}: choices of another version: {error}") from None
     costs = np.array([record.outcome.cost for record in group])
     measured = Measured(features, costs, references(bounds))

@@ -158,6 +158,29 @@ def test_failures_are_no_choices(tuned: tuple[Path, dict[str, Any]], tmp_path: P
     assert errors.startswith(f"warning: {path}:1: skipped: ")
 
 
+def test_costs_that_no_trial_has_are_skipped_alike(
+    tuned: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Neither taken by one command and refused by another, nor an internal error."""
+    path, first = tmp_path / "records.jsonl", records_of(tuned[0])[0]
+    costs = (None, 1 << 70, 0, -5)
+    append_records(path, [structs.replace(first, cost=cost) for cost in costs])
+    shown = ("null", 1 << 70, 0, -5)
+    warnings = [
+        f"warning: {path}:{line}: skipped: cost is {cost}: that of a measured trial is cycles, a "
+        f"whole number from 1 to {(1 << 63) - 1}"
+        for line, cost in enumerate(shown, 1)
+    ]
+    for arguments in (
+        ("run", model_of(tuned[0]), "--records", path),
+        ("tune", "--show", "--records", path),
+        ("tune", model_of(tuned[0]), "--trials", 1, "--jobs", 1, "--records", path),
+    ):
+        code, _, errors = invoke(*arguments, *MACHINE)
+        assert code == 0, errors
+        assert errors.splitlines() == warnings
+
+
 def test_records_of_an_accelerator_tell_nothing_of_the_cpu(
     tuned: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -61,6 +61,9 @@ def records(rows: int, count: int = 40) -> list[Record]:
     ]
 
 
+CHOICE = dict(records(6)[0].choice)
+
+
 def test_features_are_those_of_the_candidates() -> None:
     given = records(6)
     (example,) = examples(given)
@@ -104,7 +107,9 @@ def test_too_few_trials_and_failures_are_no_example() -> None:
         ({"workload": {"is": "Conv2dWorkload"}}, "a Conv2dWorkload has data, weight"),
         ({"machine": {"log_batch": 99}}, "a record's machine: "),
         ({"memory": "slow"}, "a record's machine: "),
-        ({"choice": {"colour": 1}}, "choices of another version"),
+        ({"choice": {"colour": 1}}, "choices of another version: colour=1 is in no space of"),
+        ({"choice": {**CHOICE, "oc": 1 << 40}}, "choices of another version: .*oc=1"),
+        ({"choice": {**CHOICE, "oc": "all"}}, "choices of another version: .*oc=all"),
     ],
 )
 def test_what_another_version_wrote(change: dict[str, Any], message: str) -> None:
