@@ -59,7 +59,8 @@ class Boosted(Explorer):
         candidates = self.candidates
         scores = self._model.scores(candidates.features[unseen], candidates.references[unseen])
         at_random = int(self.random.binomial(count, EPSILON))
-        chosen = self._diverse(unseen, scores, count - at_random)
+        # A small batch may be all random.
+        chosen = self._diverse(unseen, scores, count - at_random) if at_random < count else []
         remaining = np.setdiff1d(unseen, chosen)
         return [*chosen, *self._draw(remaining, at_random)]
 

@@ -30,6 +30,16 @@ def test_every_choice_is_proposed_once(name: str) -> None:
     assert tuning.certificate().certified
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_a_batch_of_one(name: str, seed: int) -> None:
+    """The last one of a budget; to an explorer that draws a part at random it may be all random."""
+    explorer = EXPLORERS[name](candidates(), seed)
+    explorer.learn([Trial(row, Outcome.measured(200 + row)) for row in range(0, SIZE, 2)])
+    (row,) = explorer.propose(1)
+    assert row % 2
+
+
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_what_was_tried_before_is_not_proposed(name: str) -> None:
     explorer = EXPLORERS[name](candidates(), 3)
