@@ -19,6 +19,10 @@ class SchedulerError(CommandError):
     """A cluster that cannot measure: no scheduler, no worker, or workers of another version."""
 
 
+class WorkerError(CommandError):
+    """Something to measure that cannot be sent to another process, or not be imported there."""
+
+
 class WrongResultError(CommandError):
     """A result of a machine that differs from the reference."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
@@ -38,9 +38,16 @@ class Example:
     measured: Measured
 
 
-def examples(records: Iterable[Record]) -> list[Example]:
+def examples(
+    records: Iterable[Record], templates: Sequence[ScheduleTemplate[Any, Any]] = ()
+) -> list[Example]:
     """The measured choices of each workload's spaces on each machine, in the order of their first
     records.
+
+    Parameters
+    ----------
+    templates
+        Templates that records may be of, beside ours.
 
     Raises
     ------
@@ -53,7 +60,7 @@ def examples(records: Iterable[Record]) -> list[Example]:
             knobs = sorted(record.choice)
             same = record.machine, record.memory, record.template, record.workload, knobs
             groups.setdefault(canonical_text(list(same)), []).append(record)
-    return [_example(group) for group in groups.values() if len(group) >= LEAST]
+    return [_example(group, templates) for group in groups.values() if len(group) >= LEAST]
 
 
 def workload_type(template: ScheduleTemplate[Any, Any]) -> Any:
@@ -62,10 +69,11 @@ def workload_type(template: ScheduleTemplate[Any, Any]) -> Any:
     return workload
 
 
-def _example(group: list[Record]) -> Example:
+def _example(group: list[Record], templates: Sequence[ScheduleTemplate[Any, Any]]) -> Example:
     first = group[0]
     target = _target(first.machine, first.memory)
-    template = next((each for each in target.templates if each.name == first.template), None)
+    known = (*target.templates, *templates)
+    template = next((each for each in known if each.name == first.template), None)
     if template is None:
         raise RecordError(f"there is no schedule template {first.template}")
     workload = from_plain(workload_type(template), first.workload)

@@ -20,7 +20,7 @@ from distributed import Client, Future, KilledWorker, get_worker, wait
 from compiler.tune.trial import Outcome
 from scripts.errors import SchedulerError
 from scripts.tune.on_worker import measure_alone
-from scripts.tune.pool import Failed, Job, R
+from scripts.tune.pool import Failed, Job, R, packed
 
 PACKAGE = "tandem-workbench"
 CONNECT_SECONDS = 5.0
@@ -101,31 +101,38 @@ class DaskPool(Generic[R]):
         self._opened.close()
 
     def measure(self, layer: Any, choices: Sequence[Any], limit: float) -> Iterator[tuple[int, R]]:
-        """Measure choices; pairs of a position and an outcome, as the measurements end."""
+        """Measure choices; pairs of a position and an outcome, as the measurements end.
+
+        Raises
+        ------
+        WorkerError
+            The layer cannot be sent to a worker, or not be imported there.
+        """
+        job = packed(self._job, layer)
         self._await_workers()
         given_up = []
-        for at, outcome in self._submitted(layer, choices, range(len(choices)), limit):
+        for at, outcome in self._submitted(job, choices, range(len(choices)), limit):
             if outcome is None:
                 given_up.append(at)
             else:
                 yield at, outcome
         for at in sorted(given_up):
             self._await_workers()
-            ((_, outcome),) = self._submitted(layer, choices, [at], limit)
+            ((_, outcome),) = self._submitted(job, choices, [at], limit)
             yield (
                 at,
                 self._failed("the workers that measured it died") if outcome is None else outcome,
             )
 
     def _submitted(
-        self, layer: Any, choices: Sequence[Any], rows: Sequence[int], limit: float
+        self, job: bytes, choices: Sequence[Any], rows: Sequence[int], limit: float
     ) -> Iterator[tuple[int, R | None]]:
         """Outcomes as they come; None for a measurement that Dask gave up."""
         task = _task()
         with self._connected():
             pending: dict[Future[Any], int] = {}
             for at in rows:
-                call = partial(measure_alone, self._job, layer, choices[at], limit)
+                call = partial(measure_alone, job, choices[at], limit)
                 # Not pure: a result that is kept from before would hide its measurement.
                 future = self._client.submit(task, self._tandem, pickle.dumps(call), pure=False)
                 pending[future] = at

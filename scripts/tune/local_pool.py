@@ -17,7 +17,7 @@ from typing import Any, Generic
 
 from compiler.tune.trial import Outcome
 from scripts.cli import COLLECTIONS
-from scripts.tune.pool import Failed, Job, R
+from scripts.tune.pool import Failed, Job, R, measure_packed, packed
 
 ATTEMPTS = 3
 """Processes that a choice may end before it has failed: some other cause may have ended one."""
@@ -53,42 +53,49 @@ class LocalPool(Generic[R]):
         self._stop()
 
     def measure(self, layer: Any, choices: Sequence[Any], limit: float) -> Iterator[tuple[int, R]]:
-        """Measure choices; pairs of a position and an outcome, as the measurements end."""
+        """Measure choices; pairs of a position and an outcome, as the measurements end.
+
+        Raises
+        ------
+        WorkerError
+            With several jobs: the layer cannot be sent to a process, or not be imported there.
+        """
         if self._jobs == 1:
             for at, choice in enumerate(choices):
                 yield at, self._job(layer, choice, limit)
             return
+        job = packed(self._job, layer)
         unfinished = list(range(len(choices)))
         try:
-            for at, outcome in self._submitted(layer, choices, unfinished, limit):
+            for at, outcome in self._submitted(job, choices, unfinished, limit):
                 unfinished.remove(at)
                 yield at, outcome
         except BrokenProcessPool:
             self._stop()
             for at in unfinished:
-                yield at, self._alone(layer, choices[at], limit)
+                yield at, self._alone(job, choices[at], limit)
 
     def _submitted(
-        self, layer: Any, choices: Sequence[Any], rows: Sequence[int], limit: float
+        self, job: bytes, choices: Sequence[Any], rows: Sequence[int], limit: float
     ) -> Iterator[tuple[int, R]]:
-        futures = {self._submit(layer, choices[at], limit): at for at in rows}
+        futures = {self._submit(job, choices[at], limit): at for at in rows}
         for future in as_completed(futures):
             yield futures[future], future.result()
 
-    def _alone(self, layer: Any, choice: Any, limit: float) -> R:
+    def _alone(self, job: bytes, choice: Any, limit: float) -> R:
         for _ in range(ATTEMPTS):
             try:
-                return self._submit(layer, choice, limit).result()
+                return self._submit(job, choice, limit).result()
             except BrokenProcessPool:
                 self._stop()
         died: R = self._failed("the process that measured it died")
         return died
 
-    def _submit(self, layer: Any, choice: Any, limit: float) -> Future[R]:
+    def _submit(self, job: bytes, choice: Any, limit: float) -> Future[R]:
         executor = self._running()
         # This may start a process.
         with _interrupts_held():
-            return executor.submit(self._job, layer, choice, limit)
+            return executor.submit(measure_packed, job, choice, limit)
 
     def _running(self) -> ProcessPoolExecutor:
         if self._executor is None:

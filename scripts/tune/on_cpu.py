@@ -25,7 +25,7 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType
 from compiler.targets.cpu.backend import CpuKernel, scheduled_kernel
-from compiler.targets.cpu.target import TEMPLATES, cpu
+from compiler.targets.cpu.target import cpu
 from compiler.te.knobs import Choice
 from compiler.templates.cpu.layer import LayerOnCpu, LayerWorkload
 from compiler.tune.trial import Outcome
@@ -50,11 +50,11 @@ class CpuLayer:
     Attributes
     ----------
     template
-        The name of the CPU's template.
+        The schedule template, ours or another.
     """
 
     machine: CpuTarget
-    template: str
+    template: LayerOnCpu
     workload: LayerWorkload
 
 
@@ -71,9 +71,8 @@ class CpuMeasurer:
         if self._layer != layer:
             self._layer, self._arrays = layer, _noise(layer.workload.kernel)
             self._reference = _reference(layer.workload.kernel, self._arrays)
-        template = _template(layer.template)
         try:
-            made = scheduled_kernel(template, layer.workload, choice, cpu(layer.machine))
+            made = scheduled_kernel(layer.template, layer.workload, choice, cpu(layer.machine))
             call, result = _loaded(made, layer.machine, self._arrays)
             with _on_one_core(layer.machine.threads == 1):
                 call()
@@ -85,8 +84,7 @@ class CpuMeasurer:
 
 
 def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Seconds:
-    """The seconds of a layer with each of several choices, run alternately, so that another
-    program's load meets all alike: [rounds, choices].
+    """The seconds of a layer with each of several choices, run alternately: [rounds, choices].
 
     Raises
     ------
@@ -94,14 +92,28 @@ def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Second
         A choice cannot be compiled.
     """
     arrays, target = _noise(layer.workload.kernel), cpu(layer.machine)
-    template, threads = _template(layer.template), layer.machine.threads
-    calls = [
-        _loaded(scheduled_kernel(template, layer.workload, choice, target), layer.machine, arrays)
+    loaded = [
+        _loaded(
+            scheduled_kernel(layer.template, layer.workload, choice, target), layer.machine, arrays
+        )
         for choice in choices
     ]
+    return alternated([call for call, _ in loaded], layer.machine.threads, rounds)
+
+
+def alternated(calls: Sequence[Callable[[], object]], threads: int, rounds: int) -> Seconds:
+    """The median seconds of each of several calls in each round: [rounds, calls].
+
+    One runs after the other, so that another program's load meets all alike; in every other round
+    in the opposite order, so that none always runs behind the same one.
+    """
+    seconds = np.empty((rounds, len(calls)))
     with _on_one_core(threads == 1):
-        rows = [[_median_seconds(call, threads) for call, _ in calls] for _ in range(rounds)]
-    return np.array(rows).reshape(rounds, len(choices))
+        for number in range(rounds):
+            order = range(len(calls)) if number % 2 == 0 else reversed(range(len(calls)))
+            for at in order:
+                seconds[number, at] = _median_seconds(calls[at], threads)
+    return seconds
 
 
 def _noise(kernel: Function) -> list[Array]:
@@ -151,7 +163,7 @@ def _close(found: Array, wanted: Array) -> bool:
     return bool((np.abs(found - wanted) <= most).all())
 
 
-def _median_seconds(call: Callable[[], None], threads: int) -> float:
+def _median_seconds(call: Callable[[], object], threads: int) -> float:
     clock = thread_time if threads == 1 else perf_counter
     for _ in range(WARM_UP):
         call()
@@ -176,8 +188,3 @@ def _on_one_core(wanted: bool) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, cores)
-
-
-def _template(name: str) -> LayerOnCpu:
-    (found,) = (template for template in TEMPLATES if template.name == name)
-    return found

@@ -14,9 +14,8 @@ from compiler.errors import CompilerError
 from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.stream import compile_stream
 from compiler.target import AcceleratorTarget
-from compiler.targets.accelerator.target import TEMPLATES
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.template import AcceleratorTemplate
+from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.tune.trial import Outcome
 from hw.config import HardwareConfig
 from hw.errors import HardwareError
@@ -30,12 +29,12 @@ from sim.memory import place_program
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer to compile and measure alone; it can be sent to another process.
+    """A layer to compile and measure alone; it goes to any process that can import its template.
 
     Attributes
     ----------
     template
-        The name of the accelerator's template.
+        The schedule template, ours or another.
     immediates
         The program's arguments that are immediates of instructions; time does not depend on them.
     channels
@@ -44,7 +43,7 @@ class Layer:
 
     config: HardwareConfig
     memory: MemoryModel
-    template: str
+    template: ScheduleTemplate[Any, AcceleratorTarget]
     workload: Any
     immediates: Mapping[str, int]
     channels: Mapping[str, NDArray[np.generic]]
@@ -54,7 +53,7 @@ def cycles_of(layer: Layer, choice: Choice, limit: float) -> Outcome:
     """The exact cycles of `layer` with a choice, from launch to done; abandoned above `limit`."""
     machine, engine = _machine(layer.config), _engine(layer.config, layer.memory)
     try:
-        program = _template(layer.template).schedule(layer.workload, choice, machine).program
+        program = layer.template.schedule(layer.workload, choice, machine).program
         stream = compile_stream([Operator(program, {}, immediates=layer.immediates)], machine)
         most = int(limit) if np.isfinite(limit) else None
         image = stream.image(layer.channels)
@@ -82,11 +81,6 @@ def exact_cycles(
         result = engine.launch(program, memory, replace(how, data=True))
     assert result.cycles is not None, "the cycle engine knows time"
     return result.cycles
-
-
-def _template(name: str) -> AcceleratorTemplate[Any]:
-    (found,) = (template for template in TEMPLATES if template.name == name)
-    return found
 
 
 @cache

@@ -5,13 +5,16 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from scripts.tune.pool import Job, R
+from scripts.tune.pool import measure_packed
 
 _ONE_AT_A_TIME = Lock()
 """Dask runs as many measurements in a process as it has threads; engines are for one thread."""
 
 
-def measure_alone(job: Job[R], layer: Any, choice: Any, limit: float) -> R:
-    """The outcome of a job, while no other job runs in this process."""
+def measure_alone(packed_job: bytes, choice: Any, limit: float) -> Any:
+    """The outcome of a packed job, while no other job runs in this process.
+
+    Raises `WorkerError` as `measure_packed`.
+    """
     with _ONE_AT_A_TIME:
-        return job(layer, choice, limit)
+        return measure_packed(packed_job, choice, limit)

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 
+from compiler.templates.cpu.layer import LayerOnCpu
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import make_explorer
 from compiler.tune.plain import canonical, to_plain
@@ -150,7 +151,8 @@ def _measurement(task: Task, machine: TargetDevice) -> tuple[Layer | CpuLayer, I
             layer = measured_layer(task, machine)
             return layer, identity(task, machine.config, machine.memory)
         case Processor():
-            on_cpu = CpuLayer(machine.machine, task.template.name, task.workload)
+            assert isinstance(task.template, LayerOnCpu), "all templates of a CPU are layers"
+            on_cpu = CpuLayer(machine.machine, task.template, task.workload)
             return on_cpu, identity_on_cpu(task, machine)
 
 

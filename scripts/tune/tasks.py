@@ -94,7 +94,7 @@ def measured_layer(task: Task, accelerator: Accelerator) -> Layer:
     return Layer(
         accelerator.config,
         accelerator.memory,
-        task.template.name,
+        task.template,
         task.workload,
         dict(task.arguments.immediates),
         {name: value for name, value in task.arguments.tensors.items() if name != WEIGHT},

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,21 @@ import pytest
 
 from compiler.driver import build
 from hw.config_files import load_config
+from hw.isa import Program
 from hw.memory_model import parse_memory
-from runtime.artifact import Provenance
+from runtime.artifact import Provenance, StreamCode
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
-from sim.engines import make_engine
+from scripts.errors import WorkerError
+from scripts.tune.local_pool import LocalPool
+from scripts.tune.on_cycle import cycles_of
+from scripts.tune.tasks import measured_layer
+from sim.engines import make_engine, run
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
-OPERATOR, ALU, TARGET = SECTIONS
+OPERATOR, TUNED, ALU, TARGET = SECTIONS
 """The ALU's code runs after the operator's, in a copy of the product with the ALU's patches."""
 
 
@@ -39,7 +45,9 @@ def blocks(section: str, kind: str) -> list[str]:
 @pytest.fixture(scope="module")
 def names() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for block in (*blocks(OPERATOR, "python"), *blocks(TARGET, "python")):
+    for block in (
+        code for section in (OPERATOR, TUNED, TARGET) for code in blocks(section, "python")
+    ):
         exec(compile(block, "docs/extending.md", "exec"), found)
     return found
 
@@ -66,6 +74,56 @@ def test_on_the_rtl(names: dict[str, Any]) -> None:
     finally:
         engine.close()
     np.testing.assert_array_equal(found, np.maximum(names["a"], names["b"]))
+
+
+def cycles(stream: StreamCode) -> int:
+    """The cycles of a stream on the machine of the guide, by another way than the tuner's."""
+    config = load_config("tiny")
+    program = Program.from_bytes(config, stream.program)
+    found = run(config, program, stream.image, engine="cycle")[0].cycles
+    assert found is not None
+    return found
+
+
+def test_the_operator_is_tuned(names: dict[str, Any]) -> None:
+    """The measured costs are those of streams with the default choice and with the best one."""
+    tuned, (faster,) = names["tuned"], names["faster"].streams.values()
+    assert (tuned.task.name, tuned.task.template) == ("y", names["machine"].templates[-1])
+    assert {record.template for record in names["records"]} == {"larger"}
+    assert len(names["records"]) == 1 + 24
+    assert cycles(names["stream"]) == tuned.default.cost
+    assert cycles(faster) == tuned.certificate.best < tuned.default.cost
+
+
+def test_the_tuned_operator_computes_the_same(names: dict[str, Any]) -> None:
+    engine = make_engine("functional", load_config("tiny"))
+    devices: list[Device] = [AcceleratorDevice(engine), CpuDevice(1)]
+    given = {"a": names["a"], "b": names["b"]}
+    found = Executor(names["faster"], devices).run(given).outputs["y"]
+    np.testing.assert_array_equal(found, np.maximum(names["a"], names["b"]))
+
+
+def test_processes_import_the_template_from_its_module(
+    names: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The guide's first blocks, up to the template, as the module of a user.
+    module = "\n".join(blocks(OPERATOR, "python")[:2])
+    (tmp_path / "operator_of_mine.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    template = import_module("operator_of_mine").LargerOnAlu()
+    task = replace(names["tuned"].task, template=template)
+    layer = measured_layer(task, names["measured_on"])
+    choices = [record.choice for record in names["records"][:3]]
+    with LocalPool(cycles_of, 2) as pool:
+        found = dict(pool.measure(layer, choices, float("inf")))
+    assert [found[at].cost for at in range(3)] == [one.cost for one in names["records"][:3]]
+
+
+def test_a_template_in_no_module_is_refused_by_processes(names: dict[str, Any]) -> None:
+    layer = measured_layer(names["tuned"].task, names["measured_on"])
+    message = "cannot be sent to another process: .*LargerOnAlu.*: a template of your own has to"
+    with LocalPool(cycles_of, 2) as pool, pytest.raises(WorkerError, match=message):
+        next(pool.measure(layer, [names["tuned"].task.default], float("inf")))
 
 
 def test_the_target_takes_what_fits_and_says_why_not(names: dict[str, Any]) -> None:
@@ -122,10 +180,10 @@ def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
         "NUMBA_DISABLE_JIT": str(int(not jit)),
     }
     command = [sys.executable, "-c", RUN, str(code)]
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
 
-    assert not run.returncode, run.stderr
-    found = json.loads(run.stdout)
+    assert not done.returncode, done.stderr
+    found = json.loads(done.stdout)
     assert found["source"] == str(tmp_path / "hw" / "operations.py")
     assert re.search(r"ALU +XOR src .*\n.*ALU +XOR 85 ", found["text"])
     functional, rtl = found["images"]

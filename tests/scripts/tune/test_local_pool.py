@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from compiler.te.knobs import Choice
 from compiler.tune.trial import Outcome, Status
+from scripts.errors import WorkerError
 from scripts.tune.local_pool import LocalPool, default_jobs
 
 CHOICES: list[Choice] = [{"x": x} for x in range(6)]
@@ -69,3 +72,26 @@ def test_leaving_ends_all_processes() -> None:
 
 def test_one_job_a_core() -> None:
     assert default_jobs() == len(os.sched_getaffinity(0))
+
+
+class Gone:
+    """A class of a module that another process cannot import."""
+
+
+def test_a_module_that_a_process_cannot_import_is_an_error_not_a_failed_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = ModuleType("only_here")
+    monkeypatch.setattr(Gone, "__module__", module.__name__)
+    monkeypatch.setattr(module, "Gone", Gone, raising=False)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with LocalPool(square, 2) as pool, pytest.raises(WorkerError, match="No module named 'only_h"):
+        dict(pool.measure(Gone(), CHOICES, 0))
+
+
+def test_what_is_in_no_module_cannot_be_sent() -> None:
+    with LocalPool(square, 2) as pool, pytest.raises(WorkerError, match="cannot be sent to anoth"):
+        dict(pool.measure(lambda: 0, CHOICES, 0))
+    # In this process nothing is sent.
+    with LocalPool(lambda layer, choice, limit: layer(), 1) as pool:
+        assert dict(pool.measure(lambda: 7, CHOICES[:1], 0)) == {0: 7}

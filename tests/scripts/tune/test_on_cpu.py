@@ -13,6 +13,7 @@ from compiler.graph import Atom, Call, Constant, TensorType, Var
 from compiler.graph.passes import InferTypes
 from compiler.targets.cpu.backend import layer_plan
 from compiler.targets.cpu.target import cpu
+from compiler.templates.cpu.layer import LayerOnCpu
 from compiler.tune.trial import Status
 from scripts.tune import on_cpu
 from scripts.tune.on_cpu import CpuLayer, CpuMeasurer
@@ -44,7 +45,8 @@ def layer(name: str, machine: CpuTarget = HOST) -> tuple[CpuLayer, dict[str, int
     arguments: tuple[Atom, ...] = (Var("x"), weight, *others)
     plan = layer_plan(Call(kernel, arguments), cpu(machine))
     assert plan is not None
-    return CpuLayer(machine, plan.template.name, plan.workload), dict(plan.choice)
+    assert isinstance(plan.template, LayerOnCpu)
+    return CpuLayer(machine, plan.template, plan.workload), dict(plan.choice)
 
 
 @pytest.mark.parametrize("name", KERNELS)

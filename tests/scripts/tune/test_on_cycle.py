@@ -26,7 +26,7 @@ CONVOLUTION = Convolution.of(CASE, CONFIG, MemoryTiming(MEMORY.latency, MEMORY.i
 LAYER = Layer(
     CONFIG,
     MEMORY,
-    "conv2d",
+    Convolution.template,
     CONVOLUTION.workload,
     dict(CONVOLUTION.immediates),
     CONVOLUTION.channels,

@@ -120,12 +120,13 @@ def test_a_model(tmp_path: Path) -> None:
 
 def test_seconds_of_the_cpu(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
-    on_cpu = replace(IDENTITY, target="cpu", memory="")
+    processor = {"name": "zen", "features": ["avx2"], "threads": 1}
+    on_cpu = replace(IDENTITY, target="cpu", machine=processor, memory="")
     append_records(records, [record(1, Outcome.measured(0.00125), identity=on_cpu)])
     code, output, _ = invoke("--show", "--records", records)
     assert code == 0
     assert [line.split() for line in output.splitlines()] == [
-        ["tiny"],
+        ["zen"],
         ["workload", "and", "best", "choice", "explorer", "trials", "best"],
         ["conv2d", "1x2", "grid", "1", "0.00125"],
         ["x=1"],
