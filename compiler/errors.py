@@ -119,5 +119,9 @@ class RecordError(CompilerError):
     """A record of tuning that cannot be read or written; names the file, the line and the entry."""
 
 
+class TuningError(CompilerError):
+    """Times of choices that cannot be compared."""
+
+
 class BoundError(CompilerError):
     """A lower bound that a measurement is below: an error in the bound, which proves nothing."""

@@ -27,6 +27,7 @@ from scripts.model_options import (
     LatencyHidingOption,
     PixelsOption,
     QuantiseOption,
+    ThreadsOption,
     refuse_accelerator_options,
 )
 from scripts.options import (
@@ -90,6 +91,7 @@ def command(
     memory: MemoryOption = DEFAULT_MEMORY,
     hiding: LatencyHidingOption = True,
     device: DeviceOption = DeviceName.ACCELERATOR,
+    threads: ThreadsOption = None,
     records: RecordsOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -100,7 +102,8 @@ def command(
     """Compile a model to an artifact.
 
     The artifact holds instruction streams for the accelerator, native code for this machine's
-    processor, and weights. It runs where no compiler is installed.
+    processor, and weights. It runs where no compiler is installed. With --device cpu, schedules are
+    chosen for as many threads as --threads says; a run may have others.
     """
     with errors_in_one_line(debug):
         begun = perf_counter()
@@ -109,16 +112,18 @@ def command(
         check_outputs({"--output": output}, chain(model_inputs(model), named), force=force)
         if device is DeviceName.CPU:
             refuse_accelerator_options(context, ["--explain"] * explain)
+        elif threads is not None:
+            raise typer.BadParameter("--threads is for --device cpu")
         options = ModelOptions(quantize, calibrate, pixels, seed)
         with show_activity("compile", quiet=as_json) as report:
-            machine: TargetDevice = Processor()
+            machine: TargetDevice = Processor(threads)
             if device is DeviceName.ACCELERATOR:
                 machine = Accelerator(load_config(config), parse_memory(memory), hiding)
                 if records is not None:
                     known = best_known(records, machine.config, machine.memory)
                     machine = replace(machine, tuned=known)
             elif records is not None:
-                machine = Processor(tuned=best_known_on_cpu(records, Processor()))
+                machine = Processor(threads, best_known_on_cpu(records, Processor(threads)))
             source = import_model(model, options, report, inputs or [])
             _check_constants(source, inputs or [])
             prepared = source.prepared(report)

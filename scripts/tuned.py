@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,7 @@ from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.cpu.backend import KernelBackend
 from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.built_in import BuiltInChoices, built_in_records
-from compiler.tune.plain import to_plain
+from compiler.tune.plain import canonical_text, to_plain
 from compiler.tune.records import Record, read_records
 from compiler.tune.tasks import Planned, Task, tasks_of
 from hw.config import HardwareConfig
@@ -108,26 +108,65 @@ class TunedLayers:
 
 
 def best_known(source: str, config: HardwareConfig, memory: MemoryModel) -> BestKnown:
-    """The best choices that a file, or `BUILT_IN`, knows of a machine with a memory; damaged lines
-    are reported on standard error.
+    """The best choices that a file, or `BUILT_IN`, knows of a machine with a memory.
+
+    Damaged lines, and a file that knows of other machines only, are reported on standard error.
 
     Raises
     ------
     RecordError
         The file cannot be read.
     """
-    machine = machine_json(config), memory_text(memory)
-    if source == BUILT_IN:
-        return BuiltInChoices(of_machine(built_in_records(), *machine))
-    return BestKnown(of_machine(known_records(Path(source)), *machine))
+    return _best_known(source, "accelerator", machine_json(config), memory_text(memory))
 
 
 def best_known_on_cpu(source: str, processor: Processor) -> BestKnown:
     """The best choices that a file, or `BUILT_IN`, knows of a processor, like `best_known`."""
-    machine = processor_json(processor.machine), NO_MEMORY
-    if source == BUILT_IN:
-        return BuiltInChoices(of_machine(built_in_records(), *machine))
-    return BestKnown(of_machine(known_records(Path(source)), *machine))
+    return _best_known(source, "cpu", processor_json(processor.machine), NO_MEMORY)
+
+
+def _best_known(source: str, target: str, machine: Mapping[str, object], memory: str) -> BestKnown:
+    built_in = source == BUILT_IN
+    records = built_in_records() if built_in else known_records(Path(source))
+    own = of_machine(records, machine, memory)
+    if not own and (difference := nearest_machine(records, target, machine, memory)):
+        named = "the records that come with Tandem are" if built_in else f"{source}: records are"
+        typer.echo(f"warning: {named} of other machines; {difference}", err=True)
+    return BuiltInChoices(own) if built_in else BestKnown(own)
+
+
+def nearest_machine(
+    records: Iterable[Record], target: str, machine: Mapping[str, object], memory: str
+) -> str | None:
+    """What the machine of some records has otherwise, of all the one with the fewest differences;
+    None without records of the target."""
+    asked = {**machine, "memory": memory}
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if record.target == target:
+            key = canonical_text([record.machine, record.memory])
+            if key not in found:
+                found[key] = _differences({**record.machine, "memory": record.memory}, asked)
+    nearest = min(found.values(), key=len, default=None)
+    return None if nearest is None else f"the nearest one has {', '.join(nearest)}"
+
+
+def _differences(recorded: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
+    """Fields with another value, and the options that change them; those first."""
+    options = {"threads": " (--threads)", "memory": " (--memory)"}
+    return [
+        f"{name} {_difference(recorded.get(name), asked.get(name))}{options.get(name, '')}"
+        for name in sorted({*recorded, *asked}, key=lambda name: (name not in options, name))
+        if recorded.get(name) != asked.get(name)
+    ]
+
+
+def _difference(recorded: object, asked: object) -> str:
+    """What a field has, of names those that are more or fewer."""
+    if not isinstance(recorded, list) or not isinstance(asked, list):
+        return f"{recorded} and not {asked}"
+    more = [f"with {name}" for name in recorded if name not in asked]
+    return ", ".join([*more, *(f"without {name}" for name in asked if name not in recorded)])
 
 
 def known_records(path: Path) -> list[Record]:

@@ -13,7 +13,7 @@ from compiler.tune.trial import Status
 
 
 class BestKnown(TunedChoices):
-    """The measured choice of the lowest cost for each workload; the first of equal ones."""
+    """The best measured choice for each workload, as `best_record` has it."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         found: dict[tuple[str, str], list[Record]] = {}
@@ -30,8 +30,15 @@ class BestKnown(TunedChoices):
 
 
 def best_record(records: Iterable[Record]) -> Record | None:
-    """The measured record of the lowest cost, the first of equal ones; None if none is measured."""
-    measured = (record for record in records if record.status is Status.MEASURED)
+    """The record of the choice to take; None if none is measured.
+
+    That is the last one that won a comparison: it tells more than the lowest cost, which may be of
+    luck. Without comparisons it is the measured one of the lowest cost, the first of equal ones.
+    """
+    measured = [record for record in records if record.status is Status.MEASURED]
+    won = [record for record in measured if record.default_cost is not None]
+    if won:
+        return won[-1]
     return min(measured, key=lambda record: record.outcome.cost, default=None)
 
 

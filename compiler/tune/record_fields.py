@@ -94,6 +94,16 @@ def check_cost(target: str, status: Status, cost: float | None) -> None:
         raise RecordError(f"cost is {_shown(cost)}: that of a measured trial is {allowed}")
 
 
+def check_winner(status: Status, default_cost: float) -> None:
+    """Raise `RecordError` unless a choice may have won against a default of that cost."""
+    if status is not Status.MEASURED:
+        raise RecordError(
+            f"default_cost is {_shown(default_cost)}: a trial that is {status.value} has none"
+        )
+    if not _is_positive(default_cost):
+        raise RecordError(f"default_cost is {_shown(default_cost)}: it must be a number above 0")
+
+
 def check_proposer(limit: float | None, explorer: str, seed: int) -> None:
     """Raise `RecordError` unless a trial may have been proposed so."""
     if limit is not None and not _is_positive(limit):

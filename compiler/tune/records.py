@@ -25,6 +25,7 @@ from compiler.tune.record_fields import (
     check_cost,
     check_machine,
     check_proposer,
+    check_winner,
     check_workload,
 )
 from compiler.tune.trial import Outcome, Status
@@ -32,7 +33,7 @@ from hw.input_files import RECORD_BYTES, read_input
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One trial.
+    """One trial, or a choice that won a comparison at the end of a search.
 
     Attributes
     ----------
@@ -55,6 +56,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         The cost at which the measurement would have been abandoned; None if there was none.
     explorer, seed
         What proposed the choice.
+    default_cost
+        Of a choice that won: the default choice's cost in that comparison. None of a trial.
     """
 
     tandem: str
@@ -70,6 +73,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limit: int | float | None = None
     explorer: str
     seed: int
+    default_cost: int | float | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -132,6 +136,8 @@ def _check(record: Record, machines: set[str]) -> None:
     check_workload(record.workload)
     check_choice(record.choice)
     check_cost(record.target, record.status, record.cost)
+    if record.default_cost is not None:
+        check_winner(record.status, record.default_cost)
     check_proposer(record.limit, record.explorer, record.seed)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -42,6 +43,7 @@ from scripts.options import (
 )
 from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
+from scripts.progress import show_activity
 from scripts.sources import (
     Accelerator,
     ModelOptions,
@@ -51,13 +53,15 @@ from scripts.sources import (
     model_inputs,
 )
 from scripts.tables import plain_console, print_table, whole_number
+from scripts.tune.compared_on_cpu import ComparedOnCpu
+from scripts.tune.decision import Decisions, decide
 from scripts.tune.on_cpu import CpuMeasurer
 from scripts.tune.on_cycle import cycles_of
 from scripts.tune.open_pool import open_pool
 from scripts.tune.pool import Job
 from scripts.tune.report import write_report
-from scripts.tune.rows import table, task_json, weighted
-from scripts.tune.session import Options, Totals, tune
+from scripts.tune.rows import decided_text, network_json, table, tasks_json, weighted
+from scripts.tune.session import Options, Totals, identity_on_cpu, tune
 from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, recorded_workloads
 from scripts.tune.tasks import (
     compile_tuned,
@@ -219,7 +223,9 @@ def command(
     Every choice of a layer's space that fits can be proposed; measured ones are kept with
     --records, from which `tandem run` and `tandem compile` take the best. With the same seed and
     number of trials the result is the same, on any number of processes or machines; but not on the
-    CPU, where one choice at a time is run, several times, and the median is taken.
+    CPU, where one choice at a time is run, several times, and the median is taken. There the best
+    choices run once more at the end, alternately with the default ones, layer by layer and as a
+    network, and are kept where they win by more than the noise.
     """
     with errors_in_one_line(debug), ExitStack() as closing:
         begun = perf_counter()
@@ -274,6 +280,7 @@ def command(
         if report is not None:
             check_page(report)
         known = _known(records, merge or [])
+        before = len(known)
         job: Job[Outcome] = CpuMeasurer() if on_cpu else cycles_of
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
         prepared = None if model is None else import_model(model, chosen, None).prepared(None)
@@ -289,18 +296,32 @@ def command(
                 tasks = tasks_of_layers(layers, machine, seed)
         with show_tuning(options, quiet=as_json) as display:
             done = tune(tasks, machine, options, known, records, display, pool)
-        default_total, best_total = weighted(done)
+        decisions: Decisions | None = None
+        if isinstance(machine, Processor) and prepared is not None:
+            with show_activity("tune", quiet=as_json) as activity:
+                if activity is not None:
+                    activity("comparing the best choices with the default ones, alternately")
+                compared = ComparedOnCpu(prepared, machine, seed)
+                of = partial(identity_on_cpu, processor=machine)
+                new = known[before:]
+                decisions = decide(done, of, known, new, compared.layer, compared.network)
+            if records is not None:
+                append_records(records, decisions.fresh)
+        decided = None if decisions is None else decisions.tasks
+        default_total, best_total = weighted(done, decided)
         if prepared is not None and default is not None and isinstance(machine, Accelerator):
             best = compile_tuned(prepared, replace(machine, tuned=_best(known, machine)))
             # As with --records, which does not take what makes a network slower.
             default_total, best_total = default.cycles, min(default.cycles, best.cycles)
         totals = Totals(default_total, best_total, perf_counter() - begun)
-        result = {
-            "tasks": [task_json(one) for one in done],
+        result: dict[str, object] = {
+            "tasks": tasks_json(done, decided),
             "total": {"default": totals.default, "best": totals.best},
             "records": None if records is None else str(records),
             "seconds": totals.seconds,
         }
+        if decisions is not None:
+            result["network"] = network_json(decisions.network)
         if report is not None and isinstance(machine, Accelerator):
             title = model or ", ".join(layer.name for layer in layers)
             write_report(report, title, memory, done, machine, options, known, totals)
@@ -308,8 +329,10 @@ def command(
             print_json(result)
             return
         console = plain_console()
-        print_table(console, table(done))
+        print_table(console, table(done, decided))
         console.print(_summary(totals, machine, memory))
+        if decisions is not None:
+            console.print(decided_text(decisions))
 
 
 def _best(known: list[Record], machine: TargetDevice) -> BestKnown:

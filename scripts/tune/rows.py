@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from math import isfinite
 
 from rich.table import Table
 
+from compiler.tune.paired import PairedGain
 from compiler.tune.plain import to_plain
 from compiler.tune.session import TaskTuning
 from scripts.tables import plain_table
+from scripts.tune.decision import Decision, Decisions
 
 
-def task_json(done: TaskTuning) -> dict[str, object]:
-    """A task's entry in the JSON."""
+def tasks_json(
+    tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None
+) -> list[dict[str, object]]:
+    """The entries of tasks in the JSON; on a processor with what was decided for them."""
+    return [_task_json(done, decision) for done, decision in _paired(tasks, decisions)]
+
+
+def network_json(gain: PairedGain | None) -> dict[str, object] | None:
+    """The entry `network` in the JSON: seconds with defaults and with the kept choices, and the
+    part that these gain at least."""
+    if gain is None:
+        return None
+    return {"default": gain.default, "best": gain.challenger, "least_gain": gain.least}
+
+
+def decided_text(decisions: Decisions) -> str:
+    """The line about what was kept on a processor."""
+    kept = sum(one.task.count for one in decisions.tasks if one.kept)
+    layers = sum(one.task.count for one in decisions.tasks)
+    if not kept:
+        return "kept: the defaults; no other choice is faster by more than the noise"
+    text = f"kept: other choices than the default for {kept} of {layers} layers"
+    gain = decisions.network
+    if gain is None:
+        return f"{text}, as decided before"
+    return (
+        f"{text}; network {gain.default * 1e3:.2f} -> {gain.challenger * 1e3:.2f} ms, alternately "
+        f"with the default"
+    )
+
+
+def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]:
     task, certificate = done.task, done.certificate
-    choice = done.tuning.choice
+    default, best = _costs(done, decision)
+    choice = done.tuning.choice if decision is None else decision.choice
     return {
         "name": task.name,
         "layers": list(task.layers),
@@ -23,42 +57,66 @@ def task_json(done: TaskTuning) -> dict[str, object]:
         "workload": to_plain(task.workload),
         "count": task.count,
         "trials": len(done.tuning.trials),
-        "default": _number(done.default.cost),
-        "best": _number(certificate.best),
-        "bound": _number(certificate.bound),
+        "default": _number(default),
+        "best": _number(best),
+        "bound": _number(certificate.bound) if certificate.bound else None,
         "certified": certificate.certified,
         "gap": certificate.gap if isfinite(certificate.gap) else None,
         "space": {"name": done.tuning.candidates.space, "size": certificate.size},
         "measured": certificate.measured,
         "pruned": certificate.pruned,
         "choice": None if choice is None else dict(choice),
+        **({} if decision is None else {"kept": decision.kept}),
     }
 
 
-def weighted(tasks: Sequence[TaskTuning]) -> tuple[float | None, float | None]:
+def weighted(
+    tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None
+) -> tuple[float | None, float | None]:
     """The sums of default and best costs, each as often as its layer occurs."""
-    default = sum(done.task.count * done.default.cost for done in tasks)
-    best = sum(done.task.count * done.certificate.best for done in tasks)
+    pairs = [
+        (done.task.count, *_costs(done, decision)) for done, decision in _paired(tasks, decisions)
+    ]
+    default = sum(count * cost for count, cost, _ in pairs)
+    best = sum(count * cost for count, _, cost in pairs)
     return _number(default), _number(best)
 
 
-def table(tasks: Sequence[TaskTuning]) -> Table:
-    """A row for each task."""
-    heads = ("count", "trials", "default", "best", "bound", "gap", "certified")
-    found = plain_table(("layer",), heads)
-    for done in tasks:
+def table(tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None) -> Table:
+    """A row for each task; of tasks with bounds also these, and what they certify."""
+    bounded = any(done.certificate.bound for done in tasks)
+    heads = ("bound", "gap", "certified") if bounded else ()
+    found = plain_table(("layer",), ("count", "trials", "default", "best", *heads))
+    for done, decision in _paired(tasks, decisions):
         certificate = done.certificate
+        default, best = _costs(done, decision)
+        bounds = (
+            _text(certificate.bound) if certificate.bound else "",
+            f"{certificate.gap:.2%}" if isfinite(certificate.gap) else "",
+            "yes" if certificate.certified else "no",
+        )
         found.add_row(
             done.task.name,
             str(done.task.count),
             str(len(done.tuning.trials)),
-            _text(done.default.cost),
-            _text(certificate.best),
-            _text(certificate.bound),
-            f"{certificate.gap:.2%}" if isfinite(certificate.gap) else "",
-            "yes" if certificate.certified else "no",
+            _text(default),
+            _text(best),
+            *(bounds if bounded else ()),
         )
     return found
+
+
+def _paired(
+    tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None
+) -> Iterator[tuple[TaskTuning, Decision | None]]:
+    """Tasks with their decisions; None without any."""
+    return zip(tasks, repeat(None) if decisions is None else decisions, strict=False)
+
+
+def _costs(done: TaskTuning, decision: Decision | None) -> tuple[float, float]:
+    """The costs of a task's default choice and of its best one, or of the one that is kept."""
+    decided = None if decision is None else decision.costs
+    return decided or (done.default.cost, done.certificate.best)
 
 
 def _number(cost: float) -> float | None:

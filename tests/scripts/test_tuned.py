@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from compiler.tune.records import Record, append_records, read_records
 from scripts.cli import app
+from scripts.tuned import nearest_machine
 from tests.support.models import convolution
 
 MACHINE = ("--config", "tiny")
@@ -156,6 +157,34 @@ def test_failures_are_no_choices(tuned: tuple[Path, dict[str, Any]], tmp_path: P
     code, _, errors = invoke("run", model_of(tuned[0]), *MACHINE, "--records", path)
     assert code == 0
     assert errors.startswith(f"warning: {path}:1: skipped: ")
+
+
+def test_records_of_other_machines_say_what_differs(tuned: tuple[Path, dict[str, Any]]) -> None:
+    path = tuned[0]
+    for arguments, difference in (
+        (MACHINE, "memory latency=16,interval=1,in_flight=16 and not latency=17,interval=1,"),
+        (("--config", "small8"), "compute_buffer 16 and not 256, fetch_buffer 8 and not 128, "),
+    ):
+        latency = ("--memory", "latency=17") if arguments == MACHINE else ()
+        code, _, errors = invoke("run", model_of(path), *arguments, *latency, "--records", path)
+        assert code == 0
+        start = f"warning: {path}: records are of other machines; the nearest one has {difference}"
+        assert errors.startswith(start)
+        assert errors.count("\n") == 1
+
+
+def test_the_nearest_machine_has_the_fewest_differences(tuned: tuple[Path, dict[str, Any]]) -> None:
+    first = records_of(tuned[0])[0]
+    zen = {"name": "zen", "features": ["avx2", "fma"], "threads": 1}
+    records = [
+        structs.replace(first, target="cpu", memory="", machine=machine)
+        for machine in ({**zen, "threads": 4, "name": "alder"}, {**zen, "threads": 2})
+    ]
+    own = {"name": "zen", "features": ["fma", "sse4"], "threads": 1}
+    assert nearest_machine([*records, first], "cpu", own, "") == (
+        "the nearest one has threads 2 and not 1 (--threads), features with avx2, without sse4"
+    )
+    assert nearest_machine([first], "cpu", own, "") is None
 
 
 def test_costs_that_no_trial_has_are_skipped_alike(

@@ -159,6 +159,11 @@ def on_cpu(**changes: Any) -> Record:
             "cost is 3: a trial that is abandoned has none (null)",
         ),
         ({"cost": 3, "status": Status.FAILED}, "cost is 3: a trial that is failed has none (null)"),
+        ({"default_cost": 0}, "default_cost is 0: it must be a number above 0"),
+        (
+            {"default_cost": 3, "cost": None, "status": Status.FAILED},
+            "default_cost is 3: a trial that is failed has none",
+        ),
         ({"limit": 0}, "limit is 0: it must be a number above 0, or null"),
         ({"limit": 10**400}, f"limit is 1{'0' * 39}...: it must be a number above 0, or null"),
         ({"choice": {"x": 1 << 70}}, "choice: x is 1180591620717411303424: it must lie in -2147"),

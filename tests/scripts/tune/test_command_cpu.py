@@ -38,19 +38,35 @@ def test_tuned_and_taken(tmp_path: Path) -> None:
     kept, _ = read_records(records)
     assert {record.target for record in kept} == {"cpu"}
     assert all(record.machine["threads"] == 1 and record.memory == "" for record in kept)
-    assert len(kept) == 4
+    *trials, decision = kept
+    assert len(trials) == 4
+    assert all(record.default_cost is None for record in trials)
+    assert (decision.cost, decision.default_cost) == (task["best"], task["default"])
+    assert dict(decision.choice) == task["choice"]
+    assert task["kept"] == (task["choice"] != dict(trials[0].choice))
+    assert task["bound"] is None
+    assert (found["network"] is not None) == task["kept"]
 
     again = answer(*tune)
     assert [one["best"] for one in again["tasks"]] == [task["best"]]
+    assert again["network"] is None
     assert read_records(records)[0] == kept
 
     run = answer("run", model, *CPU, "--threads", 1, "--records", records)
     assert [one["choice"] for one in run["tuned"]] == [task["choice"]]
-    other = answer("run", model, *CPU, "--threads", 2, "--records", records)
-    assert other["tuned"] == []
     artifact = tmp_path / "net.tandem"
-    compiled = answer("compile", model, *CPU, "--records", records, "-o", artifact)
-    assert "tuned" in compiled
+    make = ("compile", model, *CPU, "--records", records, "-o", artifact)
+    assert [one["choice"] for one in answer(*make, "--threads", 1)["tuned"]] == [task["choice"]]
+    others = ("run", model, *CPU, "--threads", 2, "--records", records), (*make, "--threads", 2)
+    for other in others:
+        code, output, errors = invoke(*other)
+        assert code == 0
+        assert "schedules: 0 of 1 layers by records, 1 by the compiler's estimate" in output
+        assert errors == (
+            f"warning: {records}: records are of other machines; the nearest one has threads 1 and "
+            "not 2 (--threads)\n"
+        )
+        assert answer(*other)["tuned"] == []
 
     shown = answer("tune", model, *CPU, "--threads", 1, "--records", records, "--show")
     assert [one["best"] for one in shown["tasks"]] == [task["best"]]
@@ -58,6 +74,8 @@ def test_tuned_and_taken(tmp_path: Path) -> None:
     assert code == 0
     assert " us" in output
     assert " ms on " in output
+    assert "bound" not in output
+    assert output.splitlines()[-1].startswith("kept: ")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +95,8 @@ def test_what_is_for_the_accelerator(arguments: tuple[object, ...], option: str)
     assert f"{option} is for --device accelerator" in errors
 
 
-def test_threads_are_the_processors() -> None:
-    code, _, errors = invoke("tune", "digits", "--threads", 1)
+@pytest.mark.parametrize("verb", [("tune",), ("compile", "-o", "never.tandem")])
+def test_threads_are_the_processors(verb: tuple[str, ...]) -> None:
+    code, _, errors = invoke(*verb, "digits", "--threads", 1)
     assert code == 2
     assert "--threads is for --device cpu" in errors
