@@ -13,11 +13,16 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from runtime.artifact import Artifact, Step
+from compiler.codegen import CpuTarget
+from compiler.driver import build
+from compiler.targets.cpu.target import cpu
+from runtime.artifact import Artifact, Provenance, Step
 from runtime.devices import CpuDevice, StepFunction
 from runtime.errors import InputError, RunError
 from runtime.executor import Executor
 from tests.support.artifacts import compiled, image
+from tests.support.graphs import graph
+from tests.support.recursion import SUM
 
 
 def executor(threads: int = 1) -> Executor:
@@ -56,6 +61,19 @@ def test_results_are_the_callers() -> None:
         array[...] = 0
     assert given["s"].any()
     np.testing.assert_array_equal(ready.run(given).outputs["f"], kept["f"])
+
+
+def test_the_networks_own_tensors_lie_in_its_arena_beside_functions() -> None:
+    """Those of a function that it calls lie in a frame of each call."""
+    source = graph(SUM)
+    artifact = build(source, [cpu(CpuTarget.host(threads=1))], Provenance("sum"))
+    own, *others = artifact.manifest.functions
+    assert others
+    assert any(name in own.tensors for name in (port.tensor for port in artifact.manifest.results))
+    ready = Executor(artifact, [CpuDevice(1)])
+    for number in (0, 3, 10):
+        found = ready.run({"n": np.asarray(number)}).outputs
+        assert [*map(int, found.values())] == [number * (number + 1) // 2]
 
 
 def test_the_profile() -> None:

@@ -96,20 +96,36 @@ def test_a_loop_without_end_is_interrupted() -> None:
     np.testing.assert_array_equal(run(COUNT, n=2, x=x)[0], x + np.float32(2))
 
 
-def test_a_loop_allocates_nothing() -> None:
-    x = np.zeros(3, np.float32)
-    run(COUNT, n=10, x=x)
+def peaks(program: str, *numbers: int, **inputs: Any) -> list[int]:
+    """The most bytes that runs with each `n` allocate."""
+    run(program, n=10, **inputs)
     tracemalloc.start()
     try:
-        peaks = []
-        for number in (100, 2000):
+        found = []
+        for number in numbers:
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
-            run(COUNT, n=number, x=x)
-            peaks.append(tracemalloc.get_traced_memory()[1] - before)
+            run(program, n=number, **inputs)
+            found.append(tracemalloc.get_traced_memory()[1] - before)
     finally:
         tracemalloc.stop()
-    assert peaks[1] < peaks[0] + 4096
+    return found
+
+
+def test_a_loop_allocates_nothing() -> None:
+    few, many = peaks(COUNT, 100, 2000, x=np.zeros(3, np.float32))
+    assert many < few + 4096
+
+
+def test_calls_take_frames_that_are_free() -> None:
+    """Functions that call each other and return nothing between need two frames, however often."""
+    few, many = peaks(EVEN, 100, 2000)
+    assert many < few + 4096
+
+
+def test_frames_of_calls_that_wait_are_kept_for_later_runs() -> None:
+    first, again = peaks(SUM, 300, 300)
+    assert again < first / 4
 
 
 def test_steps_are_counted() -> None:

@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from compiler.tune.records import Record, read_records
 from compiler.tune.trial import Status
 from hw.config_files import load_config
-from scripts.search.export import export
+from scripts.errors import CommandError
+from scripts.search.export import check_export, export
 from scripts.search.points import with_front
 from scripts.tuned import machine_json
 from tests.support.search_points import OBJECTIVES, point
@@ -55,3 +58,15 @@ def test_the_front_is_written(tmp_path: Path) -> None:
     # The same again leaves the same.
     export(tmp_path, found, {1: [record]})
     assert len(read_records(folder / "records.jsonl")[0]) == 1
+
+
+@pytest.mark.parametrize("inner", ["01/net.onnx", "01/old/net.onnx", "0123/a/b/net.onnx"])
+def test_an_input_within_a_machines_folder_is_refused(tmp_path: Path, inner: str) -> None:
+    """However deep: the folder is replaced as a whole."""
+    with pytest.raises(CommandError, match="--export would replace the input"):
+        check_export(tmp_path, [tmp_path / "net.onnx", tmp_path / inner])
+
+
+@pytest.mark.parametrize("beside", ["net.onnx", "mine/net.onnx", "1/net.onnx", "../01/net.onnx"])
+def test_an_input_beside_the_machines_folders_stays(tmp_path: Path, beside: str) -> None:
+    check_export(tmp_path / "front", [tmp_path / "front" / beside])

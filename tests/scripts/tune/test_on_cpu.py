@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -16,7 +17,16 @@ from compiler.targets.cpu.target import cpu
 from compiler.templates.cpu.layer import LayerOnCpu
 from compiler.tune.trial import Status
 from scripts.tune import on_cpu
-from scripts.tune.on_cpu import CpuLayer, CpuMeasurer
+from scripts.tune.on_cpu import (
+    LEAST_RUNS,
+    LEAST_SECONDS,
+    MOST_RUNS,
+    WARM_UP,
+    CpuLayer,
+    CpuMeasurer,
+    alternate,
+    alternated,
+)
 from tests.support.graphs import graph
 
 HOST = CpuTarget.host(1)
@@ -73,3 +83,48 @@ def test_a_choice_that_cannot_be_scheduled_fails() -> None:
     outcome = CpuMeasurer()(measured, {**choice, "channels": 7}, float("inf"))
     assert outcome.status is Status.FAILED
     assert "Error" in outcome.reason
+
+
+@dataclass
+class FakeClock:
+    """A clock that only what is timed moves on, and the number of calls of that."""
+
+    seconds: float
+    now: float = 0.0
+    calls: int = 0
+
+    def call(self) -> None:
+        self.now += self.seconds
+        self.calls += 1
+
+
+@pytest.mark.parametrize(("threads", "clock"), [(1, "thread_time"), (2, "perf_counter")])
+@pytest.mark.parametrize(
+    ("seconds", "runs"),
+    [(1.0, LEAST_RUNS), (LEAST_SECONDS / 20.5, 21), (LEAST_SECONDS / 1000, MOST_RUNS)],
+)
+def test_runs_until_there_are_enough_and_they_were_long_enough(
+    seconds: float, runs: int, threads: int, clock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At least five, for 30 ms, and at most fifty; the first two are not counted."""
+    fake = FakeClock(seconds)
+    monkeypatch.setattr(on_cpu, clock, lambda: fake.now)
+    found = alternated([fake.call], threads, 1)
+    assert found.tolist() == [[pytest.approx(seconds)]]
+    assert fake.calls == WARM_UP + runs
+
+
+def test_calls_alternate_and_change_their_order() -> None:
+    order: list[str] = []
+    calls = [lambda: order.append("a"), lambda: order.append("b")]
+    found = alternated(calls, 1, 3)
+    assert found.shape == (3, 2)
+    assert (found > 0).all()
+    assert [name for name, _ in groupby(order)] == ["a", "b", "a", "b"]
+
+
+def test_alternate_times_each_choice() -> None:
+    measured, choice = layer("int8")
+    found = alternate(measured, [choice, choice], 2)
+    assert found.shape == (2, 2)
+    assert ((found > 0) & (found < 1)).all()

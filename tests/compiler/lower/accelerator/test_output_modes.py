@@ -78,6 +78,22 @@ SUMS = gemm((0, 0, 0), (0, 4, 1), outer=Loop(2, 4, 0, 2), inner=Loop(4, 1, 1))
 PASS = requantise(0, 3, outer=Loop(2, 4, par=1), inner=Loop(4, 1))
 
 
+@pytest.mark.parametrize("odd", [0, 1])
+def test_element_zero_of_par_is_one_like_others(odd: int) -> None:
+    """Four pixels of a block, one of which another element requantises: no strides lead to both."""
+    sums = gemm((0, 0, 0), inner=Loop(4, 1, 1))
+    passes = (requantise(0, 3), requantise(1, odd), requantise(2, 3, inner=Loop(2, 1)))
+    commands = (parameters(), sums, *passes, store(0, 4))
+    assert fused(*commands) == list(commands)
+
+
+def test_of_accumulators_that_nobody_reads_any_element_will_do() -> None:
+    """The first of four pixels is not stored: the strides of the others are those of all."""
+    sums = gemm((0, 0, 0), inner=Loop(4, 1, 1))
+    found = fused(parameters(), sums, requantise(1, 2, inner=Loop(3, 1)), store(1, 3))
+    assert modes(found) == [(2, 0, 0)]
+
+
 def test_the_product_requantises() -> None:
     found = fused(parameters(), SUMS, PASS, store(0, 8))
     assert modes(found) == [(3, 1, 0)]

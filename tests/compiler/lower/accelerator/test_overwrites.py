@@ -96,7 +96,11 @@ def test_several_resets() -> None:
 
 STORE = Copy(memory=MemoryId.OUT, sram=0, dram=0, rows=1, columns=2, stride=0)
 ADD = Compute(kernel=Kernel((0,), (0,), (0,)), outer=ONCE, inner=ONCE, op=AluOp.ADD, imm=3)
+FIVES = Compute(
+    kernel=Kernel((6,), (0,), (0,)), outer=ONCE, inner=Loop(6, dst=1), op=AluOp.MOVE, imm=5
+)
 LEFT_ALONE: dict[str, tuple[Command, ...]] = {
+    "some accumulators start with a value": (reset(0, 6), FIVES, TAPS),
     "fewer accumulators": (reset(0, 11), TAPS),
     "more accumulators": (reset(0, 13), TAPS),
     "other accumulators": (reset(1, 12), TAPS),
@@ -170,6 +174,7 @@ def test_the_first_of_several_operands_is_moved() -> None:
         (LOWEST, tap(AluOp.ADD, (0, 0), inner=Loop(12, 1, 1))),
         (reset(0, 12), WHOLE),
         (LOWEST, PART),
+        (replace(LOWEST, inner=Loop(6, dst=1)), FIVES, WHOLE),
         (LOWEST, PART, STORE, WHOLE),
         (LOWEST, replace(WHOLE, from_inp=False)),
         (reset(0, 12), TAPS),

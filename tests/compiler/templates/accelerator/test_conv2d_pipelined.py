@@ -16,7 +16,12 @@ from compiler.targets.target import TunedChoices
 from compiler.te.knobs import Choice
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
 from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.conv2d_pipelined import packs_rows, repeats
+from compiler.templates.accelerator.conv2d_pipelined import (
+    loads_of_tile,
+    packs_rows,
+    repeats,
+    slots,
+)
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from compiler.templates.space import Bools, Choices
 from compiler.tune.candidates import WIDE, Candidates
@@ -47,9 +52,15 @@ def draw_grouped(rng: np.random.Generator, config: HardwareConfig) -> RandomWork
 
 
 def may_stay(drawn: DrawnLayer, choices: Choices) -> Bools:
-    """Where an operand stays, and for several images, which may find some of it there."""
-    weights, image = repeats(drawn.layer.workload, choices)
-    found: Bools = (np.minimum(weights, image) == 1) | (drawn.layer.workload.data[0] > 1)
+    """Where an operand stays; and where weights of more tiles than an image has are on chip, of
+    which the next image may find some."""
+    workload = drawn.layer.workload
+    weights, image = repeats(workload, choices)
+    y, x = (-(-workload.extents[axis] // choices[axis]) for axis in ("y", "x"))
+    tiles = slots(workload, choices)["weight_slots"]
+    tiles = tiles // loads_of_tile(workload, choices)["weight_slots"]
+    next_image = choices.equals("order", "outputs") & (tiles > y * x) & (workload.data[0] > 1)
+    found: Bools = (np.minimum(weights, image) == 1) | next_image
     return found
 
 
@@ -95,17 +106,45 @@ def test_an_operand_that_stays_is_loaded_once() -> None:
         "y": 2,
         "x": 14,
     }
-    slots = {"part": 1, "ky": 3, "image_slots": 2, "sum_slots": 2}
+    others = {"part": 1, "ky": 3, "image_slots": 2, "sum_slots": 2}
     target = AcceleratorTarget.of(PYNQ)
     loaded = []
     for weight_slots in (0, 2):
-        choice: dict[str, int | str] = {**tile, **slots, "weight_slots": weight_slots}
+        choice: dict[str, int | str] = {**tile, **others, "weight_slots": weight_slots}
         schedule = TEMPLATE.schedule(WORKLOAD, choice, target)
         slots_text = f"out_weight: int8[4, 4, 3, 3, 16, 16] @ wgt in {weight_slots or 16} slots"
         assert slots_text in str(schedule)
         elements, _ = copied(stream_of(schedule, PYNQ, IMMEDIATES), MemoryId.WGT, Opcode.LOAD)
         loaded.append(elements)
     assert loaded == [4 * 4 * 9, 7 * 4 * 4 * 9]
+
+
+@pytest.mark.parametrize(("weight_slots", "times"), [(1, 2), (2, 4)])
+def test_weights_of_as_many_tiles_as_an_image_has(weight_slots: int, times: int) -> None:
+    """Two images of two tiles of pixels, and two blocks of channels, each of which its own weights
+    follow: an image loads a block once for each slot, and the next image finds none of them."""
+    workload = Conv2dWorkload(
+        (2, 1, 4, 4, 1, 16), (2, 1, 1, 1, 16, 16), (1, 1), (0,) * 4, (1, 1), 1, WORKLOAD.passes
+    )
+    choice: dict[str, int | str] = {
+        "threads": 1,
+        "along": "oc",
+        "order": "outputs",
+        "ic": 1,
+        "oc": 1,
+        "y": 2,
+        "x": 4,
+        "part": 1,
+        "ky": 1,
+        "image_slots": 1,
+        "sum_slots": 1,
+        "weight_slots": weight_slots,
+    }
+    schedule = TEMPLATE.schedule(workload, choice, AcceleratorTarget.of(PYNQ))
+    elements, _ = copied(stream_of(schedule, PYNQ, IMMEDIATES), MemoryId.WGT, Opcode.LOAD)
+    weights, _ = repeats(workload, Choices.of([choice]))
+    assert weights.tolist() == [times]
+    assert elements == times * 2
 
 
 def test_rows_between_strides_are_packed() -> None:
@@ -118,8 +157,8 @@ def test_rows_between_strides_are_packed() -> None:
     row = int(np.argmax(candidates.choices["y"] * candidates.choices["x"]))
     used = TEMPLATE.usage(strided, candidates.choices.where(np.array([row])))
     sizes = candidates.choice(row)
-    slots = {0: 4 // int(sizes["ic"])}.get(int(sizes["image_slots"]), int(sizes["image_slots"]))
-    assert used[MemoryId.INP].item() == slots * 7 * 13 * int(sizes["ic"])
+    kept = {0: 4 // int(sizes["ic"])}.get(int(sizes["image_slots"]), int(sizes["image_slots"]))
+    assert used[MemoryId.INP].item() == kept * 7 * 13 * int(sizes["ic"])
 
 
 def test_a_tile_is_of_one_group() -> None:
@@ -142,8 +181,8 @@ def test_a_tile_is_of_one_group() -> None:
         "sum_slots": 2,
     }
     schedules = (
-        TEMPLATE.schedule(GROUPED, {**tile, "image_slots": slots}, AcceleratorTarget.of(PYNQ))
-        for slots in (2, 1)
+        TEMPLATE.schedule(GROUPED, {**tile, "image_slots": count}, AcceleratorTarget.of(PYNQ))
+        for count in (2, 1)
     )
     once, twice = (
         copied(stream_of(schedule, PYNQ, IMMEDIATES), MemoryId.INP, Opcode.LOAD)[0]

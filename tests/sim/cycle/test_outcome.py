@@ -1,0 +1,48 @@
+"""How runs end in which a token queue gets more tokens than it holds, in all."""
+
+from __future__ import annotations
+
+import pytest
+
+from hw.config_files import load_config
+from hw.encoding import INSTRUCTION_BYTES
+from hw.errors import ProgramError
+from hw.faults import Fault
+from hw.isa import Assembler, Program, Unit
+from hw.memory_model import DEFAULT_MEMORY
+from hw.topology import MAX_TOKENS
+from sim.cycle.engine import CycleEngine
+from tests.support.launching import launch
+
+TINY = load_config("tiny")
+WORD = INSTRUCTION_BYTES
+
+
+def pushes(producer: Unit, consumer: Unit, count: int, *, popped: bool) -> Program:
+    """A nop of the consumer, then tokens from one unit to another: each is popped as it comes, or
+    the consumer waits for a token of the store unit, which never comes."""
+    asm = Assembler(TINY)
+    asm.nop(consumer, waits_for=[] if popped else Unit.STORE)
+    asm.nop(producer, signals=consumer)
+    if popped:
+        asm.nop(consumer, waits_for=producer)
+    asm.finish()
+    code = asm.build().data
+    return Program(TINY, code[:WORD] + code[WORD:-WORD] * count + code[-WORD:])
+
+
+def test_tokens_that_are_popped_in_time_overflow_nothing() -> None:
+    """More of them than a queue holds."""
+    program = pushes(Unit.COMPUTE, Unit.STORE, MAX_TOKENS + 3, popped=True)
+    result, _ = launch(CycleEngine(TINY, DEFAULT_MEMORY), program, validate=False, data=False)
+    assert result.cycles is not None
+
+
+@pytest.mark.parametrize("more", [1, 4])
+def test_the_first_token_too_many_is_a_fault_of_the_instruction_that_pushes_it(more: int) -> None:
+    """The consumer waits for another unit for ever."""
+    program = pushes(Unit.LOAD, Unit.COMPUTE, MAX_TOKENS + more, popped=False)
+    with pytest.raises(ProgramError) as caught:
+        launch(CycleEngine(TINY, DEFAULT_MEMORY), program, validate=False, data=False)
+    # One nop of the consumer, then as many pushes as the queue holds.
+    assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, MAX_TOKENS + 1)
