@@ -8,10 +8,10 @@ STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
-.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants lint bench clean
+.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants test-python-mutants lint bench clean
 
 help:  ## list the goals
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
 
 setup: $(STAMP)  ## make .venv with everything in it
 
@@ -65,6 +65,10 @@ test-exhaustive: compiled  ## run every test, the exhaustive ones too
 test-mutants: $(STAMP)  ## plant faults in the RTL, count what the tests find (30 minutes)
 	@.ci/packages
 	$(BIN)/python -m tests.mutation.run
+
+test-python-mutants: $(STAMP)  ## plant faults in the Python source, count what its tests find (hours)
+	@.ci/packages
+	$(BIN)/python -m tests.mutation.python.run
 
 lint: $(STAMP)  ## check format, style, types and the floors' contracts
 	@status=0; \

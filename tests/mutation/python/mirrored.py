@@ -1,0 +1,97 @@
+"""Which tests are about a source file: those that mirror it, and those of what imports it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+FLOORS = ("hw", "sim", "runtime", "compiler", "scripts")
+
+
+@dataclass(frozen=True, slots=True)
+class TestsOf:
+    """The test files of a source file, by their distance.
+
+    Attributes
+    ----------
+    mirror
+        `tests/X/test_Y.py` for `X/Y.py`; with `test_Y_*.py` beside it.
+    near
+        Tests that import the file, and the mirrors of source files that import it.
+    """
+
+    __test__ = False
+
+    mirror: tuple[str, ...]
+    near: tuple[str, ...]
+
+
+class Mirrors:
+    """The tests of every source file of a tree."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._sources = {
+            _module(path): path for floor in FLOORS for path in _python_files(root, floor)
+        }
+        tests = [path for path in _python_files(root, "tests") if path.name.startswith("test_")]
+        self._tests = frozenset(map(str, tests))
+        self._importers = _importers(root, self._sources)
+        self._importing_tests = _importers(root, {str(path): path for path in tests})
+
+    def of(self, path: str) -> TestsOf:
+        """The tests of a source file, without those that are not there."""
+        mirror = self._mirror(PurePosixPath(path))
+        module = _module(PurePosixPath(path))
+        near = set(self._importing_tests.get(module, ()))
+        for importer in self._importers.get(module, ()):
+            near.update(self._mirror(self._sources[importer]))
+        return TestsOf(mirror, tuple(sorted(near - {*mirror})))
+
+    def _mirror(self, path: PurePosixPath) -> tuple[str, ...]:
+        folder = PurePosixPath("tests") / path.parent
+        stem = path.parent.name if path.name == "__init__.py" else path.stem
+        wanted = (str(folder / f"test_{stem}.py"), str(folder / f"test_{stem}_"))
+        return tuple(
+            sorted(
+                test
+                for test in self._tests
+                if test == wanted[0] or (test.startswith(wanted[1]) and _is_in(test, folder))
+            )
+        )
+
+
+def _is_in(test: str, folder: PurePosixPath) -> bool:
+    return PurePosixPath(test).parent == folder
+
+
+def _python_files(root: Path, folder: str) -> Iterator[PurePosixPath]:
+    for path in sorted((root / folder).rglob("*.py")):
+        yield PurePosixPath(path.relative_to(root).as_posix())
+
+
+def _module(path: PurePosixPath) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _importers(root: Path, files: Mapping[str, PurePosixPath]) -> dict[str, list[str]]:
+    """For each module the names of the files that import it, or something of it."""
+    found: dict[str, list[str]] = {}
+    for name, path in files.items():
+        for module in set(_imports((root / path).read_text())):
+            found.setdefault(module, []).append(name)
+    return found
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The modules that a file imports; of `from a import b` both `a` and `a.b`."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)

@@ -1,0 +1,25 @@
+"""A choice of faults at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from tests.mutation.python.faults import Fault, Kind
+
+
+def sample(faults: Sequence[Fault], count: int, seed: int) -> list[Fault]:
+    """So many faults, all if there are no more, in the order of their files.
+
+    Kinds are drawn first, all alike: of constants and arguments there are many times as many as of
+    slices or negations.
+    """
+    source = random.Random(seed)
+    by_kind = {kind: [fault for fault in faults if fault.kind is kind] for kind in Kind}
+    for alike in by_kind.values():
+        source.shuffle(alike)
+    chosen: set[Fault] = set()
+    while len(chosen) < min(count, len(faults)):
+        kind = source.choice([kind for kind, left in by_kind.items() if left])
+        chosen.add(by_kind[kind].pop())
+    return [fault for fault in faults if fault in chosen]
