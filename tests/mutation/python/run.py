@@ -25,7 +25,7 @@ from tests.mutation.python.mirrored import FLOORS, Mirrors
 from tests.mutation.python.report import Report, describe, read_outcomes, write_patch
 from tests.mutation.python.sample import sample
 from tests.mutation.python.survivors import JUDGED, read_judgements
-from tests.mutation.python.trial import Outcome, Tree
+from tests.mutation.python.trial import Outcome, Tree, UnclearError
 
 ROOT = Path(__file__).parents[3]
 TARGET = 0.95
@@ -62,14 +62,20 @@ def main(arguments: Sequence[str]) -> int:
         for number in range(asked.jobs):
             trees.put(Tree(ROOT, Path(folder) / str(number), asked.seconds))
 
-        def judge(fault: Fault) -> tuple[Fault, Outcome]:
+        def judge(fault: Fault) -> tuple[Fault, Outcome | UnclearError]:
             tree = trees.get()
             try:
                 return fault, tree.judge(fault, mirrors.of(fault.path), rest)
+            except UnclearError as error:
+                return fault, error
             finally:
                 trees.put(tree)
 
         for fault, outcome in pool.map(judge, todo):
+            if isinstance(outcome, UnclearError):
+                # Not kept: the next run tries it again.
+                console.print(f"     {fault.name}: {outcome}", markup=False)
+                continue
             outcomes[fault.name] = outcome
             # What is known so far outlives an interruption.
             asked.report.write_text(json.dumps(report.as_data(), indent=1))

@@ -21,6 +21,10 @@ _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
 _COPIED = ("compiler", "docs", "hw", "runtime", "scripts", "sim", "tests")
 
 
+class UnclearError(Exception):
+    """A test that fails on a fault and without it: it is broken, or the machine is too busy."""
+
+
 class Ending(Enum):
     """Where a fault was found."""
 
@@ -72,7 +76,7 @@ class Tree:
 
         Raises
         ------
-        RuntimeError
+        UnclearError
             A test that found the fault fails without it as well, or runs as long.
         """
         begun = perf_counter()
@@ -95,7 +99,7 @@ class Tree:
                 # Of a hang or a crash all its tests are run again.
                 again = self._failing([found] if found else files)
                 if again is not None:
-                    raise RuntimeError(f"without a fault {again or files} fails, too")
+                    raise UnclearError(f"without a fault {again or files} fails, too")
                 return Outcome(ending, found, perf_counter() - begun)
         return Outcome(Ending.SURVIVED, "", perf_counter() - begun)
 

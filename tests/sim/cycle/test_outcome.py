@@ -15,20 +15,22 @@ from sim.cycle.engine import CycleEngine
 from tests.support.launching import launch
 
 TINY = load_config("tiny")
-WORD = INSTRUCTION_BYTES
 
 
 def pushes(producer: Unit, consumer: Unit, count: int, *, popped: bool) -> Program:
     """A nop of the consumer, then tokens from one unit to another: each is popped as it comes, or
-    the consumer waits for a token of the store unit, which never comes."""
+    the consumer waits before its first pop for a token of the store unit, which never comes."""
     asm = Assembler(TINY)
     asm.nop(consumer, waits_for=[] if popped else Unit.STORE)
     asm.nop(producer, signals=consumer)
-    if popped:
-        asm.nop(consumer, waits_for=producer)
+    asm.nop(consumer, waits_for=producer)
     asm.finish()
-    code = asm.build().data
-    return Program(TINY, code[:WORD] + code[WORD:-WORD] * count + code[-WORD:])
+    first, push, pop, finish = (
+        asm.build().data[at : at + INSTRUCTION_BYTES]
+        for at in range(0, 4 * INSTRUCTION_BYTES, INSTRUCTION_BYTES)
+    )
+    tokens = (push + pop) * count if popped else push * count + pop * count
+    return Program(TINY, first + tokens + finish)
 
 
 def test_tokens_that_are_popped_in_time_overflow_nothing() -> None:
