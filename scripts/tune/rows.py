@@ -59,9 +59,9 @@ def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]
         "trials": len(done.tuning.trials),
         "default": _number(default),
         "best": _number(best),
-        "bound": _number(certificate.bound) if certificate.bound else None,
-        "certified": certificate.certified,
-        "gap": certificate.gap if isfinite(certificate.gap) else None,
+        "bound": _number(certificate.bound) if _is_bounded(done) else None,
+        "certified": certificate.certified and _is_bounded(done),
+        "gap": certificate.gap if _is_bounded(done) and isfinite(certificate.gap) else None,
         "space": {"name": done.tuning.candidates.space, "size": certificate.size},
         "measured": certificate.measured,
         "pruned": certificate.pruned,
@@ -84,15 +84,16 @@ def weighted(
 
 def table(tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None) -> Table:
     """A row for each task; of tasks with bounds also these, and what they certify."""
-    bounded = any(done.certificate.bound for done in tasks)
+    bounded = any(map(_is_bounded, tasks))
     heads = ("bound", "gap", "certified") if bounded else ()
     found = plain_table(("layer",), ("count", "trials", "default", "best", *heads))
     for done, decision in _paired(tasks, decisions):
         certificate = done.certificate
         default, best = _costs(done, decision)
+        gap = certificate.gap
         bounds = (
-            _text(certificate.bound) if certificate.bound else "",
-            f"{certificate.gap:.2%}" if isfinite(certificate.gap) else "",
+            _text(certificate.bound),
+            f"{gap:.2%}" if isfinite(gap) else "",
             "yes" if certificate.certified else "no",
         )
         found.add_row(
@@ -111,6 +112,11 @@ def _paired(
 ) -> Iterator[tuple[TaskTuning, Decision | None]]:
     """Tasks with their decisions; None without any."""
     return zip(tasks, repeat(None) if decisions is None else decisions, strict=False)
+
+
+def _is_bounded(done: TaskTuning) -> bool:
+    """Whether anything is known to bound a task's costs: on a processor nothing is."""
+    return bool(done.tuning.candidates.bounds.any())
 
 
 def _costs(done: TaskTuning, decision: Decision | None) -> tuple[float, float]:

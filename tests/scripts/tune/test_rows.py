@@ -1,0 +1,45 @@
+"""What is said of tasks, with bounds and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from compiler.templates.schedule_template import Arguments
+from compiler.templates.space import Choices, Floats
+from compiler.tune.explorers.table import EXPLORERS
+from compiler.tune.session import TaskTuning
+from compiler.tune.tasks import Task
+from compiler.tune.trial import Outcome
+from compiler.tune.tuner import Tuning
+from scripts.tune.rows import table, tasks_json, weighted
+from tests.support.tuning import candidates, measure_of, no_bound, valley
+
+
+def measured_as_a_whole(bound: Callable[[Choices], Floats]) -> TaskTuning:
+    """A task of two layers of whose space every choice was measured; the best costs 100."""
+    space = candidates(bound=bound)
+    tuning = Tuning(space, EXPLORERS["grid"](space, 0))
+    while tuning.step(measure_of(), 100):
+        pass
+    default: dict[str, int | str] = {"x": 0, "y": 0, "order": "a"}
+    task = Task(("a", "b"), space.target, space.template, None, Arguments(), default)
+    return TaskTuning(task, tuning, measure_of(), Outcome.measured(182.0))
+
+
+@pytest.mark.parametrize(
+    ("bound", "known"), [(no_bound, (None, None, False)), (valley, (100, 0.0, True))]
+)
+def test_only_a_cost_model_with_bounds_certifies(
+    bound: Callable[[Choices], Floats], known: tuple[object, ...]
+) -> None:
+    """Times are noisy: to have measured all of them certifies none."""
+    done = measured_as_a_whole(bound)
+    (entry,) = tasks_json([done])
+    assert (entry["bound"], entry["gap"], entry["certified"]) == known
+    assert (entry["default"], entry["best"], entry["count"]) == (182, 100, 2)
+    assert weighted([done]) == (364, 200)
+    heads = [str(column.header) for column in table([done]).columns]
+    assert heads[:5] == ["layer", "count", "trials", "default", "best"]
+    assert heads[5:] == (["bound", "gap", "certified"] if known[2] else [])
