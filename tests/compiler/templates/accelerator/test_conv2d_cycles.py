@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from compiler.templates.accelerator.conv2d_cycles import ORDERS, Conv2dCycles, Conv2dWorkload
-from compiler.templates.accelerator.epilogue import RequantisePass
 from compiler.templates.accelerator.machine_cost import MachineCost, MemoryTiming
+from compiler.templates.accelerator.parameter_passes import RequantisePass
 from compiler.templates.space import Choices
 from hw.config_files import load_config
 from hw.topology import MemoryId
