@@ -42,6 +42,7 @@ from scripts.options import (
 )
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
+from scripts.shapes import ShapeOption
 from scripts.sources import (
     Accelerator,
     ModelOptions,
@@ -84,6 +85,7 @@ def command(
             ".npz (by name), or .npy in the model's order; can be repeated.",
         ),
     ] = None,
+    shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
@@ -114,7 +116,7 @@ def command(
             refuse_accelerator_options(context, ["--explain"] * explain)
         elif threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
-        options = ModelOptions(quantize, calibrate, pixels, seed)
+        options = ModelOptions(quantize, calibrate, pixels, seed, tuple(shape or ()))
         with show_activity("compile", quiet=as_json) as report:
             machine: TargetDevice = Processor(threads)
             if device is DeviceName.ACCELERATOR:
@@ -150,11 +152,12 @@ def command(
 
 def _check_constants(source: Source, inputs: Sequence[Path]) -> None:
     """Raise `CommandError` for an array of an input that did not become a constant."""
-    for name in read_arrays(inputs, source.names):
+    for name, array in read_arrays(inputs, source.names).items():
         if name not in source.imported.bound:
+            shape = ",".join(map(str, array.shape))
             raise CommandError(
                 f"--input: {name} is an input of `tandem run`: only those whose values have to be "
-                "known are constants"
+                f"known are constants; --shape {name}={shape} states a shape alone"
             )
 
 

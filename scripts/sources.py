@@ -16,11 +16,16 @@ from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import (
     CompileOptions,
     PreparedNetwork,
-    import_network,
     input_tensors,
     prepare_network,
 )
-from compiler.frontends.onnx import Imported, external_files, input_names, read_model
+from compiler.frontends.onnx import (
+    Imported,
+    StatedShape,
+    external_files,
+    input_names,
+    read_model,
+)
 from compiler.models import BUILT_IN, built_in
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.cpu.target import cpu
@@ -34,16 +39,24 @@ from runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from runtime.inputs.files import Arrays
 from scripts.errors import CommandError
 from scripts.model_options import Quantise
+from scripts.shapes import import_with_shapes, shapes_text
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """The options of compiling a model, as given on the command line."""
+    """The options of compiling a model, as given on the command line.
+
+    Attributes
+    ----------
+    shapes
+        Of inputs whose extents the model leaves open.
+    """
 
     quantise: Quantise | None
     calibrate: Path | None
     pixels: PixelNormalisation
     seed: int
+    shapes: tuple[StatedShape, ...] = ()
 
     @property
     def quantise_or_default(self) -> Quantise:
@@ -164,12 +177,13 @@ def import_model(
     """Import a built-in model or an ONNX file.
 
     Inputs whose values have to be known become constants, from the files `inputs`, which hold the
-    model's inputs in its order or by name.
+    model's inputs in its order or by name. Open extents are those of the options' shapes, and of
+    the arrays of `inputs` and of --calibrate.
 
     Raises
     ------
     CompilerError
-        As `import_network`, and if there is no such file.
+        As `import_with_shapes`, and if there is no such file.
     CommandError
         As `model_file`, and if --calibrate is given without quantisation.
     InputError
@@ -181,13 +195,15 @@ def import_model(
     recorded: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
         recorded["calibrate"] = as_text(options.calibrate)
+    if options.shapes:
+        recorded["shapes"] = shapes_text(options.shapes)
     if report is not None:
         report("importing")
     proto, provenance = _read(model, options.seed, recorded)
     compile_options = CompileOptions(quantise.mode, _samples(options), options.seed)
     names = input_names(proto)
     offered = read_arrays(inputs, names)
-    imported = import_network(proto, offered)
+    imported = import_with_shapes(proto, options.shapes, offered, options.calibrate)
     if imported.bound:
         values = {**provenance.options, "constant_inputs": ", ".join(sorted(imported.bound))}
         provenance = structs.replace(provenance, options=values)

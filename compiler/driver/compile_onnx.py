@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any
@@ -15,12 +15,18 @@ from onnx import ModelProto
 from compiler.codegen import CpuTarget
 from compiler.driver.build import Backends, build
 from compiler.errors import BuildError
-from compiler.frontends.onnx import Imported, import_model
+from compiler.frontends.onnx import (
+    Imported,
+    StatedShape,
+    import_model,
+    input_names,
+    input_types,
+    stated_by_arrays,
+)
 from compiler.graph.evaluate import Runner, evaluate
 from compiler.graph.indices import rows_of_tables
 from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function, Var
-from compiler.graph.passes import BindSymbols, transform
 from compiler.graph.types import TensorType, symbols_of
 from compiler.graph.verify import verify
 from compiler.quantise.network import Quantised, has_scales, quantise_network
@@ -161,19 +167,47 @@ def compile_network(
 
 
 def import_network(
-    model: ModelProto, offered: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    model: ModelProto,
+    offered: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+    stated: Sequence[StatedShape] = (),
 ) -> Imported:
-    """The model as a graph. A batch that the model leaves open is 1.
+    """The model as a graph. A batch that the model leaves open, and nobody states, is 1.
 
-    `offered` has arrays for inputs that become constants if their values have to be known.
+    Parameters
+    ----------
+    offered
+        Arrays for inputs that become constants if their values have to be known. Their extents,
+        but the first, which may be of several batches, are those that the model leaves open.
+    stated
+        Shapes of inputs.
 
     Raises
     ------
+    BuildError
+        Extents other than a batch are open, and nobody states them.
     CompilerError
-        Something in the model is not supported.
+        Something in the model is not supported; shapes contradict the model or each other.
     """
-    imported = import_model(model, offered=offered)
-    return replace(imported, function=_with_batch_one(imported))
+    shapes = {name: array.shape for name, array in offered.items()}
+    every = (*stated, *stated_by_arrays(model, shapes, "--input"))
+    _check_stated(model, every)
+    return import_model(model, stated=every, offered=offered, open_batch_is_one=True)
+
+
+def _check_stated(model: ModelProto, stated: Sequence[StatedShape]) -> None:
+    """Raise a `BuildError` if extents other than a batch are open, and nobody states them."""
+    known = input_names(model)
+    inputs = [each for each in model.graph.input if each.name in known]
+    for name, type_ in input_types(inputs, stated, open_batch_is_one=True).items():
+        left = ", ".join(sorted(symbols_of(type_)))
+        if left:
+            shape = ",".join(map(str, type_.shape))
+            raise BuildError(
+                f"input {name} is {type_}, and {left} could be any number: only the first extent, "
+                f"a batch, may be left open, and is 1 then; state it with --shape {name}={shape} "
+                f"(numbers for {left}) or --shape {left.split(', ')[0]}=N, or give an array with "
+                "--input"
+            )
 
 
 def input_tensors(imported: Imported) -> tuple[Tensor, ...]:
@@ -224,24 +258,6 @@ def _with_tools(provenance: Provenance, mode: str) -> Provenance:
             continue  # a working copy that was never installed
     options = {**provenance.options, "quantise": mode}
     return structs.replace(provenance, tools=tools, options=options)
-
-
-def _with_batch_one(imported: Imported) -> Function:
-    """The function with 1 for a symbolic batch. Raises `BuildError` for other symbols."""
-    function = imported.function
-    symbols: set[str] = set()
-    for name, param in zip(imported.inputs, function.params, strict=True):
-        assert isinstance(param.type, TensorType), "imported as such"
-        inner = symbols_of(replace(param.type, shape=param.type.shape[1:]))
-        if inner:
-            raise BuildError(
-                f"input {name} is {param.type}, and {', '.join(sorted(inner))} could be any "
-                "number: only the first extent, a batch, may be left open, and is 1 then"
-            )
-        symbols |= symbols_of(param.type)
-    if not symbols:
-        return function
-    return transform(function, [BindSymbols(tuple((each, 1) for each in sorted(symbols)))])
 
 
 def _quantised(

@@ -19,7 +19,7 @@ def batches_of(arrays: _Arrays, tensors: Sequence[Tensor]) -> list[_Arrays]:
 
     Other arrays are returned as one batch, which `check_inputs` checks.
     """
-    counts = {_batches_in(arrays.get(tensor.name), tensor) for tensor in tensors}
+    counts = {number_of_batches(arrays.get(tensor.name), tensor) for tensor in tensors}
     count = counts.pop() if len(counts) == 1 else 0
     if count < 2:
         return [arrays]
@@ -54,7 +54,7 @@ def samples_of(
         yield _batch(arrays, tensors, number)
 
 
-def _batches_in(array: NDArray[Any] | None, tensor: Tensor) -> int:
+def number_of_batches(array: NDArray[Any] | None, tensor: Tensor) -> int:
     """The number of batches in an array, or 0 if that is no whole number."""
     if array is None or not tensor.shape or not tensor.shape[0] or array.ndim != len(tensor.shape):
         return 0

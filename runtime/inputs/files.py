@@ -100,15 +100,23 @@ def read_samples(
     InputError
         The errors of `read_inputs` and `samples_of`; a folder without input files.
     """
-    if path.is_dir():
-        kinds = (".npy", ".npz", *SUFFIXES)
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in kinds)
-        if not files:
-            raise InputError(f"{path}: no file in it ends in {', '.join(kinds)}")
-        for file in files:
-            yield from samples_of(file, read_inputs([file], tensors, pixels), tensors)
-    else:
-        yield from samples_of(path, read_inputs([path], tensors, pixels), tensors)
+    for file in _sample_files(path):
+        yield from samples_of(file, read_inputs([file], tensors, pixels), tensors)
+
+
+def first_sample_file(path: Path) -> Path:
+    """The first of the files that `read_samples` reads. Raises `InputError` if there is none."""
+    return _sample_files(path)[0]
+
+
+def _sample_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    kinds = (".npy", ".npz", *SUFFIXES)
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in kinds)
+    if not files:
+        raise InputError(f"{path}: no file in it ends in {', '.join(kinds)}")
+    return files
 
 
 def _single(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDArray[Any]:

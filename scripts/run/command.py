@@ -54,6 +54,7 @@ from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.run.why import Why, check_layer, explain_run
 from scripts.run.why_table import print_why
+from scripts.shapes import ShapeOption
 from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice, model_inputs
 from scripts.tuned import RecordsOption, best_known, best_known_on_cpu, records_input
 from sim.compare import Comparison
@@ -76,7 +77,8 @@ def command(
             readable=False,
             help="An input: .npy, .npz (by name), .png or .jpg; can be repeated, in the model's "
             "order (default: seeded noise). Several batches along the first axis are run one after "
-            "the other. An input whose value has to be known, such as a shape, becomes a constant.",
+            "the other. Extents that the model leaves open are the arrays'. An input whose value "
+            "has to be known, such as a shape, becomes a constant.",
         ),
     ] = None,
     output: Annotated[
@@ -141,6 +143,7 @@ def command(
             "batch.",
         ),
     ] = None,
+    shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
@@ -164,6 +167,7 @@ def command(
         _check_files((*(inputs or ()), calibrate))
         on_cpu = device is DeviceName.CPU
         compiling = {
+            "--shape": bool(shape),
             "--quantize": quantize is not None,
             "--calibrate": calibrate is not None,
             "--config": config is not None,
@@ -205,7 +209,7 @@ def command(
             if records is not None:
                 known = best_known(records, hardware, machine.memory)
                 device_of = replace(device_of, tuned=known)
-        options = ModelOptions(quantize, calibrate, pixels, seed)
+        options = ModelOptions(quantize, calibrate, pixels, seed, tuple(shape or ()))
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity, inputs or [])
             run_inputs = RunInputs.read(

@@ -35,6 +35,7 @@ from scripts.search.objectives import Objective
 from scripts.search.options import Options
 from scripts.search.space import load_space, space_names
 from scripts.search.table import print_explanation, print_front
+from scripts.shapes import ShapeOption
 from scripts.sources import ModelOptions, model_file, model_inputs
 from scripts.tables import plain_console
 from scripts.utilization.plot import Plot
@@ -203,6 +204,7 @@ def command(
             "have the same version of Tandem.",
         ),
     ] = None,
+    shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -232,7 +234,9 @@ def command(
         if export is not None:
             check_export(export, [path for path in (*sources, *read) if path is not None])
         # No file of a calibration is part of a worker's task, so the seed is the same for all.
-        chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed=0)
+        chosen = ModelOptions(
+            quantize, calibrate, PixelNormalisation.IMAGENET, 0, tuple(shape or ())
+        )
         options = Options(
             networks=tuple(Network(model, chosen) for model in models),
             weights=weights or (1.0,) * len(models),

@@ -44,6 +44,7 @@ from scripts.options import (
 from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
 from scripts.progress import show_activity
+from scripts.shapes import ShapeOption
 from scripts.sources import (
     Accelerator,
     ModelOptions,
@@ -207,6 +208,7 @@ def command(
             help="Write a page with charts of the trials, those in --records included.",
         ),
     ] = None,
+    shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
@@ -231,6 +233,8 @@ def command(
         begun = perf_counter()
         if (model is not None and layer) or (model is None and not layer and not show):
             raise typer.BadParameter("a MODEL or --layer: one of them")
+        if shape and model is None:
+            raise typer.BadParameter("--shape is of a MODEL's inputs")
         if show and (records is None or merge):
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
         if show and report is not None:
@@ -269,7 +273,9 @@ def command(
         if not on_cpu:
             machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
         layers = distinct(layer or [])
-        chosen = ModelOptions(quantize, calibrate, PixelNormalisation.IMAGENET, seed)
+        chosen = ModelOptions(
+            quantize, calibrate, PixelNormalisation.IMAGENET, seed, tuple(shape or ())
+        )
         if show and records is not None:
             rows = _shown(known_records(records), model, layers, machine, chosen)
             if as_json:

@@ -26,6 +26,7 @@ from scripts.options import (
 )
 from scripts.outputs import check_outputs, config_input
 from scripts.progress import show_activity
+from scripts.shapes import ShapeOption
 from scripts.sources import model_inputs
 from scripts.utilization.conv_layers import RESNET18, Layer, distinct, parse_layer
 from scripts.utilization.measure import measure
@@ -104,6 +105,7 @@ def command(
             ".png).",
         ),
     ] = None,
+    shape: ShapeOption = None,
     config: ConfigOption = DEFAULT_CONFIG,
     engine: EngineOption = DEFAULT_ENGINE,
     memory: MemoryOption = DEFAULT_MEMORY,
@@ -120,10 +122,12 @@ def command(
     """
     with errors_in_one_line(debug):
         layers, left = distinct(layer or RESNET18), tuple[str, ...]()
+        if shape and model is None:
+            raise typer.BadParameter("--shape is of a MODEL's inputs")
         if model is not None:
             if layer:
                 raise typer.BadParameter("layers of a MODEL and --layer: one or the other")
-            layers, left = layers_of(model, seed)
+            layers, left = layers_of(model, seed, shape or ())
         picture, roof = (None if path is None else Plot(path) for path in (plot, roofline))
         pictures = [each for each in (picture, roof) if each is not None]
         for image in pictures:

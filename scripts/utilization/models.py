@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from onnx import ModelProto
 
-from compiler.frontends.onnx import import_model, read_model
+from compiler.driver.compile_onnx import import_network
+from compiler.frontends.onnx import StatedShape, read_model
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.opspec import OpSpec
-from compiler.graph.passes import BindSymbols, transform
-from compiler.graph.types import TensorType, symbols_of
+from compiler.graph.types import TensorType
 from compiler.models import BUILT_IN, built_in
 from scripts.errors import LayerError
 from scripts.sources import model_file
 from scripts.utilization.conv_layers import Layer
 
 
-def layers_of(model: str, seed: int = 0) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+def layers_of(
+    model: str, seed: int = 0, shapes: Sequence[StatedShape] = ()
+) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
     """The convolutions of a model that can be measured, and the names of those that cannot.
 
     Equal convolutions become one layer, with their count and the name of the first convolution.
     Convolutions can be measured if they have square windows and equal strides, the same padding on
-    all sides, one group and no dilation. A dynamic batch size is taken as 1.
+    all sides, one group and no dilation. An open batch is 1; `shapes` state other open extents.
 
     Raises
     ------
     CompilerError
-        The errors of `import_model`.
+        The errors of `import_network`.
     LayerError
         A model without any such convolution.
     """
     proto: ModelProto = (
         built_in(model, seed) if model in BUILT_IN else read_model(model_file(model))
     )
-    function = import_model(proto).function
-    symbols = {symbol for param in function.params for symbol in symbols_of(param.type)}
-    function = transform(function, [BindSymbols(tuple((name, 1) for name in sorted(symbols)))])
+    function = import_network(proto, stated=shapes).function
     types = infer(function)
     found: dict[Layer, int] = {}
     names: dict[Layer, str] = {}

@@ -4,8 +4,19 @@
 `operators.CONVERTERS` has the supported operators and versions, also for `docs/operators.md`.
 """
 
+from compiler.frontends.onnx.bindings import StatedShape, has_open_extents, stated_by_arrays
 from compiler.frontends.onnx.importer import Imported, import_model
-from compiler.frontends.onnx.inputs import input_names
+from compiler.frontends.onnx.inputs import input_names, input_types
 from compiler.frontends.onnx.reading import external_files, read_model
 
-__all__ = ["Imported", "external_files", "import_model", "input_names", "read_model"]
+__all__ = [
+    "Imported",
+    "StatedShape",
+    "external_files",
+    "has_open_extents",
+    "import_model",
+    "input_names",
+    "input_types",
+    "read_model",
+    "stated_by_arrays",
+]

@@ -28,10 +28,11 @@ Functions: TypeAlias = Mapping[str, Collection[int]]
 _Types: TypeAlias = Mapping[str, TypeProto]
 
 
-def expanded(model: ModelProto, functions: Functions) -> ModelProto:
+def expanded(model: ModelProto, functions: Functions, prefix: str) -> ModelProto:
     """The model with nodes of `functions` replaced by the bodies of ONNX's definitions.
 
-    Bodies may use other operators of `functions`, which are replaced too.
+    Bodies may use other operators of `functions`, which are replaced too. Names of values within
+    the bodies begin with `prefix`.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def expanded(model: ModelProto, functions: Functions) -> ModelProto:
     FrontendError
         ONNX's shape inference rejects the model.
     """
-    expansion = _Expansion(functions, opsets(model), _unused_prefix(model.graph))
+    expansion = _Expansion(functions, opsets(model), prefix)
     while expansion.finds(model.graph):
         model = _expanded_once(model, expansion)
     return model
@@ -53,6 +54,18 @@ def _expanded_once(model: ModelProto, expansion: _Expansion) -> ModelProto:
     result.CopyFrom(model)
     expansion.replace(result.graph, typed.graph, {})
     return result
+
+
+def definition(node: NodeProto, versions: Mapping[str, int]) -> int | None:
+    """The version of the definition of a node's operator: the opset in which it was last changed.
+
+    None if the operator has no definition in the model's opset.
+    """
+    version = versions.get(domain_of(node), 0)
+    if not defs.has(node.op_type, version, domain_of(node)):
+        return None
+    found: int = defs.get_schema(node.op_type, version, domain_of(node)).since_version
+    return found
 
 
 @dataclass
@@ -90,11 +103,9 @@ class _Expansion:
     def _schema(self, node: NodeProto) -> defs.OpSchema | None:
         """The definition of a node's operator if the node is to be replaced."""
         known = self.functions.get(qualified_name(node), ())
-        version = self.versions.get(domain_of(node), 0)
-        if not known or not defs.has(node.op_type, version, domain_of(node)):
+        if not known or definition(node, self.versions) not in known:
             return None
-        schema = defs.get_schema(node.op_type, version, domain_of(node))
-        return schema if schema.since_version in known else None
+        return defs.get_schema(node.op_type, self.versions[domain_of(node)], domain_of(node))
 
 
 def _body(definition: defs.OpSchema, node: NodeProto, types: _Types, newest: int) -> FunctionProto:
@@ -231,7 +242,7 @@ def _types(graph: GraphProto) -> dict[str, TypeProto]:
     return found
 
 
-def _unused_prefix(graph: GraphProto) -> str:
+def unused_prefix(graph: GraphProto) -> str:
     """The start of names that no value of the graph has."""
     taken = [name for node in graph.node for name in (*node.input, *node.output)]
     taken += [each.name for each in (*graph.input, *graph.initializer)]

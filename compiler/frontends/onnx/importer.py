@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from onnx import GraphProto, ModelProto, NodeProto, defs
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
+from compiler.frontends.onnx.bindings import StatedShape
 from compiler.frontends.onnx.bounded import counted
 from compiler.frontends.onnx.builder import MAIN, Builder, constant
-from compiler.frontends.onnx.functions import expanded
-from compiler.frontends.onnx.inputs import input_types, inputs_behind
-from compiler.frontends.onnx.node import Node, Section, describe, domain_of, qualified_name
-from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from compiler.frontends.onnx.reading import all_graphs, legal, opsets, without_weights
+from compiler.frontends.onnx.inputs import input_names, input_types, is_switch
+from compiler.frontends.onnx.loops import known_truth
+from compiler.frontends.onnx.node import Node, Section, describe, qualified_name
+from compiler.frontends.onnx.node_checks import NodeChecks, converter_version
+from compiler.frontends.onnx.operators import CONVERTERS
+from compiler.frontends.onnx.reading import opsets, without_weights
+from compiler.frontends.onnx.segments import check_names, is_choice
 from compiler.frontends.onnx.stored_floats import narrowed, widened
-from compiler.frontends.onnx.values import Array, Value, array_of
+from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.evaluate import NestedArray
 from compiler.graph.nodes import Atom, Body, Function, Let, Module, Tuple, Var
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, TupleType
 from compiler.graph.verify import verify
 from compiler.graph.visit import program
+from compiler.ir.dtypes import BOOL
 from runtime.artifact import cut
 
 
@@ -80,19 +84,27 @@ def import_model(
     model: ModelProto,
     *,
     shapes: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    stated: Sequence[StatedShape] = (),
     values: Mapping[str, Array] = MappingProxyType({}),
     offered: Mapping[str, Array] = MappingProxyType({}),
+    open_batch_is_one: bool = False,
 ) -> Imported:
     """A legal graph that is equivalent to the model.
 
+    An `If` whose condition is known becomes the branch that is taken, and nobody looks at the
+    other. What the model declares of shapes within is not relied on: shapes are inferred.
+
     Parameters
     ----------
-    shapes
-        Shapes of inputs, by name, whose numbers replace symbolic extents.
+    shapes, stated
+        Shapes of inputs, by name, whose numbers replace open extents.
     values
         Arrays for inputs that become constants, by name.
     offered
-        Arrays for inputs that become constants if their values have to be known, by name.
+        Arrays for inputs that become constants if their values have to be known, by name. A single
+        integer or truth value becomes one if the condition of an `If` depends on it.
+    open_batch_is_one
+        Whether first extents that are left open are 1.
 
     Raises
     ------
@@ -102,10 +114,11 @@ def import_model(
     FrontendError
         The model is not legal, or shapes or values do not fit the model.
     """
+    said = (*stated, *(StatedShape(name, tuple(shape)) for name, shape in shapes.items()))
     bound = dict(values)
     while True:
         try:
-            return _imported(model, shapes, bound)
+            return _imported(model, said, bound, offered, open_batch_is_one=open_batch_is_one)
         except UnknownValueError as error:
             new = offered.keys() & set(error.inputs) - bound.keys()
             if not new:
@@ -114,37 +127,46 @@ def import_model(
 
 
 def _imported(
-    model: ModelProto, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]
+    model: ModelProto,
+    stated: Sequence[StatedShape],
+    values: Mapping[str, Array],
+    offered: Mapping[str, Array],
+    *,
+    open_batch_is_one: bool,
 ) -> Imported:
     versions = opsets(model)
-    small = expanded(without_weights(model), EXPANDED)
-    _supported([node for each in all_graphs(small.graph) for node in each.node], versions)
-    if any(each.sparse_initializer for each in all_graphs(small.graph)):
+    small = without_weights(model)
+    if small.graph.sparse_initializer:
         raise UnsupportedError("sparse initialisers are not supported")
-    legal(small)
+    checks = NodeChecks(small, versions, input_names(model))
+    checks.check_operators()
     known = {
         tensor.name: array_of(tensor, f"initialiser {tensor.name}")
         for tensor in model.graph.initializer
     }
     inputs = [each for each in model.graph.input if each.name not in known]
-    types = input_types(inputs, {**shapes, **{name: each.shape for name, each in values.items()}})
+    shapes = [StatedShape(name, array.shape, "its value") for name, array in values.items()]
+    types = input_types(inputs, [*stated, *shapes], open_batch_is_one=open_batch_is_one)
     for name, array in values.items():
         if array.dtype != types[name].dtype.numpy:
             raise FrontendError(f"input {name} is {types[name]}, and is given {array.dtype}")
-    known |= values
+    switches = frozenset(name for name in types if is_switch(offered.get(name))) - values.keys()
     try:
-        imported = _converted(small.graph, versions, types, known)
+        imported = _converted(small.graph, checks, types, known | dict(values), switches)
     except UnknownValueError as error:
-        sources = inputs_behind(small.graph, types, error.operand)
-        raise UnknownValueError(f"{error}: {', '.join(sources)}", error.operand, sources) from error
+        sources = error.inputs or checks.inputs_behind(error.operand)
+        advice = "; --input gives a value" if sources else ""
+        said = f"{error}: {', '.join(sources)}{advice}"
+        raise UnknownValueError(said, error.operand, sources) from error
     return replace(imported, bound=MappingProxyType(dict(values)))
 
 
 def _converted(
     model: GraphProto,
-    versions: Mapping[str, int],
+    checks: NodeChecks,
     types: Mapping[str, TensorType],
     known: Mapping[str, Array],
+    switches: Set[str],
 ) -> Imported:
     """The graph of a model whose inputs have these types, with arrays for those that are known."""
     taken: set[str] = set()
@@ -154,13 +176,12 @@ def _converted(
     found = {name: constant(each) for name, each in known.items()}
     for name, param in zip(names, params, strict=True):
         found[name] = Value(types[name], Var(param.name))
-    used = _used(model)
     outputs = tuple(each.name for each in model.output)
     if not outputs:
         raise FrontendError("the model has no outputs")
-    graph = _Graph(versions, used, found, builder)
-    graph.nodes(model.node)
-    values = [graph.output(name) for name in outputs]
+    graph = _Graph(checks, switches, found, builder)
+    graph.check_and_convert(model.node)
+    values = [graph.output(each) for each in model.output]
     sizes = {
         builder.atom(count.size): count.size.type
         for value in values
@@ -199,34 +220,97 @@ def _in_use(lets: Sequence[Let], functions: Sequence[Function]) -> tuple[Functio
     return program(whole, MAIN).definitions
 
 
-def _used(graph: GraphProto) -> frozenset[str]:
-    """The names of all tensors that are operands or results, in the bodies of nodes too."""
-    found = {name for each in all_graphs(graph) for node in each.node for name in node.input}
-    return frozenset(found | {out.name for each in all_graphs(graph) for out in each.output})
-
-
 class _Graph:
-    """Conversion of a graph, node by node."""
+    """Conversion of a graph, node by node.
+
+    Parameters
+    ----------
+    switches
+        Inputs of a single integer or truth value, which may become constants.
+    """
 
     def __init__(
         self,
-        versions: Mapping[str, int],
-        used: frozenset[str],
+        checks: NodeChecks,
+        switches: Set[str],
         values: MutableMapping[str, Value],
         builder: Builder,
     ) -> None:
-        self._versions = versions
-        self._used = used
+        self._checks = checks
+        self._switches = switches
         self._values = values
         self._builder = builder
 
-    def nodes(self, nodes: Iterable[NodeProto]) -> None:
-        """Convert nodes in order."""
+    def check_and_convert(self, nodes: Iterable[NodeProto]) -> None:
+        """Check and convert nodes in order, but for branches of an `If` that are never taken."""
+        waiting: list[NodeProto] = []
         for node in nodes:
-            self._node(node, self._used)
+            if not is_choice(node):
+                waiting.append(node)
+                continue
+            self._checked(waiting)
+            waiting = []
+            truth = self._truth(node)
+            if truth is None:
+                self._undecided(node)
+            else:
+                check_names([node], self._values)
+                for attribute in node.attribute:
+                    if attribute.name == ("then_branch" if truth else "else_branch"):
+                        self._checks.decided(node, attribute.g)
+                self._node(node, self._unchecked_section)
+        self._checked(waiting)
+
+    def _checked(self, nodes: Sequence[NodeProto]) -> None:
+        """Check nodes together, and convert them."""
+        if nodes:
+            for node in self._checks.checked(nodes, self._values):
+                self._node(node, self.section)
+
+    def _truth(self, node: NodeProto) -> bool | None:
+        """The condition of an `If` if it is known."""
+        value = self._values.get(node.input[0]) if node.input else None
+        is_truth = value is not None and value.dtype == BOOL and value.type.size == 1
+        return known_truth(value) if is_truth else None
+
+    def _undecided(self, node: NodeProto) -> None:
+        """Check and convert an `If` whose condition depends on inputs.
+
+        If that fails, the condition has to be known.
+        """
+        sources = self._checks.inputs_behind(node.input[0]) if node.input else ()
+        switches = tuple(each for each in sources if each in self._switches)
+        what = f"the condition of {describe(node)}"
+        if switches:
+            raise UnknownValueError(f"{what} depends on", node.input[0], switches)
+        try:
+            self._checked([node])
+        except UnknownValueError:
+            raise
+        except FrontendError as error:
+            if not sources:
+                raise
+            raise UnknownValueError(
+                f"{error}; or, if only one branch is meant, {what} has to be known when the model "
+                "is imported, and depends on inputs",
+                node.input[0],
+            ) from error
 
     def section(self, graph: GraphProto, inputs: Sequence[Value], builder: Builder) -> Section:
         """Convert the graph of a node's attribute, in the scope of the nodes before that node."""
+        return self._section(graph, inputs, builder, is_checked=True)
+
+    def _unchecked_section(
+        self, graph: GraphProto, inputs: Sequence[Value], builder: Builder
+    ) -> Section:
+        """The same for a graph that is checked only now."""
+        if graph.sparse_initializer:
+            raise UnsupportedError("sparse initialisers are not supported")
+        return self._section(graph, inputs, builder, is_checked=False)
+
+    def _section(
+        self, graph: GraphProto, inputs: Sequence[Value], builder: Builder, *, is_checked: bool
+    ) -> Section:
         values = ChainMap[str, Value]({}, self._values)
         for tensor in graph.initializer:
             values[tensor.name] = constant(array_of(tensor, f"initialiser {tensor.name}"))
@@ -236,9 +320,13 @@ class _Graph:
                 f"graph {graph.name} has {len(names)} inputs, and {len(inputs)} are given"
             )
         values.update(zip(names, inputs, strict=True))
-        inner = _Graph(self._versions, self._used, values, builder.inner())
-        inner.nodes(graph.node)
-        results = tuple(values[each.name] for each in graph.output)
+        inner = _Graph(self._checks, self._switches, values, builder.inner())
+        if is_checked:
+            for node in graph.node:
+                inner._node(node, inner.section)
+        else:
+            inner.check_and_convert(graph.node)
+        results = tuple(inner._made(each.name) for each in graph.output)
         for info, result in zip(graph.output, results, strict=True):
             for axis, count in result.counts.items():
                 raise UnknownValueError(
@@ -249,15 +337,20 @@ class _Graph:
                 )
         return Section(tuple(inner._builder.lets), results)
 
-    def _node(self, proto: NodeProto, used: frozenset[str]) -> None:
-        version = _version(proto, self._versions)
-        assert version is not None, "`_supported` has checked it"
+    def _node(
+        self,
+        proto: NodeProto,
+        section: Callable[[GraphProto, Sequence[Value], Builder], Section],
+    ) -> None:
+        used = self._checks.used
+        version = converter_version(proto, self._checks.versions)
+        assert version is not None, "`NodeChecks` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
         converter = CONVERTERS[qualified_name(proto)]
         given = operands
         if not converter.takes_stored_floats:
             given = [None if each is None else widened(self._builder, each) for each in operands]
-        node = Node(proto, version, given, used, self._builder, self.section)
+        node = Node(proto, version, given, used, self._builder, section)
 
         def convert() -> tuple[Value, ...]:
             found = converter.results(node)
@@ -269,37 +362,32 @@ class _Graph:
         assert not missing, f"{describe(proto)} has no {missing}"
         self._values.update(self._builder.end_node(proto.op_type, named))
 
-    def output(self, name: str) -> Value:
-        """A result of the graph; raises `UnsupportedError` if it is not in the graph."""
-        value = self._values[name]
+    def _made(self, name: str) -> Value:
+        """A value of the graph or around it; raises `FrontendError` if there is none."""
+        if name not in self._values:
+            raise FrontendError(f"the model is not legal: no node makes {name}")
+        return self._values[name]
+
+    def output(self, info: ValueInfoProto) -> Value:
+        """A result of the model.
+
+        Raises
+        ------
+        UnsupportedError
+            It is not in the graph.
+        FrontendError
+            No node makes it, or it is of another element type than the model says.
+        """
+        name = info.name
+        value = self._made(name)
+        number = info.type.tensor_type.elem_type
+        if info.type.HasField("tensor_type") and number and DTYPES.get(number) != value.dtype:
+            raise FrontendError(
+                f"the model is not legal: output {name} is {value.type}, and declared as "
+                f"{type_name(number)}"
+            )
         if value.atom is None:
             raise UnsupportedError(
-                f"output {name} is computed from shapes that are not known: give shapes for the "
-                "inputs"
+                f"output {name} is computed from shapes that are not known: say them with --shape"
             )
         return value
-
-
-def _version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
-    """The version of the definition of a node's operator; None if the operator is unsupported."""
-    name, domain = qualified_name(node), domain_of(node)
-    if name not in CONVERTERS or domain not in versions:
-        return None
-    try:
-        version: int = defs.get_schema(node.op_type, versions[domain], domain).since_version
-    except defs.SchemaError:
-        return None
-    return version if version in CONVERTERS[name].versions else None
-
-
-def _supported(nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
-    """Raise an `UnsupportedError` that lists all unsupported operators, if there are any."""
-    found: dict[str, list[str]] = {}
-    for node in nodes:
-        if _version(node, versions) is None:
-            opset = versions.get(domain_of(node), "none")
-            called = node.name or next(filter(None, node.output), "without a name")
-            found.setdefault(f"{qualified_name(node)} of opset {opset}", []).append(called)
-    if found:
-        listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
-        raise UnsupportedError(f"operators that are not supported: {listed}")

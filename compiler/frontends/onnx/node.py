@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -87,7 +87,7 @@ class Node:
         proto: NodeProto,
         version: int,
         inputs: Sequence[Value | None],
-        used: frozenset[str],
+        used: Set[str],
         builder: Builder,
         convert: Convert = _no_graphs,
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Final, TypeVar
@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import onnx
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import GraphProto, ModelProto, TensorProto, defs, external_data_helper, inliner
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs, external_data_helper, inliner
 
 from compiler.errors import FrontendError
 from compiler.frontends.onnx.ceil_pools import with_corrected_pools
@@ -113,8 +113,8 @@ OLDEST: Final = 7
 Of a model of an older opset, operators are taken whose definition was still in force in this one.
 """
 
-_SMALL: Final = 1 << 12
-"""The maximum number of elements of an initialiser that may determine shapes."""
+MAX_SHAPE_ELEMENTS: Final = 1 << 12
+"""The maximum number of elements of a constant that may determine shapes."""
 
 
 def opsets(model: ModelProto) -> dict[str, int]:
@@ -150,7 +150,7 @@ def without_weights(model: ModelProto) -> ModelProto:
         getattr(own, field).extend(getattr(graph, field))
     declared = {each.name for each in graph.input}
     for tensor in graph.initializer:
-        if prod(tensor.dims) <= _SMALL:
+        if prod(tensor.dims) <= MAX_SHAPE_ELEMENTS:
             own.initializer.append(tensor)
         elif tensor.name not in declared:
             own.input.append(
@@ -161,14 +161,22 @@ def without_weights(model: ModelProto) -> ModelProto:
     return guarded(lambda: inliner.inline_local_functions(small))
 
 
-def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """The graph, and the graphs in the attributes of its nodes, at any depth."""
-    yield graph
-    for node in graph.node:
+def all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """The nodes, and the nodes of graphs in their attributes, at any depth."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from all_nodes(inner.node)
+
+
+def graphs_of(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
+    """The graphs in the attributes of nodes, at any depth."""
+    for node in all_nodes(nodes):
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 if inner.node or inner.output:
-                    yield from all_graphs(inner)
+                    yield inner
 
 
 def legal(model: ModelProto) -> None:

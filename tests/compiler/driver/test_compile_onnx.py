@@ -60,7 +60,7 @@ def test_where_it_comes_from() -> None:
 
 def test_a_batch_that_is_open_is_one() -> None:
     assert compiled(rectifier(["N", 3])).manifest.tensors[0].shape == (1, 3)
-    with pytest.raises(BuildError, match=r"input in:0 is float32\[N, M\], and M could be any"):
+    with pytest.raises(BuildError, match=r"input in:0 is float32\[1, M\], and M could be any"):
         compiled(rectifier(["N", "M"]))
 
 

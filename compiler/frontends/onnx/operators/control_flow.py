@@ -33,6 +33,8 @@ def _if(node: Node) -> tuple[Value, ...]:
     known = known_truth(condition)
     if known is not None:
         chosen = node.section(node.graph("then_branch" if known else "else_branch"))
+        if len(chosen.results) != len(node.outputs):
+            node.refuse(f"its branch has {len(chosen.results)} results")
         return node.insert(chosen)
     branches = [node.section(node.graph(name)) for name in ("then_branch", "else_branch")]
     then, otherwise = ([each.type for each in branch.results] for branch in branches)

@@ -244,7 +244,8 @@ def test_all_unsupported_operators_at_once() -> None:
                 make("ReduceMean", ["f"], ["y"], "m", axes=[1], keepdims=0),
             ],
             r"node m \(ReduceMean\): not supported: the extent of axis 1 of operand data, "
-            r"up to 32, has to be known when the model is imported, and depends on inputs: x$",
+            r"up to 32, has to be known when the model is imported, and depends on "
+            r"inputs: x; --input gives a value$",
         ),
         (
             [make("AveragePool", ["x"], ["y"], kernel_shape=[9, 9])],

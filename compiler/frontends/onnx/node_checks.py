@@ -1,0 +1,116 @@
+"""Checks of a model's nodes before they are converted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from onnx import GraphProto, ModelProto, NodeProto
+
+from compiler.errors import UnsupportedError
+from compiler.frontends.onnx.functions import Functions, definition, expanded, unused_prefix
+from compiler.frontends.onnx.inputs import inputs_behind
+from compiler.frontends.onnx.node import domain_of, qualified_name
+from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from compiler.frontends.onnx.reading import all_nodes, graphs_of, legal
+from compiler.frontends.onnx.segments import (
+    check_names,
+    element_types,
+    outside_choices,
+    segment,
+)
+from compiler.frontends.onnx.values import Value
+
+
+def converter_version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
+    """The version of the definition of a node's operator; None if the operator is unsupported."""
+    converter = CONVERTERS.get(qualified_name(node))
+    version = None if converter is None else definition(node, versions)
+    return version if converter is not None and version in converter.versions else None
+
+
+class NodeChecks:
+    """The checks of a model's nodes, run by run, and the nodes that were checked.
+
+    Attributes
+    ----------
+    versions
+        The opset version of each domain.
+    used
+        The names of all tensors that are operands or results, in the bodies of nodes too.
+    """
+
+    def __init__(
+        self,
+        model: ModelProto,
+        versions: Mapping[str, int],
+        inputs: Sequence[str],
+    ) -> None:
+        self.versions = versions
+        self.used = _used(model.graph.node) | {out.name for out in model.graph.output}
+        self._model = model
+        self._inputs = inputs
+        self._types = element_types(model.graph)
+        self._prefix = unused_prefix(model.graph)
+        self._nodes: list[NodeProto] = []
+
+    def check_operators(self) -> None:
+        """Raise an `UnsupportedError` that lists all operators that are not supported.
+
+        Branches of an `If` are left out: they may never be looked at.
+        """
+        nodes = list(outside_choices(self._model.graph.node))
+        _check_supported(nodes, self.versions, EXPANDED)
+
+    def checked(self, nodes: Sequence[NodeProto], values: Mapping[str, Value]) -> list[NodeProto]:
+        """The nodes with functions in place of operators; raises errors as `import_model`."""
+        check_names(nodes, values)
+        apart = segment(self._model, nodes, values, self._types)
+        if any(graph.sparse_initializer for graph in graphs_of(apart.graph.node)):
+            raise UnsupportedError("sparse initialisers are not supported")
+        apart = expanded(apart, EXPANDED, self._prefix)
+        found = list(apart.graph.node)
+        _check_supported(list(all_nodes(found)), self.versions)
+        legal(apart)
+        self.used |= _used(found)
+        self._nodes += found
+        return found
+
+    def decided(self, node: NodeProto, taken: GraphProto) -> None:
+        """Note the branch of an `If` that is taken."""
+        names = [each.name for each in taken.output]
+        self._nodes.append(NodeProto(op_type=node.op_type, input=names, output=node.output))
+        self._types |= element_types(taken)
+
+    def inputs_behind(self, name: str) -> tuple[str, ...]:
+        """The inputs that determine a value."""
+        return inputs_behind(self._nodes, self._inputs, name)
+
+
+def _used(nodes: Iterable[NodeProto]) -> set[str]:
+    """The names of tensors that nodes use, or graphs in them give."""
+    listed = list(nodes)
+    found = {name for node in all_nodes(listed) for name in node.input}
+    return found | {out.name for graph in graphs_of(listed) for out in graph.output}
+
+
+def _check_supported(
+    nodes: Sequence[NodeProto],
+    versions: Mapping[str, int],
+    replaceable: Functions = MappingProxyType({}),
+) -> None:
+    """Raise an `UnsupportedError` that lists all unsupported operators, if there are any.
+
+    Those in `replaceable` are supported.
+    """
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        name = qualified_name(node)
+        is_replaced = definition(node, versions) in replaceable.get(name, ())
+        if not is_replaced and converter_version(node, versions) is None:
+            opset = versions.get(domain_of(node), "none")
+            called = node.name or next(filter(None, node.output), "without a name")
+            found.setdefault(f"{name} of opset {opset}", []).append(called)
+    if found:
+        listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
+        raise UnsupportedError(f"operators that are not supported: {listed}")
