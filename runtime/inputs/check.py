@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,33 +42,45 @@ def check_inputs(
             )
 
 
-def rounded_inputs(manifest: Manifest) -> tuple[str, ...]:
-    """Names of the inputs that are rounded to integers, directly or after other float operators."""
+def rounded_inputs(manifest: Manifest) -> dict[str, bool]:
+    """The inputs that are rounded to integers, by name: whether other float operators come first.
+
+    Rounded at once, an infinity becomes the greatest or the least integer, as ONNX's QuantizeLinear
+    says; other operators may make NaN of it.
+    """
     types = {each.name: dtype_of(each.dtype) for each in manifest.tensors}
     # For each tensor of real numbers, the inputs that it depends on.
+    at_once = {port.tensor for port in manifest.inputs}
     origins = {
         port.tensor: frozenset((port.name,))
         for port in manifest.inputs
         if is_float(types[port.tensor])
     }
     nothing = frozenset[str]()
-    rounded = nothing
+    rounded = computed = nothing
     for step in manifest.steps:
         sources = nothing.union(*(origins.get(name, nothing) for name in step.inputs))
         if _ROUNDING in step.operators:
             rounded |= sources
+            real = {name for name in step.inputs if origins.get(name)}
+            if step.operators[0] != _ROUNDING or not real <= at_once:
+                computed |= sources
         for name in step.outputs:
             if is_float(types[name]):
                 origins[name] = sources
-    return tuple(each.name for each in manifest.inputs if each.name in rounded)
+    names = [each.name for each in manifest.inputs]
+    return {name: name in computed for name in names if name in rounded}
 
 
-def check_finite(network: str, names: Collection[str], inputs: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse NaN and infinity, which no integer represents, in inputs that are rounded.
+def check_finite(
+    network: str, rounded: Mapping[str, bool], inputs: Mapping[str, NDArray[Any]]
+) -> None:
+    """Refuse NaN, which no integer represents, and infinity before other float operators, in inputs
+    that are rounded.
 
     Parameters
     ----------
-    names
+    rounded
         The result of `rounded_inputs`.
 
     Raises
@@ -76,8 +88,8 @@ def check_finite(network: str, names: Collection[str], inputs: Mapping[str, NDAr
     InputError
         An input has NaN or infinity: names the first index.
     """
-    for name in names:
-        finite = np.isfinite(inputs[name])
+    for name, is_computed in rounded.items():
+        finite = np.isfinite(inputs[name]) if is_computed else ~np.isnan(inputs[name])
         if not finite.all():
             index = tuple(map(int, np.unravel_index(int(np.argmin(finite)), finite.shape)))
             raise InputError(

@@ -63,7 +63,7 @@ class RunInputs:
         return cls(network, arrays, batches)
 
     def check_finite(self, artifact: Artifact) -> None:
-        """Raise `InputError` if any batch has NaN or infinity in an input that the network
-        quantises.
+        """Raise `InputError` if any batch has NaN in an input that the network quantises, or
+        infinity that it computes with before.
         """
         check_finite(self.network, rounded_inputs(artifact.manifest), self.arrays)

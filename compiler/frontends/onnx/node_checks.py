@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto
 
@@ -20,6 +21,9 @@ from compiler.frontends.onnx.segments import (
     segment,
 )
 from compiler.frontends.onnx.values import Value
+
+_STABLE: Final = 7
+"""The first opset after the operators that were experimental, which have no definition now."""
 
 
 def converter_version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
@@ -113,4 +117,7 @@ def _check_supported(
             found.setdefault(f"{name} of opset {opset}", []).append(called)
     if found:
         listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
-        raise UnsupportedError(f"operators that are not supported: {listed}")
+        remedy = ""
+        if versions.get("", _STABLE) < _STABLE:
+            remedy = f"; export the model again in opset {_STABLE} or newer"
+        raise UnsupportedError(f"operators that are not supported: {listed}{remedy}")

@@ -107,12 +107,6 @@ def _parsed(content: bytes, what: str) -> ModelProto:
     return model
 
 
-OLDEST: Final = 7
-"""The oldest opset that is supported like the newest.
-
-Of a model of an older opset, operators are taken whose definition was still in force in this one.
-"""
-
 MAX_SHAPE_ELEMENTS: Final = 1 << 12
 """The maximum number of elements of a constant that may determine shapes."""
 

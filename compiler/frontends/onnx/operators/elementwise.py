@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
+from onnx import TensorProto
 
 from compiler.frontends.onnx.converter import Convert, Converter, direct
 from compiler.frontends.onnx.node import Node
@@ -17,11 +18,17 @@ from compiler.ir.dtypes import BOOL
 
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
-        "Abs": ("absolute", (6, 13)),
+        "Abs": ("absolute", (1, 6, 13)),
         "Acos": ("acos", (7, 22)),
         "Acosh": ("acosh", (9, 22)),
-        "Add": ("add", (7, 13, 14)),
-        "And": ("logical_and", (7,)),
+        "Add": ("add", (1, 6, 7, 13, 14)),
+        "And": (
+            "logical_and",
+            (
+                1,
+                7,
+            ),
+        ),
         "Asin": ("asin", (7, 22)),
         "Asinh": ("asinh", (9, 22)),
         "Atan": ("atan", (7, 22)),
@@ -31,58 +38,70 @@ ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType
         "BitwiseNot": ("bitwise_not", (18,)),
         "BitwiseOr": ("bitwise_or", (18,)),
         "BitwiseXor": ("bitwise_xor", (18,)),
-        "Ceil": ("ceil", (6, 13)),
+        "Ceil": ("ceil", (1, 6, 13)),
         "Celu": ("celu", (12, 28)),
         "Cos": ("cos", (7, 22)),
         "Cosh": ("cosh", (9, 22)),
-        "Div": ("divide", (7, 13, 14)),
-        "Elu": ("elu", (6, 22)),
-        "Equal": ("equal", (7, 11, 13, 19)),
+        "Div": ("divide", (1, 6, 7, 13, 14)),
+        "Elu": ("elu", (1, 6, 22)),
+        "Equal": ("equal", (1, 7, 11, 13, 19)),
         "Erf": ("erf", (9, 13)),
-        "Exp": ("exp", (6, 13)),
-        "Floor": ("floor", (6, 13)),
+        "Exp": ("exp", (1, 6, 13)),
+        "Floor": ("floor", (1, 6, 13)),
         "Gelu": ("gelu", (20,)),
-        "Greater": ("greater", (7, 9, 13)),
+        "Greater": ("greater", (1, 7, 9, 13)),
         "GreaterOrEqual": ("greater_or_equal", (12, 16)),
-        "HardSigmoid": ("hard_sigmoid", (6, 22)),
+        "HardSigmoid": ("hard_sigmoid", (1, 6, 22)),
         "HardSwish": ("hard_swish", (14, 22)),
         "IsInf": ("is_inf", (10, 20)),
         "IsNaN": ("is_nan", (9, 13, 20)),
-        "LeakyRelu": ("leaky_relu", (6, 16)),
-        "Less": ("less", (7, 9, 13)),
+        "LeakyRelu": ("leaky_relu", (1, 6, 16)),
+        "Less": ("less", (1, 7, 9, 13)),
         "LessOrEqual": ("less_or_equal", (12, 16)),
-        "Log": ("log", (6, 13)),
-        "Max": ("maximum", (6, 8, 12, 13)),
-        "Mean": ("mean", (6, 8, 13)),
-        "Min": ("minimum", (6, 8, 12, 13)),
+        "Log": ("log", (1, 6, 13)),
+        "Max": ("maximum", (1, 6, 8, 12, 13)),
+        "Mean": ("mean", (1, 6, 8, 13)),
+        "Min": ("minimum", (1, 6, 8, 12, 13)),
         "Mish": ("mish", (18, 22)),
         "Mod": ("modulo", (10, 13, 28)),
-        "Mul": ("multiply", (7, 13, 14)),
-        "Neg": ("negative", (6, 13)),
+        "Mul": ("multiply", (1, 6, 7, 13, 14)),
+        "Neg": ("negative", (1, 6, 13)),
         "Not": ("logical_not", (1,)),
-        "Or": ("logical_or", (7,)),
-        "PRelu": ("prelu", (7, 9, 16)),
-        "Pow": ("power", (7, 12, 13, 15)),
-        "Reciprocal": ("reciprocal", (6, 13)),
-        "Relu": ("relu", (6, 13, 14)),
+        "Or": (
+            "logical_or",
+            (
+                1,
+                7,
+            ),
+        ),
+        "PRelu": ("prelu", (1, 6, 7, 9, 16)),
+        "Pow": ("power", (1, 7, 12, 13, 15)),
+        "Reciprocal": ("reciprocal", (1, 6, 13)),
+        "Relu": ("relu", (1, 6, 13, 14)),
         "Round": ("round_even", (11, 22)),
-        "Selu": ("selu", (6, 22)),
+        "Selu": ("selu", (1, 6, 22)),
         "Shrink": ("shrink", (9,)),
-        "Sigmoid": ("sigmoid", (6, 13)),
+        "Sigmoid": ("sigmoid", (1, 6, 13)),
         "Sign": ("sign", (9, 13)),
         "Sin": ("sin", (7, 22)),
         "Sinh": ("sinh", (9, 22)),
         "Softplus": ("softplus", (1, 22)),
         "Softsign": ("softsign", (1, 22)),
-        "Sqrt": ("sqrt", (6, 13)),
-        "Sub": ("subtract", (7, 13, 14)),
-        "Sum": ("total", (6, 8, 13)),
+        "Sqrt": ("sqrt", (1, 6, 13)),
+        "Sub": ("subtract", (1, 6, 7, 13, 14)),
+        "Sum": ("total", (1, 6, 8, 13)),
         "Swish": ("swish", (24,)),
         "Tan": ("tan", (7, 22)),
-        "Tanh": ("tanh", (6, 13)),
+        "Tanh": ("tanh", (1, 6, 13)),
         "ThresholdedRelu": ("thresholded_relu", (10, 22)),
         "Where": ("where", (9, 16)),
-        "Xor": ("logical_xor", (7,)),
+        "Xor": (
+            "logical_xor",
+            (
+                1,
+                7,
+            ),
+        ),
     }
 )
 """Operators with the same operands and attributes in the graph: the graph operator's name, and
@@ -98,6 +117,10 @@ _LIMITS: Final[Mapping[str, str]] = MappingProxyType(
 _MANY: Final = 32
 """The maximum number of operands that one operator of the graph gets: a kernel's expression, and
 the depth of its nesting, grow with them."""
+
+
+_UNIDIRECTIONAL: Final = 7
+"""The first opset in which operands are broadcast as by NumPy."""
 
 
 def _elementwise(operator: str) -> Convert:
@@ -116,7 +139,33 @@ def _elementwise(operator: str) -> Convert:
         return convert_mean
     if operator in ("maximum", "minimum", "total"):
         return lambda node: _combined(node, operator, node.inputs)
-    return convert
+    if operator == "prelu":
+        return _prelu
+    return lambda node: _broadcast(node, operator) if node.has("broadcast") else convert(node)
+
+
+def _broadcast(node: Node, operator: str) -> Value:
+    """An operator on two operands, the second of which has a part of the first one's axes, as up to
+    opset 6: from `axis` on, or the last ones."""
+    a, b = node.input(0), node.input(1)
+    if not node.integer("broadcast"):
+        if a.shape != b.shape:
+            node.refuse(f"{a.type} and {b.type}: the attribute broadcast is 0")
+        return node.call(operator, a, b)
+    start = node.integer("axis") if "axis" in node.given() else a.rank - b.rank
+    start += a.rank if start < 0 else 0
+    behind = a.rank - start - b.rank
+    if start < 0 or behind < 0:
+        node.refuse(f"{b.type} from axis {start} of {a.type}")
+    return node.call(operator, a, node.reshape(b, (*b.shape, *(1,) * behind)))
+
+
+def _prelu(node: Node) -> Value:
+    """Up to opset 6 a slope with one axis is one of channels."""
+    data, slope = node.input(0), node.input(1)
+    if node.version < _UNIDIRECTIONAL and slope.rank == 1 and data.rank > 1:
+        slope = node.reshape(slope, (*slope.shape, *(1,) * (data.rank - 2)))
+    return node.call("prelu", data, slope)
 
 
 def _combined(node: Node, operator: str, operands: Sequence[Value]) -> Value:
@@ -128,6 +177,11 @@ def _combined(node: Node, operator: str, operands: Sequence[Value]) -> Value:
 
 
 def _cast(node: Node) -> Value:
+    if node.version == 1:
+        name = node.text("to")
+        if name not in TensorProto.DataType.keys():
+            node.refuse(f"to is {name!r}")
+        return node.cast(node.input(0), node.element_type(TensorProto.DataType.Value(name)))
     return node.cast(node.input(0), node.element_type(node.integer("to")))
 
 
@@ -143,8 +197,13 @@ def _cast_like(node: Node) -> Value:
 def _clip(node: Node) -> Value:
     data = node.input(0)
     if node.has("min"):
-        # Up to opset 10 the limits are attributes, by default the largest floats.
-        return node.call("clip", data, to=Clip(node.real("min"), node.real("max")))
+        # Up to opset 10 the limits are attributes, by default the largest floats; up to opset 5
+        # there is none by default.
+        limits = (
+            node.real(name) if node.version > 1 or name in node.given() else None
+            for name in ("min", "max")
+        )
+        return node.call("clip", data, to=Clip(*limits))
     low, high = node.optional(1), node.optional(2)
     if all(each is None or each.known is not None for each in (low, high)):
         return node.call("clip", data, to=Clip(node.scalar(1), node.scalar(2)))
@@ -166,7 +225,8 @@ def _same(node: Node) -> Value:
 def _dropout(node: Node) -> tuple[Value, ...]:
     """The data, and a mask without a false element if it is used."""
     data = node.input(0)
-    if node.optional(2) is not None and node.scalar(2) and node.scalar(1) != 0:
+    trains = node.optional(2) is not None and node.scalar(2) and node.scalar(1) != 0
+    if trains or not node.integer("is_test", 1):
         node.unsupported("training: its results are random")
     if not node.uses(1):
         return (data,)
@@ -181,12 +241,12 @@ CONVERTERS: tuple[Converter, ...] = (
         Converter(name, versions, _elementwise(operator), _LIMITS.get(name, ""))
         for name, (operator, versions) in ELEMENTWISE.items()
     ),
-    Converter("Cast", (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, takes_stored_floats=True),
+    Converter("Cast", (1, 6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, takes_stored_floats=True),
     Converter("BitCast", (26,), _bit_cast, takes_stored_floats=True),
     Converter("CastLike", (15, 19, 21, 23, 24, 25), _cast_like, takes_stored_floats=True),
     Converter("ai.onnx.ml.Binarizer", (1,), _binarizer),
-    Converter("Clip", (6, 11, 12, 13), _clip),
-    Converter("Dropout", (7, 10, 12, 13, 22), _dropout, "no training unless the ratio is 0"),
+    Converter("Clip", (1, 6, 11, 12, 13), _clip),
+    Converter("Dropout", (1, 6, 7, 10, 12, 13, 22), _dropout, "no training unless the ratio is 0"),
     Converter(
         "Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), _same, "tensors", takes_stored_floats=True
     ),

@@ -15,6 +15,8 @@ def _batch_norm(node: Node) -> Value | tuple[Value, ...]:
     if node.integer("training_mode", 0):
         return _batch_norm_training(node)
     node.only_first()
+    if not node.integer("is_test", 1):
+        node.unsupported("training: is_test is 0")
     if not node.integer("spatial", 1):
         node.unsupported("spatial 0")
     return node.call("batch_norm", *node.inputs, to=Epsilon(node.real("epsilon")))
@@ -107,8 +109,8 @@ def _local_response(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("BatchNormalization", (7, 9, 14, 15), _batch_norm, "`spatial` 1"),
-    Converter("InstanceNormalization", (6, 22), direct("instance_norm")),
+    Converter("BatchNormalization", (1, 6, 7, 9, 14, 15), _batch_norm, "`spatial` 1"),
+    Converter("InstanceNormalization", (1, 6, 22), direct("instance_norm")),
     Converter("LayerNormalization", (17,), _layer_norm),
     Converter("RMSNormalization", (23,), direct("rms_norm")),
     Converter("GroupNormalization", (21,), _group_norm),

@@ -9,9 +9,15 @@ import numpy as np
 from compiler.frontends.onnx.converter import Converter, direct
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import OneHot, Pad, Slice, Split
+from compiler.graph.operators.parts import Concat, OneHot, Pad, Slice, Split
 from compiler.ir.dtypes import INT64
 from compiler.operators.pad import PadMode
+
+
+def _concat(node: Node) -> Value:
+    # In opset 1 the axis is 1 by default.
+    axis = node.integer("axis", 1 if node.version == 1 else None)
+    return node.call("concat", *node.inputs, to=Concat(axis))
 
 
 def _split(node: Node) -> tuple[Value, ...]:
@@ -19,6 +25,9 @@ def _split(node: Node) -> tuple[Value, ...]:
     if not -data.rank <= axis < data.rank:
         node.refuse(f"axis {axis} of {data.type}")
     sizes = node.integers("split") if node.has("split") else node.numbers(1)
+    if node.version == 1 and node.optional(1) is not None:
+        # Numbers of the data's type.
+        sizes = tuple(int(each) for each in node.needed(node.known(1), "").flat)
     count = len(node.outputs)
     if sizes is None:
         extent = node.extent(axis, data)
@@ -63,8 +72,9 @@ def _pad(node: Node) -> Value:
     data = node.input(0)
     mode = PadMode(node.word("mode", {each.value for each in PadMode}))
     value: int | float | bool | None
-    if node.has("pads"):
-        pads, value, axes = node.integers("pads"), node.real("value"), None
+    if node.has("value"):
+        name = "paddings" if node.version == 1 else "pads"
+        pads, value, axes = node.integers(name), node.real("value"), None
     else:
         pads, value, axes = node.numbers(1), node.scalar(2), node.numbers(3)
     pads = node.needed(pads, "pads are missing")
@@ -114,8 +124,10 @@ def _trilu(node: Node) -> Value:
 _RANGE = "indices out of range pick the nearest element"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Concat", (4, 11, 13), direct("concat"), takes_stored_floats=True),
-    Converter("Split", (2, 11, 13, 18), _split, "sizes known at import", takes_stored_floats=True),
+    Converter("Concat", (1, 4, 11, 13), _concat, takes_stored_floats=True),
+    Converter(
+        "Split", (1, 2, 11, 13, 18), _split, "sizes known at import", takes_stored_floats=True
+    ),
     Converter(
         "Slice",
         (1, 10, 11, 13),
@@ -125,7 +137,7 @@ CONVERTERS: tuple[Converter, ...] = (
     ),
     Converter(
         "Pad",
-        (2, 11, 13, 18, 19, 21, 23, 24, 25),
+        (1, 2, 11, 13, 18, 19, 21, 23, 24, 25),
         _pad,
         "pads, value and axes known at import",
     ),

@@ -48,7 +48,7 @@ def _matmul(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("Gemm", (7, 9, 11, 13), _gemm),
+    Converter("Gemm", (1, 6, 7, 9, 11, 13), _gemm),
     Converter("Det", (11, 22), direct("determinant"), f"up to {LARGEST} rows"),
     Converter("MatMul", (1, 9, 13), _matmul),
 )

@@ -162,6 +162,9 @@ def _dynamic(node: Node) -> tuple[Value, ...]:
     high = node.call("maximum", node.call("reduce_max", data, to=whole), zero)
     low = node.call("minimum", node.call("reduce_min", data, to=whole), zero)
     extent = node.call("subtract", high, low)
+    # Of zeros, as in ONNX's reference; the standard divides by 0.
+    is_zero = node.call("equal", extent, zero)
+    extent = node.call("where", is_zero, node.number(1, data), extent)
     scale = node.call("divide", extent, node.number(UINT8.high, data))
     place = node.call("divide", node.call("subtract", zero, low), scale)
     kept = node.call("clip", node.call("round_even", place), to=Clip(0.0, float(UINT8.high)))

@@ -152,7 +152,9 @@ def _recurrent(
         batch_first = node.has("layout") and bool(node.integer("layout", 0))
         if batch_first:
             data = node.call("transpose", data, to=Transpose((1, 0, 2)))
-        direction = node.word("direction", ("forward", "reverse", "bidirectional"))
+        # ONNX misspells the default of opset 1's GRU.
+        directions = ("forward", "reverse", "bidirectional", "foward")
+        direction = node.word("direction", directions)
         count = 2 if direction == "bidirectional" else 1
         hidden = node.extent(2, recurrent)
         if node.integer("hidden_size", hidden) != hidden or recurrent.shape[0] != count:
@@ -302,11 +304,11 @@ def _activation(
 _LIMITS: Final = "numbers of time steps and of sequences known at import"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("RNN", (7, 14, 22), _recurrent(_rnn, 1, ("Tanh",)), _LIMITS),
-    Converter("GRU", (7, 14, 22), _recurrent(_gru, 1, ("Sigmoid", "Tanh")), _LIMITS),
+    Converter("RNN", (1, 7, 14, 22), _recurrent(_rnn, 1, ("Tanh",)), _LIMITS),
+    Converter("GRU", (1, 3, 7, 14, 22), _recurrent(_gru, 1, ("Sigmoid", "Tanh")), _LIMITS),
     Converter(
         "LSTM",
-        (7, 14, 22),
+        (1, 7, 14, 22),
         _recurrent(_lstm, 2, ("Sigmoid", "Tanh", "Tanh"), True),
         f"{_LIMITS}; `clip` is for the sums of gates",
     ),

@@ -66,8 +66,14 @@ class _Method:
 
 def _upsample(node: Node) -> Value:
     data = node.input(0)
-    # Up to opset 8 scales are an attribute.
-    scales = _positive(node, node.reals("scales")) if node.has("scales") else _scales(node, 1)
+    # Up to opset 8 scales are attributes.
+    if node.has("height_scale"):
+        images = (1.0, 1.0, node.real("height_scale"), node.real("width_scale"))
+        scales = _positive(node, images)
+    elif node.has("scales"):
+        scales = _positive(node, node.reals("scales"))
+    else:
+        scales = _scales(node, 1)
     axes = [
         _Axis(axis, scale, _scaled(node, data, axis, scale)) for axis, scale in enumerate(scales)
     ]
@@ -305,5 +311,5 @@ _LIMITS = "sizes or scales, and regions, known at import"
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("Resize", (10, 11, 13, 18, 19), _resize, _LIMITS),
-    Converter("Upsample", (7, 9), _upsample, "scales known at import"),
+    Converter("Upsample", (1, 7, 9), _upsample, "scales known at import"),
 )

@@ -23,7 +23,9 @@ _SHAPE = "the shape has to be known at import"
 
 
 def _reshape(node: Node) -> Value:
-    data, shape = node.input(0), node.needed(node.extents(1), "the shape is missing")
+    data = node.input(0)
+    given = node.integers("shape") if node.has("shape") else node.extents(1)
+    shape: tuple[Extent, ...] = node.needed(given, "the shape is missing")
     wanted = list(shape)
     if not node.integer("allowzero", 0):
         for axis, extent in enumerate(wanted):
@@ -72,8 +74,14 @@ def _expand(node: Node) -> Value:
 
 
 def _tile(node: Node) -> Value:
-    repeats = node.needed(node.numbers(1), "repeats are missing")
-    return node.call("tile", node.input(0), to=Tile(repeats))
+    data = node.input(0)
+    if node.version == 1:
+        times, axis = (int(node.scalar(position) or 0) for position in (1, 2))
+        (axis,) = node.axes((axis,), data)
+        repeats = tuple(times if each == axis % data.rank else 1 for each in range(data.rank))
+    else:
+        repeats = node.needed(node.numbers(1), "repeats are missing")
+    return node.call("tile", data, to=Tile(repeats))
 
 
 def _depth_to_space(node: Node) -> Value:
@@ -100,7 +108,7 @@ def _space_to_depth(node: Node) -> Value:
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter(
-        "Reshape", (5, 13, 14, 19, 21, 23, 24, 25), _reshape, _SHAPE, takes_stored_floats=True
+        "Reshape", (1, 5, 13, 14, 19, 21, 23, 24, 25), _reshape, _SHAPE, takes_stored_floats=True
     ),
     Converter("Flatten", (1, 9, 11, 13, 21, 23, 24, 25), _flatten, takes_stored_floats=True),
     Converter(
@@ -119,7 +127,7 @@ CONVERTERS: tuple[Converter, ...] = (
     ),
     Converter("Transpose", (1, 13, 21, 23, 24, 25), direct("transpose"), takes_stored_floats=True),
     Converter("Expand", (8, 13), _expand, _SHAPE, takes_stored_floats=True),
-    Converter("Tile", (6, 13), _tile, "repeats known at import", takes_stored_floats=True),
+    Converter("Tile", (1, 6, 13), _tile, "repeats known at import", takes_stored_floats=True),
     Converter("DepthToSpace", (1, 11, 13, 28), _depth_to_space, takes_stored_floats=True),
     Converter("SpaceToDepth", (1, 13, 28), _space_to_depth, takes_stored_floats=True),
 )

@@ -20,9 +20,19 @@ def _pool(node: Node) -> Value:
     window = _window(node, data)
     ceil_mode = bool(node.integer("ceil_mode", 0))
     if node.operator == "LpPool":
-        return node.call("lp_pool", data, to=LpPool(*window, ceil_mode, node.integer("p")))
-    counted = bool(node.integer("count_include_pad"))
+        return node.call("lp_pool", data, to=LpPool(*window, ceil_mode, _order(node)))
+    counted = bool(node.integer("count_include_pad", 0))
     return node.call("average_pool", data, to=AveragePool(*window, ceil_mode, counted))
+
+
+def _order(node: Node) -> int:
+    """The order of a norm, which is a float in opset 1."""
+    if node.version > 1:
+        return node.integer("p")
+    order = node.real("p")
+    if not order.is_integer():
+        node.unsupported(f"p is {order}")
+    return int(order)
 
 
 def _window(
@@ -36,7 +46,7 @@ def _window(
 
 
 def _global_lp_pool(node: Node) -> Value:
-    data, order = node.input(0), node.integer("p")
+    data, order = node.input(0), _order(node)
     if data.rank < 3:
         node.refuse(f"{data.type} has no spatial axes")
     magnitude = node.call("absolute", data)
@@ -60,9 +70,9 @@ def _max_pool(node: Node) -> tuple[Value, ...]:
 
 CONVERTERS: tuple[Converter, ...] = (
     Converter("MaxPool", (1, 8, 10, 11, 12, 22), _max_pool),
-    Converter("AveragePool", (7, 10, 11, 19, 22), _pool),
-    Converter("LpPool", (2, 11, 18, 22), _pool),
+    Converter("AveragePool", (1, 7, 10, 11, 19, 22), _pool),
+    Converter("LpPool", (1, 2, 11, 18, 22), _pool),
     Converter("GlobalAveragePool", (1, 22), direct("global_average_pool")),
     Converter("GlobalMaxPool", (1, 22), direct("global_max_pool")),
-    Converter("GlobalLpPool", (2, 22), _global_lp_pool),
+    Converter("GlobalLpPool", (1, 2, 22), _global_lp_pool),
 )
