@@ -51,11 +51,8 @@ class Case:
 
 
 def normalised() -> Array:
-    apart: Array = X - MEAN[:, None, None]
-    return (
-        apart / np.sqrt(VARIANCE + 1e-3)[:, None, None] * SCALE[:, None, None]
-        + (SHIFT[:, None, None])
-    )
+    found = (X - MEAN[:, None, None]) / np.sqrt(VARIANCE + 1e-3)[:, None, None]
+    return np.asarray(found * SCALE[:, None, None] + SHIFT[:, None, None])
 
 
 STATISTICS = {"s": SCALE, "b": SHIFT, "m": MEAN, "v": VARIANCE}
@@ -201,7 +198,7 @@ def test_recurrent_layers() -> None:
         whole.graph.output[0].CopyFrom(helper.make_tensor_value_info("h", 1, None))
         results.append(evaluate(import_model(whole).function, [x], NativeRunner()))
     first, second = results
-    np.testing.assert_array_equal(first, second)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(
