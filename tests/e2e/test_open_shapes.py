@@ -15,7 +15,7 @@ from hw.memory_model import parse_memory
 from runtime.artifact import Provenance
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
-from scripts.run.comparison import boundaries, compare, defined_elements
+from scripts.run.comparison import boundaries, compare
 from scripts.shapes import import_with_shapes
 from sim.engines import make_engine
 from tests.support.offloaded import HOST, targets
@@ -56,7 +56,7 @@ def check_quantised(case: OpenModel, mode: Mode, preset: str) -> None:
         run, reference = (each.run(feeds, watch=watch) for each in (executor, host))
     finally:
         engine.close()
-    compared = compare(run, reference, defined_elements(artifact))
+    compared = compare(run, reference, artifact)
     assert compared.equal, compared.first
 
 
