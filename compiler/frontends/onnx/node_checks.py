@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -13,7 +13,7 @@ from compiler.frontends.onnx.functions import Functions, definition, expanded, u
 from compiler.frontends.onnx.inputs import inputs_behind
 from compiler.frontends.onnx.node import domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from compiler.frontends.onnx.reading import all_nodes, graphs_of, legal
+from compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
 from compiler.frontends.onnx.segments import (
     check_names,
     element_types,
@@ -51,7 +51,7 @@ class NodeChecks:
         inputs: Sequence[str],
     ) -> None:
         self.versions = versions
-        self.used = _used(model.graph.node) | {out.name for out in model.graph.output}
+        self.used = _used(model.graph)
         self._model = model
         self._inputs = inputs
         self._types = element_types(model.graph)
@@ -76,7 +76,7 @@ class NodeChecks:
         found = list(apart.graph.node)
         _check_supported(list(all_nodes(found)), self.versions)
         legal(apart)
-        self.used |= _used(found)
+        self.used |= _used(apart.graph)
         self._nodes += found
         return found
 
@@ -91,11 +91,11 @@ class NodeChecks:
         return inputs_behind(self._nodes, self._inputs, name)
 
 
-def _used(nodes: Iterable[NodeProto]) -> set[str]:
-    """The names of tensors that nodes use, or graphs in them give."""
-    listed = list(nodes)
-    found = {name for node in all_nodes(listed) for name in node.input}
-    return found | {out.name for graph in graphs_of(listed) for out in graph.output}
+def _used(graph: GraphProto) -> set[str]:
+    """The names of all tensors that are operands or results, in the bodies of nodes too."""
+    graphs = list(all_graphs(graph))
+    found = {name for each in graphs for node in each.node for name in node.input}
+    return found | {out.name for each in graphs for out in each.output}
 
 
 def _check_supported(

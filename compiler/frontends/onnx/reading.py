@@ -155,6 +155,12 @@ def without_weights(model: ModelProto) -> ModelProto:
     return guarded(lambda: inliner.inline_local_functions(small))
 
 
+def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """The graph, and the graphs in the attributes of its nodes, at any depth."""
+    yield graph
+    yield from graphs_of(graph.node)
+
+
 def all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
     """The nodes, and the nodes of graphs in their attributes, at any depth."""
     for node in nodes:
