@@ -287,8 +287,8 @@ def open_models(draw: st.DrawFn) -> OpenModel:
     nodes, constants = drawing.straight()
     twin = helper.make_graph(nodes, "net", exact, plain, constants)
     model, exact_model = (
-        helper.make_model(each, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        for each in (graph, twin)
+        helper.make_model(whole, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        for whole in (graph, twin)
     )
     stated = drawing.statement(infos[0], batch)
     return OpenModel(model, exact_model, drawing.feeds, tuple(stated))

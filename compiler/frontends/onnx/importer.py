@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence, Set
+from collections.abc import Callable, Mapping, MutableMapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -19,7 +19,7 @@ from compiler.frontends.onnx.node import Node, Section, describe, qualified_name
 from compiler.frontends.onnx.node_checks import NodeChecks, converter_version
 from compiler.frontends.onnx.operators import CONVERTERS
 from compiler.frontends.onnx.reading import opsets, without_weights
-from compiler.frontends.onnx.segments import check_names, is_choice
+from compiler.frontends.onnx.segments import check_names, element_types, is_choice
 from compiler.frontends.onnx.stored_floats import narrowed, widened
 from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
 from compiler.graph.evaluate import NestedArray
@@ -180,7 +180,7 @@ def _converted(
     if not outputs:
         raise FrontendError("the model has no outputs")
     graph = _Graph(checks, switches, found, builder)
-    graph.check_and_convert(model.node)
+    graph.check_and_convert(model)
     values = [graph.output(each) for each in model.output]
     sizes = {
         builder.atom(count.size): count.size.type
@@ -241,30 +241,31 @@ class _Graph:
         self._values = values
         self._builder = builder
 
-    def check_and_convert(self, nodes: Iterable[NodeProto]) -> None:
+    def check_and_convert(self, proto: GraphProto) -> None:
         """Check and convert nodes in order, but for branches of an `If` that are never taken."""
+        declared = element_types(proto)
         waiting: list[NodeProto] = []
-        for node in nodes:
+        for node in proto.node:
             if not is_choice(node):
                 waiting.append(node)
                 continue
-            self._checked(waiting)
+            self._checked(waiting, declared)
             waiting = []
             truth = self._truth(node)
             if truth is None:
-                self._undecided(node)
+                self._undecided(node, declared)
             else:
                 check_names([node], self._values)
                 for attribute in node.attribute:
                     if attribute.name == ("then_branch" if truth else "else_branch"):
                         self._checks.decided(node, attribute.g)
                 self._node(node, self._unchecked_section)
-        self._checked(waiting)
+        self._checked(waiting, declared)
 
-    def _checked(self, nodes: Sequence[NodeProto]) -> None:
-        """Check nodes together, and convert them."""
+    def _checked(self, nodes: Sequence[NodeProto], declared: Mapping[str, int]) -> None:
+        """Check nodes together, whose results have declared element types, and convert them."""
         if nodes:
-            for node in self._checks.checked(nodes, self._values):
+            for node in self._checks.checked(nodes, self._values, declared):
                 self._node(node, self.section)
 
     def _truth(self, node: NodeProto) -> bool | None:
@@ -273,7 +274,7 @@ class _Graph:
         is_truth = value is not None and value.dtype == BOOL and value.type.size == 1
         return known_truth(value) if is_truth else None
 
-    def _undecided(self, node: NodeProto) -> None:
+    def _undecided(self, node: NodeProto, declared: Mapping[str, int]) -> None:
         """Check and convert an `If` whose condition depends on inputs.
 
         If that fails, the condition has to be known.
@@ -284,7 +285,7 @@ class _Graph:
         if switches:
             raise UnknownValueError(f"{what} depends on", node.input[0], switches)
         try:
-            self._checked([node])
+            self._checked([node], declared)
         except UnknownValueError:
             raise
         except FrontendError as error:
@@ -325,7 +326,7 @@ class _Graph:
             for node in graph.node:
                 inner._node(node, inner.section)
         else:
-            inner.check_and_convert(graph.node)
+            inner.check_and_convert(graph)
         results = tuple(inner._made(each.name) for each in graph.output)
         for info, result in zip(graph.output, results, strict=True):
             for axis, count in result.counts.items():

@@ -16,7 +16,6 @@ from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
 from compiler.frontends.onnx.segments import (
     check_names,
-    element_types,
     outside_choices,
     segment,
 )
@@ -54,7 +53,6 @@ class NodeChecks:
         self.used = _used(model.graph)
         self._model = model
         self._inputs = inputs
-        self._types = element_types(model.graph)
         self._prefix = unused_prefix(model.graph)
         self._nodes: list[NodeProto] = []
 
@@ -66,10 +64,15 @@ class NodeChecks:
         nodes = list(outside_choices(self._model.graph.node))
         _check_supported(nodes, self.versions, EXPANDED)
 
-    def checked(self, nodes: Sequence[NodeProto], values: Mapping[str, Value]) -> list[NodeProto]:
-        """The nodes with functions in place of operators; raises errors as `import_model`."""
+    def checked(
+        self, nodes: Sequence[NodeProto], values: Mapping[str, Value], declared: Mapping[str, int]
+    ) -> list[NodeProto]:
+        """The nodes with functions in place of operators, checked as `segment` has them.
+
+        Raises errors as `import_model`.
+        """
         check_names(nodes, values)
-        apart = segment(self._model, nodes, values, self._types)
+        apart = segment(self._model, nodes, values, declared)
         if any(graph.sparse_initializer for graph in graphs_of(apart.graph.node)):
             raise UnsupportedError("sparse initialisers are not supported")
         apart = expanded(apart, EXPANDED, self._prefix)
@@ -84,7 +87,6 @@ class NodeChecks:
         """Note the branch of an `If` that is taken."""
         names = [each.name for each in taken.output]
         self._nodes.append(NodeProto(op_type=node.op_type, input=names, output=node.output))
-        self._types |= element_types(taken)
 
     def inputs_behind(self, name: str) -> tuple[str, ...]:
         """The inputs that determine a value."""

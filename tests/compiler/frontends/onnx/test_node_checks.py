@@ -147,6 +147,18 @@ def test_branches_in_a_branch() -> None:
     np.testing.assert_array_equal(evaluate(imported.function, [X]), X - X)
 
 
+def test_names_in_a_branch_are_its_own() -> None:
+    """A value in the branch that is taken has the name of a later one, of another type."""
+    within = branch([make("Neg", ["x"], ["t"]), make("Relu", ["t"], ["r"])], "r")
+    within.value_info.append(helper.make_tensor_value_info("t", TensorProto.FLOAT, X.shape))
+    given = rated(illegal(KINDS[0]), within)
+    given.graph.node.append(make("Cast", ["y"], ["t"], to=TensorProto.INT32))
+    given.graph.output[0].CopyFrom(helper.make_tensor_value_info("t", TensorProto.INT32, None))
+    imported = import_model(given, values={"rate": np.array(RATE)})
+    found = evaluate(imported.function, [X])
+    np.testing.assert_array_equal(found, (np.maximum(-X, 0) + X).astype(np.int32))
+
+
 def test_more_results_than_a_branch_has() -> None:
     given = rated(illegal(KINDS[0]))
     given.graph.node[1].output.append("more")
