@@ -25,6 +25,10 @@ class RandomNode:
         The number of results.
     runtime
         Whether ONNX Runtime computes what is expected, or else ONNX's reference evaluator.
+    domain
+        The operator's domain, if it is not the standard's.
+    used
+        The results that are compared; None for all.
     """
 
     operator: str
@@ -33,6 +37,8 @@ class RandomNode:
     outputs: int = 1
     opset: int = 20
     runtime: bool = True
+    domain: str = ""
+    used: tuple[int, ...] | None = None
 
 
 def _floats(random: Random, *shape: int) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from compiler.frontends.onnx.definitions import Definition
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
@@ -29,6 +30,8 @@ class Converter:
     takes_stored_floats
         Whether `convert` takes float16 and bfloat16; else operands of these types are converted to
         float32 before, and results are converted back.
+    definition
+        That of an operator that the `onnx` package does not know.
     """
 
     operator: str
@@ -36,6 +39,7 @@ class Converter:
     convert: Convert
     limits: str = ""
     takes_stored_floats: bool = False
+    definition: Definition | None = None
 
     def results(self, node: Node) -> tuple[Value, ...]:
         """The results of a node."""

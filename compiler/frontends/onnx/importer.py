@@ -16,8 +16,9 @@ from compiler.frontends.onnx.builder import MAIN, Builder, constant
 from compiler.frontends.onnx.inputs import input_names, input_types, is_switch
 from compiler.frontends.onnx.loops import known_truth
 from compiler.frontends.onnx.node import Node, Section, describe, qualified_name
-from compiler.frontends.onnx.node_checks import NodeChecks, converter_version
+from compiler.frontends.onnx.node_checks import NodeChecks, converter_definition
 from compiler.frontends.onnx.operators import CONVERTERS
+from compiler.frontends.onnx.operators.microsoft.domain import with_own_domain
 from compiler.frontends.onnx.reading import opsets, without_weights
 from compiler.frontends.onnx.segments import check_names, element_types, is_choice
 from compiler.frontends.onnx.stored_floats import narrowed, widened
@@ -134,8 +135,8 @@ def _imported(
     *,
     open_batch_is_one: bool,
 ) -> Imported:
-    versions = opsets(model)
-    small = without_weights(model)
+    small = with_own_domain(without_weights(model))
+    versions = opsets(small)
     if small.graph.sparse_initializer:
         raise UnsupportedError("sparse initialisers are not supported")
     checks = NodeChecks(small, versions, input_names(model))
@@ -344,14 +345,16 @@ class _Graph:
         section: Callable[[GraphProto, Sequence[Value], Builder], Section],
     ) -> None:
         used = self._checks.used
-        version = converter_version(proto, self._checks.versions)
-        assert version is not None, "`NodeChecks` has checked it"
+        definition = converter_definition(proto, self._checks.versions)
+        assert definition is not None, "`NodeChecks` has checked it"
         operands = [self._values[name] if name else None for name in proto.input]
         converter = CONVERTERS[qualified_name(proto)]
+        types = [None if each is None else each.dtype for each in operands]
+        definition.check(proto, types, describe(proto))
         given = operands
         if not converter.takes_stored_floats:
             given = [None if each is None else widened(self._builder, each) for each in operands]
-        node = Node(proto, version, given, used, self._builder, section)
+        node = Node(proto, definition, given, used, self._builder, section)
 
         def convert() -> tuple[Value, ...]:
             found = converter.results(node)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, defs
+from onnx import AttributeProto, GraphProto, NodeProto
 
 from compiler.errors import (
     FrontendError,
@@ -19,6 +19,7 @@ from compiler.errors import (
     UnsupportedError,
 )
 from compiler.frontends.onnx.builder import Builder, constant
+from compiler.frontends.onnx.definitions import Definition
 from compiler.frontends.onnx.values import (
     DTYPES,
     NO_COUNTS,
@@ -85,13 +86,13 @@ class Node:
     def __init__(
         self,
         proto: NodeProto,
-        version: int,
+        definition: Definition,
         inputs: Sequence[Value | None],
         used: Set[str],
         builder: Builder,
         convert: Convert = _no_graphs,
     ) -> None:
-        self.version = version
+        self.version = definition.version
         self.builder = builder
         self._convert = convert
         self.operator: str = proto.op_type
@@ -102,11 +103,10 @@ class Node:
         self._counts = tuple(NO_COUNTS if each is None else each.counts for each in inputs)
         self._used = used
         self._given = {each.name: each for each in proto.attribute}
-        schema = defs.get_schema(proto.op_type, version, domain_of(proto))
-        self._declared: Mapping[str, Any] = schema.attributes
-        self._names = tuple(each.name for each in schema.inputs)
-        self._operand_types = tuple(each.type_str for each in schema.inputs)
-        self._result_types = tuple(each.type_str for each in schema.outputs)
+        self._declared = definition.attributes
+        self._names = tuple(each.name for each in definition.operands)
+        self._operand_types = tuple(each.type for each in definition.operands)
+        self._result_types = tuple(each.type for each in definition.results)
 
     # Operands -------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Node:
     def only_first(self) -> None:
         """Raise an error if a result other than the first is used."""
         for number, name in enumerate(self.outputs[1:], 2):
-            if name in self._used:
+            if name and name in self._used:
                 self.unsupported(f"its result {name}, number {number}")
 
     def operand_type(self, position: int) -> str:
@@ -207,7 +207,8 @@ class Node:
 
     def uses(self, result: int) -> bool:
         """Whether a result is named, and used by another node or by the model."""
-        return result < len(self.outputs) and self.outputs[result] in self._used
+        name = self.outputs[result] if result < len(self.outputs) else ""
+        return bool(name) and name in self._used
 
     # Attributes -----------------------------------------------------------------------------------
 
@@ -221,13 +222,14 @@ class Node:
         given = otherwise if found is None else int(found.i)
         return self.needed(given, f"attribute {name} is missing")
 
-    def real(self, name: str) -> float:
-        """A float attribute."""
-        given = self._attribute(name, AttributeProto.FLOAT)
-        found = self.needed(given, f"attribute {name} is missing")
-        if np.isnan(found.f):
+    def real(self, name: str, otherwise: float | None = None) -> float:
+        """A float attribute; `otherwise` if it is missing."""
+        found = self._attribute(name, AttributeProto.FLOAT)
+        given = otherwise if found is None else float(found.f)
+        number = self.needed(given, f"attribute {name} is missing")
+        if np.isnan(number):
             self.refuse(f"attribute {name} is NaN")
-        return float(found.f)
+        return number
 
     def text(self, name: str, otherwise: str | None = None) -> str:
         """A string attribute; `otherwise` if it is missing."""
@@ -284,10 +286,9 @@ class Node:
         return kind(**given)
 
     def _attribute(self, name: str, kind: int) -> AttributeProto | None:
-        declared = self._declared.get(name)
+        default = self._declared.get(name)
         found = self._given.get(name)
-        if found is None and declared is not None:
-            default = declared.default_value
+        if found is None and default is not None:
             found = default if default.type != AttributeProto.UNDEFINED else None
         if found is not None and found.type != kind:
             self.refuse(f"attribute {name} is of another type")

@@ -9,10 +9,12 @@ from typing import Final
 from onnx import GraphProto, ModelProto, NodeProto
 
 from compiler.errors import UnsupportedError
+from compiler.frontends.onnx.definitions import Definition, standard
 from compiler.frontends.onnx.functions import Functions, definition, expanded, unused_prefix
 from compiler.frontends.onnx.inputs import inputs_behind
 from compiler.frontends.onnx.node import domain_of, qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from compiler.frontends.onnx.operators.microsoft.domain import REMEDIES
 from compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
 from compiler.frontends.onnx.segments import (
     check_names,
@@ -25,11 +27,13 @@ _STABLE: Final = 7
 """The first opset after the operators that were experimental, which have no definition now."""
 
 
-def converter_version(node: NodeProto, versions: Mapping[str, int]) -> int | None:
-    """The version of the definition of a node's operator; None if the operator is unsupported."""
-    converter = CONVERTERS.get(qualified_name(node))
-    version = None if converter is None else definition(node, versions)
-    return version if converter is not None and version in converter.versions else None
+def converter_definition(node: NodeProto, versions: Mapping[str, int]) -> Definition | None:
+    """The definition of a node's operator; None if the operator is unsupported."""
+    converter, domain = CONVERTERS.get(qualified_name(node)), domain_of(node)
+    if converter is None or domain not in versions:
+        return None
+    found = converter.definition or standard(node.op_type, versions[domain], domain)
+    return found if found is not None and found.version in converter.versions else None
 
 
 class NodeChecks:
@@ -113,13 +117,17 @@ def _check_supported(
     for node in nodes:
         name = qualified_name(node)
         is_replaced = definition(node, versions) in replaceable.get(name, ())
-        if not is_replaced and converter_version(node, versions) is None:
+        if not is_replaced and converter_definition(node, versions) is None:
             opset = versions.get(domain_of(node), "none")
             called = node.name or next(filter(None, node.output), "without a name")
             found.setdefault(f"{name} of opset {opset}", []).append(called)
     if found:
-        listed = "; ".join(f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items())
-        remedy = ""
+        listed = [f"{name} (node {', '.join(nodes_)})" for name, nodes_ in found.items()]
+        listed += [
+            remedy
+            for prefix, remedy in REMEDIES.items()
+            if any(name.startswith(prefix) for name in found)
+        ]
         if versions.get("", _STABLE) < _STABLE:
-            remedy = f"; export the model again in opset {_STABLE} or newer"
-        raise UnsupportedError(f"operators that are not supported: {listed}{remedy}")
+            listed.append(f"export the model again in opset {_STABLE} or newer")
+        raise UnsupportedError(f"operators that are not supported: {'; '.join(listed)}")

@@ -104,7 +104,8 @@ def _convolution3d(
     return node.call("add", result, node.reshape(bias, (weight.shape[0], 1, 1, 1)))
 
 
-def _conv(node: Node) -> Value:
+def convolve(node: Node) -> Value:
+    """The result of `Conv`."""
     data, weight = node.input(0), node.input(1)
     windows = windows_of(node, data, spatial_kernel(node, data, weight))
     return convolution(node, data, weight, node.optional(2), windows)
@@ -113,4 +114,4 @@ def _conv(node: Node) -> Value:
 AXES = "one to three spatial axes"
 """The axes that converters of convolutions support."""
 
-CONVERTERS: tuple[Converter, ...] = (Converter("Conv", (1, 11, 22), _conv, AXES),)
+CONVERTERS: tuple[Converter, ...] = (Converter("Conv", (1, 11, 22), convolve, AXES),)

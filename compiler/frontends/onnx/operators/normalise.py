@@ -48,7 +48,7 @@ def _moments(node: Node, data: Value, axes: tuple[int, ...], keepdims: bool) -> 
     return mean, variance
 
 
-def _layer_norm(node: Node) -> tuple[Value, ...]:
+def layer_norm(node: Node) -> tuple[Value, ...]:
     """The result, and the mean and the reciprocal of the deviation if they are used."""
     data, epsilon = node.input(0), node.real("epsilon")
     to = LayerNorm(node.integer("axis"), epsilon)
@@ -111,7 +111,7 @@ def _local_response(node: Node) -> Value:
 CONVERTERS: tuple[Converter, ...] = (
     Converter("BatchNormalization", (1, 6, 7, 9, 14, 15), _batch_norm, "`spatial` 1"),
     Converter("InstanceNormalization", (1, 6, 22), direct("instance_norm")),
-    Converter("LayerNormalization", (17,), _layer_norm),
+    Converter("LayerNormalization", (17,), layer_norm),
     Converter("RMSNormalization", (23,), direct("rms_norm")),
     Converter("GroupNormalization", (21,), _group_norm),
     Converter("LpNormalization", (1, 22), _lp_norm),

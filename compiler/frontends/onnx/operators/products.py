@@ -15,13 +15,18 @@ _TRANSPOSED: Final = Transpose((1, 0))
 
 
 def _gemm(node: Node) -> Value:
-    a, b, c = node.input(0), node.input(1), node.optional(2)
-    to = Gemm(
-        node.real("alpha"),
-        node.real("beta"),
-        bool(node.integer("transA")),
-        bool(node.integer("transB")),
-    )
+    return gemm(node, node.input(0), node.input(1), node.optional(2), gemm_attributes(node))
+
+
+def gemm_attributes(node: Node) -> Gemm:
+    """The attributes of `Gemm`; `beta` is 1 if the operator has none."""
+    beta = node.real("beta") if node.has("beta") else 1.0
+    transposed = bool(node.integer("transA")), bool(node.integer("transB"))
+    return Gemm(node.real("alpha"), beta, *transposed)
+
+
+def gemm(node: Node, a: Value, b: Value, c: Value | None, to: Gemm) -> Value:
+    """alpha * a @ b + beta * c; a dense layer if it is one."""
     columns = b.shape[:1] if to.trans_b else b.shape[1:]
     weights = b.rank == 2 and (to.trans_b or b.known is not None) and a.dtype.is_float
     fixed = all(isinstance(each, int) for each in (*b.shape, *a.shape[1:]))
@@ -40,7 +45,11 @@ def _gemm(node: Node) -> Value:
 
 
 def _matmul(node: Node) -> Value:
-    a, b = node.input(0), node.input(1)
+    return product(node, node.input(0), node.input(1))
+
+
+def product(node: Node, a: Value, b: Value) -> Value:
+    """The product of matrices, a dense layer if it is one."""
     if (a.rank, b.rank) == (2, 2) and b.known is not None and a.dtype.is_float:
         return node.call("dense", a, node.call("transpose", b, to=_TRANSPOSED), to=Product())
     to = Product() if a.dtype.is_float else Product(a.dtype)

@@ -15,6 +15,7 @@ from compiler.frontends.onnx.operators.convolutions import (
     spatial_kernel,
     windows_of,
 )
+from compiler.frontends.onnx.operators.spatial import channels_as_given, channels_first
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.parts import Gather
@@ -24,7 +25,8 @@ from compiler.graph.operators.reductions import Reduction
 from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
 
 
-def _quantize(node: Node) -> Value:
+def quantize(node: Node) -> Value:
+    """The result of `QuantizeLinear`."""
     to = UINT8
     if node.integer("output_dtype", 0):
         to = node.element_type(node.integer("output_dtype"))
@@ -38,15 +40,16 @@ def _quantize(node: Node) -> Value:
         # Casts of floats saturate.
         return node.cast(whole, to)
     data, scale, zero, axis = _scaled(node)
-    return _quantised(node, data, scale, zero, axis, to)
+    return quantised(node, data, scale, zero, axis, to)
 
 
-def _dequantize(node: Node) -> Value:
+def dequantize(node: Node) -> Value:
+    """The result of `DequantizeLinear`."""
     if node.integer("block_size", 0):
         data, scale, zero = _of_elements(node)
         centred = data if zero is None else _centred(node, data, zero)
         return node.call("multiply", node.cast(centred, scale.dtype), scale)
-    return _real(node, *_scaled(node))
+    return dequantised(node, *_scaled(node))
 
 
 def _of_elements(node: Node) -> tuple[Value, Value, Value | None]:
@@ -74,14 +77,16 @@ def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
     return data, scale, zero, min(1, data.rank - 1) if single else node.integer("axis", 1)
 
 
-def _quantised(
+def quantised(
     node: Node, data: Value, scale: Value, zero: Value | None, axis: int, to: DType
 ) -> Value:
+    """Real numbers as integers of type `to`; a zero point that is missing is 0."""
     _check_finite(node, scale)
     return node.call("quantise", data, scale, _zero(node, scale, zero, to), to=Quantise(axis, to))
 
 
-def _real(node: Node, data: Value, scale: Value, zero: Value | None, axis: int) -> Value:
+def dequantised(node: Node, data: Value, scale: Value, zero: Value | None, axis: int) -> Value:
+    """The real numbers that integers stand for; a zero point that is missing is 0."""
     _check_finite(node, scale)
     return node.call(
         "dequantise", data, scale, _zero(node, scale, zero, data.dtype), to=Dequantise(axis)
@@ -99,19 +104,20 @@ def _zero(node: Node, scale: Value, zero: Value | None, dtype: DType) -> Value:
     return node.constant(np.zeros(scale.type.static_shape("scales"), dtype.numpy))
 
 
-def _linear_conv(node: Node) -> Value:
+def linear_conv(node: Node) -> Value:
+    """The result of `QLinearConv`, whose channels come last in ONNX Runtime's if it says so."""
     x, x_scale, x_zero, weight, w_scale, w_zero, y_scale, y_zero = (
         node.input(position) for position in range(8)
     )
     bias = node.optional(8)
-    kernel = spatial_kernel(node, x, weight)
-    operands = (_real(node, x, x_scale, x_zero, 1), _real(node, weight, w_scale, w_zero, 0))
+    data = channels_first(node, dequantised(node, x, x_scale, x_zero, 1))
+    kernel = spatial_kernel(node, data, weight)
+    weights = dequantised(node, weight, w_scale, w_zero, 0)
     if bias is not None:
         both = node.call("multiply", node.reshape(x_scale, ()), node.reshape(w_scale, (-1,)))
-        bias = _real(node, bias, both, None, 0)
-    to = windows_of(node, x, kernel)
-    result = convolution(node, operands[0], operands[1], bias, to)
-    return _quantised(node, result, y_scale, y_zero, 1, y_zero.dtype)
+        bias = dequantised(node, bias, both, None, 0)
+    result = convolution(node, data, weights, bias, windows_of(node, data, kernel))
+    return quantised(node, channels_as_given(node, result), y_scale, y_zero, 1, y_zero.dtype)
 
 
 def _linear_matmul(node: Node) -> Value:
@@ -119,10 +125,10 @@ def _linear_matmul(node: Node) -> Value:
         node.input(position) for position in range(8)
     )
     rows = 0 if a_scale.type.size == 1 else a.rank - 2
-    left = _real(node, a, a_scale, a_zero, rows)
-    right = _real(node, b, b_scale, b_zero, b.rank - 1)
+    left = dequantised(node, a, a_scale, a_zero, rows)
+    right = dequantised(node, b, b_scale, b_zero, b.rank - 1)
     result = node.call("matmul", left, right, to=Product())
-    return _quantised(node, result, y_scale, y_zero, 0, y_zero.dtype)
+    return quantised(node, result, y_scale, y_zero, 0, y_zero.dtype)
 
 
 def _conv_integer(node: Node) -> Value:
@@ -137,11 +143,17 @@ def _conv_integer(node: Node) -> Value:
 
 
 def _matmul_integer(node: Node) -> Value:
-    a, b, a_zero = node.input(0), node.input(1), node.optional(2)
+    return integer_product(node, node.input(0), node.input(1), node.optional(2), node.optional(3))
+
+
+def integer_product(
+    node: Node, a: Value, b: Value, a_zero: Value | None, b_zero: Value | None
+) -> Value:
+    """The product of integers without their zero points, in int32."""
     if a_zero is not None and a_zero.rank == 1 and a_zero.type.size != 1:
         # A zero point for each row.
         a_zero = node.reshape(a_zero, (*a_zero.shape, 1))
-    operands = (_centred(node, a, a_zero), _centred(node, b, node.optional(3)))
+    operands = (_centred(node, a, a_zero), _centred(node, b, b_zero))
     return node.call("matmul", *operands, to=Product())
 
 
@@ -155,7 +167,8 @@ def _centred(node: Node, data: Value, zero: Value | None) -> Value:
     return node.call("subtract", wide, node.cast(zero, INT32))
 
 
-def _dynamic(node: Node) -> tuple[Value, ...]:
+def dynamic(node: Node) -> tuple[Value, ...]:
+    """The results of `DynamicQuantizeLinear`: integers, scale and zero point."""
     data = node.input(0)
     zero = node.number(0, data)
     whole = Reduction(None, False)
@@ -170,17 +183,17 @@ def _dynamic(node: Node) -> tuple[Value, ...]:
     kept = node.call("clip", node.call("round_even", place), to=Clip(0.0, float(UINT8.high)))
     point = node.cast(kept, UINT8)
     axis = min(1, data.rank - 1)
-    return _quantised(node, data, scale, point, axis, UINT8), node.cast(scale, FLOAT32), point
+    return quantised(node, data, scale, point, axis, UINT8), node.cast(scale, FLOAT32), point
 
 
 _LIMITS = "integers of 8, 16 and 32 bits"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _quantize, _LIMITS),
-    Converter("DequantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), _dequantize, _LIMITS),
-    Converter("QLinearConv", (10,), _linear_conv, "one to three spatial axes; computed in floats"),
+    Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), quantize, _LIMITS),
+    Converter("DequantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), dequantize, _LIMITS),
+    Converter("QLinearConv", (10,), linear_conv, "one to three spatial axes; computed in floats"),
     Converter("QLinearMatMul", (10, 21), _linear_matmul, "computed in floats"),
     Converter("ConvInteger", (10,), _conv_integer, "one to three spatial axes"),
     Converter("MatMulInteger", (10,), _matmul_integer),
-    Converter("DynamicQuantizeLinear", (11,), _dynamic),
+    Converter("DynamicQuantizeLinear", (11,), dynamic),
 )

@@ -1,4 +1,4 @@
-"""Attributes with a number for each spatial axis."""
+"""Spatial axes: attributes with a number for each, and channels behind them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
+from compiler.graph.operators.shapes import Transpose
 
 _MOST_PADDING: Final = 1 << 16
 
@@ -51,3 +52,23 @@ def padding_of(
             return (*before, *after)
         case other:
             node.refuse(f"auto_pad is {other!r}")
+
+
+def channels_first(node: Node, data: Value) -> Value:
+    """The data as [N, C, ...], from [N, ..., C] if the node has `channels_last` of ONNX Runtime."""
+    return moved_to_front(node, data) if node.integer("channels_last", 0) else data
+
+
+def channels_as_given(node: Node, data: Value) -> Value:
+    """A result [N, C, ...] in the order that `channels_first` found."""
+    return moved_to_back(node, data) if node.integer("channels_last", 0) else data
+
+
+def moved_to_front(node: Node, data: Value) -> Value:
+    """[N, ..., C] as [N, C, ...]."""
+    return node.call("transpose", data, to=Transpose((0, data.rank - 1, *range(1, data.rank - 1))))
+
+
+def moved_to_back(node: Node, data: Value) -> Value:
+    """[N, C, ...] as [N, ..., C]."""
+    return node.call("transpose", data, to=Transpose((0, *range(2, data.rank), 1)))

@@ -17,7 +17,7 @@ from compiler.graph.operators.reductions import (
 
 def _pool(node: Node) -> Value:
     data = node.input(0)
-    window = _window(node, data)
+    window = window_of(node, data)
     ceil_mode = bool(node.integer("ceil_mode", 0))
     if node.operator == "LpPool":
         return node.call("lp_pool", data, to=LpPool(*window, ceil_mode, _order(node)))
@@ -35,9 +35,10 @@ def _order(node: Node) -> int:
     return int(order)
 
 
-def _window(
+def window_of(
     node: Node, data: Value
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Kernel, strides, padding and dilation of a pool over `data`, from the node's attributes."""
     kernel = node.integers("kernel_shape") or ()
     if len(kernel) != data.rank - 2:
         node.refuse(f"kernel_shape {list(kernel)} for data {data.type}")
@@ -58,7 +59,7 @@ def _global_lp_pool(node: Node) -> Value:
 def _max_pool(node: Node) -> tuple[Value, ...]:
     """The greatest elements, and their positions in the whole tensor if they are used."""
     data = node.input(0)
-    window = _window(node, data)
+    window = window_of(node, data)
     ceil_mode = bool(node.integer("ceil_mode", 0))
     found = node.call("max_pool", data, to=MaxPool(*window, ceil_mode))
     if not node.uses(1):

@@ -1,0 +1,126 @@
+"""Random nodes of ONNX Runtime's attention and rotary embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tests.support.fused_nodes import floats
+from tests.support.random_nodes import Array, Random, RandomNode
+from tests.support.runtime_nodes import byte, flag, integers, node, number, one_of, scale, zero
+
+
+def _mask(
+    random: Random, batch: int, tokens: int, total: int, *, few: bool = False
+) -> Array | None:
+    """A mask of any form, or of the `few` that there are for queries, keys and values; or none."""
+    kept = random.integers(0, 2, (batch, total))
+    ends = random.integers(0, total + 1, batch)
+    choices = (
+        None,
+        ends,
+        np.concatenate([ends, random.integers(0, total + 1, batch)]),
+        kept,
+        random.integers(0, 2, (batch, tokens, total)),
+        np.ones((one_of(random, 1, batch), 1)),
+    )
+    found = one_of(random, *((None, ends, kept, choices[4]) if few else choices))
+    return None if found is None else found.astype(np.int32)
+
+
+def _bias(random: Random, batch: int, heads: int, tokens: int, total: int) -> Array | None:
+    if not flag(random):
+        return None
+    return floats(random, one_of(random, 1, batch), one_of(random, 1, heads), tokens, total)
+
+
+def _sizes(random: Random) -> tuple[int, int, int, int]:
+    """Samples, tokens, heads, and features of a head."""
+    return number(random, 1, 3), number(random, 1, 6), number(random, 1, 3), number(random, 1, 5)
+
+
+def _attributes(random: Random, heads: int) -> dict[str, Any]:
+    return {
+        "num_heads": heads,
+        "unidirectional": flag(random),
+        "scale": one_of(random, None, 0.3),
+        "mask_filter_value": one_of(random, None, -50.0),
+    }
+
+
+def _attention(random: Random) -> RandomNode:
+    batch, tokens, heads, size = _sizes(random)
+    features, earlier = number(random, 1, 8), flag(random) * number(random, 1, 4)
+    own = size if earlier else number(random, 1, 5)
+    columns = heads * (2 * size + own)
+    past = floats(random, 2, batch, heads, earlier, size) if earlier else None
+    total = tokens + earlier
+    drawn = node(
+        "Attention",
+        *(floats(random, batch, tokens, features), floats(random, features, columns)),
+        floats(random, columns) if flag(random) else None,
+        _mask(random, batch, tokens, total),
+        past,
+        None if earlier else _bias(random, batch, heads, tokens, total),
+        qkv_hidden_sizes=None if own == size else [heads * size, heads * size, heads * own],
+        **_attributes(random, heads),
+    )
+    return replace(drawn, outputs=2 if earlier else 1)
+
+
+def _quantised(random: Random) -> RandomNode:
+    batch, tokens, heads, size = _sizes(random)
+    features, earlier = number(random, 1, 8), flag(random) * number(random, 1, 4)
+    columns, data, weights = 3 * heads * size, np.uint8, byte(random)
+    own = (columns,) if flag(random) else ()
+    past = floats(random, 2, batch, heads, earlier, size) if earlier else None
+    drawn = node(
+        "QAttention",
+        integers(random, data, batch, tokens, features),
+        integers(random, weights, features, columns),
+        floats(random, columns),
+        *(scale(random, size=0.1), scale(random, *own, size=0.1)),
+        _mask(random, batch, tokens, tokens + earlier),
+        *(zero(random, data), one_of(random, None, np.full(own, 3, weights)), past),
+        **_attributes(random, heads),
+    )
+    return replace(drawn, outputs=2 if earlier else 1)
+
+
+def _multi_head(random: Random) -> RandomNode:
+    batch, tokens, heads, size = _sizes(random)
+    features, form = heads * size, one_of(random, "tokens", "heads", "past")
+    own = number(random, 1, 5) if form == "tokens" else size
+    keys = tokens if form == "past" else number(random, 1, 6)
+    earlier = number(random, 1, 4) if form == "past" else 0
+    operands: list[tuple[int, ...]]
+    if form == "heads":
+        operands = [(batch, heads, keys, size), (batch, heads, keys, own)]
+    else:
+        operands = [(batch, keys, features), (batch, keys, heads * own)]
+    total = keys + earlier
+    past = [(batch, heads, earlier, size), (batch, heads, earlier, own)] if earlier else []
+    drawn = node(
+        "MultiHeadAttention",
+        floats(random, batch, tokens, features),
+        *(floats(random, *each) for each in operands),
+        floats(random, 2 * features + heads * own) if flag(random) else None,
+        _mask(random, batch, tokens, total, few=True),
+        _bias(random, batch, heads, tokens, total),
+        *(floats(random, *each) for each in past),
+        **_attributes(random, heads),
+    )
+    return replace(drawn, outputs=3 if earlier else 1)
+
+
+ATTENTION: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
+    {
+        "Attention": _attention,
+        "MultiHeadAttention": _multi_head,
+        "QAttention": _quantised,
+    }
+)
