@@ -117,10 +117,81 @@ def _multi_head(random: Random) -> RandomNode:
     return replace(drawn, outputs=3 if earlier else 1)
 
 
+def _tables(random: Random, positions: int, half: int) -> tuple[Array, Array]:
+    angles = random.uniform(0, 7, (positions, half))
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+
+def _rotary(random: Random) -> RandomNode:
+    batch, tokens, heads, half = _sizes(random)
+    rest = 2 * number(random, 0, 2) if flag(random) else 0
+    features = 2 * half + rest
+    shape = one_of(random, (batch, tokens, heads * features), (batch, heads, tokens, features))
+    if rest and len(shape) == 4:
+        shape = (batch, tokens, heads * features)
+    most = tokens + 5
+    places = random.integers(0, most, (batch, tokens))
+    if flag(random) or places.size == 1:
+        places = random.integers(0, most - tokens, 1)
+    return node(
+        "RotaryEmbedding",
+        floats(random, *shape),
+        places.astype(np.int64),
+        *_tables(random, most, half),
+        interleaved=flag(random),
+        num_heads=heads,
+        rotary_embedding_dim=2 * half if rest else None,
+    )
+
+
+def _grouped(random: Random) -> RandomNode:
+    batch, tokens, shared, _ = _sizes(random)
+    heads, size, half = shared * number(random, 1, 3), 16 * number(random, 1, 2), 8
+    form = one_of(random, "prompt", "step", "chunk")
+    if form == "chunk":
+        batch = 1
+    if form == "step":
+        tokens = 1
+    before = 0 if form == "prompt" else number(random, 1, 4)
+    lengths = np.full(batch, before + tokens, np.int32)
+    if form != "prompt":
+        lengths -= random.integers(0, before, batch).astype(np.int32)
+    total = int(lengths.max())
+    spare = number(random, 0, 2)
+    kept = total - tokens + spare if form != "prompt" else flag(random) * (tokens + spare)
+    packed, turned = flag(random), flag(random)
+    rows = [(heads + 2 * shared) * size] if packed else [heads * size, shared * size, shared * size]
+    operands: list[Array | None] = [floats(random, batch, tokens, each) for each in rows]
+    operands += [None] * (3 - len(operands))
+    operands += [floats(random, batch, shared, kept, size) if kept else None for _ in range(2)]
+    operands += [lengths - 1, np.asarray(total, np.int32)]
+    operands += _tables(random, total + 3, half) if turned else (None, None)
+    places = None
+    if turned and flag(random):
+        places = (lengths[:, None] - tokens + np.arange(tokens)).astype(np.int64)
+    sink = floats(random, heads) if not number(random, 0, 3) else None
+    bias = _bias(random, batch, heads, tokens, total)
+    drawn = node(
+        "GroupQueryAttention",
+        *(*operands, places, bias, sink),
+        do_rotary=turned,
+        kv_num_heads=shared,
+        local_window_size=one_of(random, None, 2),
+        num_heads=heads,
+        rotary_interleaved=flag(random),
+        scale=one_of(random, None, 0.3),
+        smooth_softmax=one_of(random, None, None, 1) if sink is None else None,
+        softcap=one_of(random, None, 2.0),
+    )
+    return replace(drawn, outputs=3)
+
+
 ATTENTION: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
     {
         "Attention": _attention,
+        "GroupQueryAttention": _grouped,
         "MultiHeadAttention": _multi_head,
         "QAttention": _quantised,
+        "RotaryEmbedding": _rotary,
     }
 )

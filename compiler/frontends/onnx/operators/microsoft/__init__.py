@@ -7,8 +7,10 @@ from compiler.frontends.onnx.operators.microsoft import (
     attention,
     dynamic,
     fused,
+    grouped_attention,
     normalise,
     quantised,
+    rotary,
 )
 
 __all__ = ["CONVERTERS"]
@@ -17,6 +19,8 @@ CONVERTERS: tuple[Converter, ...] = (
     *attention.CONVERTERS,
     *dynamic.CONVERTERS,
     *fused.CONVERTERS,
+    *grouped_attention.CONVERTERS,
     *normalise.CONVERTERS,
     *quantised.CONVERTERS,
+    *rotary.CONVERTERS,
 )

@@ -17,46 +17,16 @@ from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.definitions import BYTES, Kind, define
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from compiler.frontends.onnx.operators.microsoft.heads import LATER, heads_of, scores_of, seen
 from compiler.frontends.onnx.operators.products import product
 from compiler.frontends.onnx.operators.quantised import dequantised
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.operators.products import Product
 from compiler.graph.operators.reductions import Softmax
-from compiler.graph.operators.shapes import Transpose
 from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32
 
 _MASKED: Final = -10_000.0
 """What is added to scores of keys that a mask hides, by default."""
-LATER: Final = np.finfo(np.float32).min
-"""What is added to scores of later keys: nothing that is masked is less."""
-
-
-def heads_of(node: Node, data: Value, heads: int) -> Value:
-    """[batch, tokens, features] as heads."""
-    if data.rank != 3:
-        node.refuse(f"{data.type} holds no tokens of a batch")
-    features = node.extent(2, data)
-    if heads < 1 or features % heads:
-        node.refuse(f"{heads} heads of {data.type}")
-    rows = node.reshape(data, (*data.shape[:2], heads, features // heads))
-    return node.call("transpose", rows, to=Transpose((0, 2, 1, 3)))
-
-
-def scores_of(node: Node, queries: Value, keys: Value) -> Value:
-    """The scaled products of queries and keys."""
-    columns = node.call("transpose", keys, to=Transpose((0, 1, 3, 2)))
-    products = node.call("matmul", queries, columns, to=Product())
-    scale = node.real("scale", 0.0) or node.extent(3, queries) ** -0.5
-    return node.call("multiply", products, node.number(scale, products))
-
-
-def seen(node: Node, weights: Value, values: Value) -> Value:
-    """The sums of values by their weights, [batch, tokens, features]."""
-    rows = node.call("matmul", weights, values, to=Product())
-    tokens = node.call("transpose", rows, to=Transpose((0, 2, 1, 3)))
-    features = node.extent(2, tokens) * node.extent(3, tokens)
-    return node.reshape(tokens, (*tokens.shape[:2], features))
 
 
 def _attend(
@@ -69,6 +39,8 @@ def _attend(
     causal = None
     if node.integer("unidirectional", 0) and tokens > 1:
         later = np.triu(np.ones((tokens, total), np.bool_), 1 + past)
+        # The last token sees all keys, of which there may be more than tokens.
+        later[-1] = False
         causal = node.constant(np.where(later, LATER, np.float32(0)))
     for added in (bias, mask, causal):
         if added is not None:
