@@ -125,6 +125,19 @@ class Builder:
         """The value in the graph; raises `UnsupportedError` if it contains symbols."""
         return _in_graph(value)
 
+    def call_of(self, value: Value) -> Call | None:
+        """The call in this body whose result a value is; None for other values."""
+        for let in (*reversed(self._open), *reversed(self.lets)):
+            if isinstance(value.atom, Var) and let.name == value.atom.name:
+                return let.value if isinstance(let.value, Call) else None
+        return None
+
+    def value(self, var: Var) -> Value:
+        """A tensor of the graph as a value of the import."""
+        type_ = self._program.types[var.name]
+        assert isinstance(type_, TensorType), "no tuple"
+        return Value(type_, var)
+
     def function(
         self, stem: str, params: Sequence[Param], body: Callable[[Callee], Body], result: Type
     ) -> Callee:

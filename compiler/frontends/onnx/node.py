@@ -32,9 +32,10 @@ from compiler.frontends.onnx.values import (
 )
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
 from compiler.graph.extents import Dim, Extent, product, quotient
-from compiler.graph.nodes import Atom, Let
+from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.shapes import Reshape
+from compiler.graph.operators.shapes import Reshape, Transpose
+from compiler.graph.opspec import OpSpec
 from compiler.ir.dtypes import INT64, DType
 
 A = TypeVar("A", bound=Attributes)
@@ -350,6 +351,17 @@ class Node:
             into = ", ".join(map(str, wanted))
             self.unsupported(f"{value.type} into [{into}] is not known to be possible")
         return self.call("reshape", value, to=Reshape(tuple(asked), empty))
+
+    def permuted(self, value: Value, order: Sequence[int]) -> Value:
+        """The value with its axes in another order; an inverse order before it is undone."""
+        match self.builder.call_of(value):
+            case Call(
+                callee=OpSpec(name="transpose"),
+                args=(Var() as before,),
+                attributes=Transpose(perm=(*perm,)),
+            ) if [perm[axis] for axis in order] == [*range(value.rank)]:
+                return self.builder.value(before)
+        return self.call("transpose", value, to=Transpose(tuple(order)))
 
     def axes(self, axes: Sequence[int], value: Value) -> tuple[int, ...]:
         """The axes; raises an error unless all are axes of the value."""

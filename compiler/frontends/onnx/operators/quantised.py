@@ -110,14 +110,14 @@ def linear_conv(node: Node) -> Value:
         node.input(position) for position in range(8)
     )
     bias = node.optional(8)
-    data = channels_first(node, dequantised(node, x, x_scale, x_zero, 1))
+    data = dequantised(node, channels_first(node, x), x_scale, x_zero, 1)
     kernel = spatial_kernel(node, data, weight)
     weights = dequantised(node, weight, w_scale, w_zero, 0)
     if bias is not None:
         both = node.call("multiply", node.reshape(x_scale, ()), node.reshape(w_scale, (-1,)))
         bias = dequantised(node, bias, both, None, 0)
     result = convolution(node, data, weights, bias, windows_of(node, data, kernel))
-    return quantised(node, channels_as_given(node, result), y_scale, y_zero, 1, y_zero.dtype)
+    return channels_as_given(node, quantised(node, result, y_scale, y_zero, 1, y_zero.dtype))
 
 
 def _linear_matmul(node: Node) -> Value:

@@ -7,7 +7,6 @@ from typing import Final
 
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.shapes import Transpose
 
 _MOST_PADDING: Final = 1 << 16
 
@@ -66,9 +65,9 @@ def channels_as_given(node: Node, data: Value) -> Value:
 
 def moved_to_front(node: Node, data: Value) -> Value:
     """[N, ..., C] as [N, C, ...]."""
-    return node.call("transpose", data, to=Transpose((0, data.rank - 1, *range(1, data.rank - 1))))
+    return node.permuted(data, (0, data.rank - 1, *range(1, data.rank - 1)))
 
 
 def moved_to_back(node: Node, data: Value) -> Value:
     """[N, C, ...] as [N, ..., C]."""
-    return node.call("transpose", data, to=Transpose((0, *range(2, data.rank), 1)))
+    return node.permuted(data, (0, *range(2, data.rank), 1))

@@ -50,7 +50,12 @@ _PER_CHANNEL: Final = 13
 
 def _real(node: Node, position: int) -> Value:
     """The real numbers of three operands: integers, their scale, and their zero point or none."""
-    data, scale, zero = node.input(position), node.input(position + 1), node.optional(position + 2)
+    return _reals(node, node.input(position), position + 1)
+
+
+def _reals(node: Node, data: Value, position: int) -> Value:
+    """The real numbers of integers, by the scale at `position` and the zero point behind it."""
+    scale, zero = node.input(position), node.optional(position + 1)
     return dequantised(node, data, _one(node, scale), zero and _one(node, zero), 0)
 
 
@@ -89,19 +94,20 @@ def _leaky_relu(node: Node) -> Value:
 
 
 def _global_average(node: Node) -> Value:
-    mean = node.call("global_average_pool", channels_first(node, _real(node, 0)))
-    return _result(node, channels_as_given(node, mean), 3)
+    data = _reals(node, channels_first(node, node.input(0)), 1)
+    mean = node.call("global_average_pool", data)
+    return channels_as_given(node, _result(node, mean, 3))
 
 
 def _average(node: Node) -> Value:
-    data = channels_first(node, _real(node, 0))
+    data = _reals(node, channels_first(node, node.input(0)), 1)
     kernel, strides, padding, dilation = window_of(node, data)
     up, counted = bool(node.integer("ceil_mode")), bool(node.integer("count_include_pad"))
     if up and counted:
         # The standard leaves out what a last window covers beyond the padding.
         padding, up = _whole_windows(node, data, kernel, strides, padding), False
     to = AveragePool(kernel, strides, padding, dilation, up, counted)
-    return _result(node, channels_as_given(node, node.call("average_pool", data, to=to)), 3)
+    return channels_as_given(node, _result(node, node.call("average_pool", data, to=to), 3))
 
 
 def _whole_windows(
