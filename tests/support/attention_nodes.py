@@ -157,8 +157,9 @@ def _grouped(random: Random) -> RandomNode:
     if form != "prompt":
         lengths -= random.integers(0, before, batch).astype(np.int32)
     total = int(lengths.max())
-    spare = number(random, 0, 2)
-    kept = total - tokens + spare if form != "prompt" else flag(random) * (tokens + spare)
+    spare = total + number(random, 0, 2)
+    # A cache that grows, or one that has room.
+    kept = flag(random) * spare if form == "prompt" else one_of(random, total - tokens, spare)
     packed, turned = flag(random), flag(random)
     rows = [(heads + 2 * shared) * size] if packed else [heads * size, shared * size, shared * size]
     operands: list[Array | None] = [floats(random, batch, tokens, each) for each in rows]
@@ -187,11 +188,14 @@ def _grouped(random: Random) -> RandomNode:
 
 
 ATTENTION: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
-    {
-        "Attention": _attention,
-        "GroupQueryAttention": _grouped,
-        "MultiHeadAttention": _multi_head,
-        "QAttention": _quantised,
-        "RotaryEmbedding": _rotary,
-    }
+    {"Attention": _attention, "QAttention": _quantised}
+)
+MULTI_HEAD: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
+    {"MultiHeadAttention": _multi_head}
+)
+GROUPED: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
+    {"GroupQueryAttention": _grouped}
+)
+ROTARY: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
+    {"RotaryEmbedding": _rotary}
 )

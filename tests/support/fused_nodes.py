@@ -219,19 +219,24 @@ def _integers(random: Random) -> RandomNode:
 FUSED: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
     {
         "BiasGelu": _bias_gelu,
-        "DynamicQuantizeMatMul": _dynamic,
-        "EmbedLayerNormalization": _embed,
         "FastGelu": _fast_gelu,
         "FusedConv": _conv,
         "FusedGemm": _gemm,
         "FusedMatMul": _matmul,
         "Gelu": _gelu,
-        "LayerNormalization": _layer_norm,
-        "MatMulIntegerToFloat": _integers,
         "QuickGelu": _quick_gelu,
+        "TransposeMatMul": _matmul_transposed,
+    }
+)
+NORMALISATIONS: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
+    {
+        "EmbedLayerNormalization": _embed,
+        "LayerNormalization": _layer_norm,
         "SimplifiedLayerNormalization": _root_mean_square,
         "SkipLayerNormalization": _skip("SkipLayerNormalization"),
         "SkipSimplifiedLayerNormalization": _skip("SkipSimplifiedLayerNormalization"),
-        "TransposeMatMul": _matmul_transposed,
     }
+)
+DYNAMIC: Mapping[str, Callable[[Random], RandomNode]] = MappingProxyType(
+    {"DynamicQuantizeMatMul": _dynamic, "MatMulIntegerToFloat": _integers}
 )

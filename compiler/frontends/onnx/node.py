@@ -206,6 +206,10 @@ class Node:
         """The name of a result's type in the operator's definition."""
         return self._result_types[min(position, len(self._result_types) - 1)]
 
+    def operand_name(self, position: int) -> str:
+        """The name of an operand in the operator's definition."""
+        return self._names[min(position, len(self._names) - 1)]
+
     def uses(self, result: int) -> bool:
         """Whether a result is named, and used by another node or by the model."""
         name = self.outputs[result] if result < len(self.outputs) else ""

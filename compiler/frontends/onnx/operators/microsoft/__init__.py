@@ -8,8 +8,10 @@ from compiler.frontends.onnx.operators.microsoft import (
     dynamic,
     fused,
     grouped_attention,
+    multi_head_attention,
     normalise,
     quantised,
+    quantised_layers,
     rotary,
 )
 
@@ -20,7 +22,9 @@ CONVERTERS: tuple[Converter, ...] = (
     *dynamic.CONVERTERS,
     *fused.CONVERTERS,
     *grouped_attention.CONVERTERS,
+    *multi_head_attention.CONVERTERS,
     *normalise.CONVERTERS,
     *quantised.CONVERTERS,
+    *quantised_layers.CONVERTERS,
     *rotary.CONVERTERS,
 )

@@ -9,6 +9,8 @@ from typing import Final
 from onnx import GraphProto, ModelProto, NodeProto, defs
 from onnx.helper import make_operatorsetid
 
+from compiler.frontends.onnx.converter import Convert, Converter
+from compiler.frontends.onnx.definitions import Definition
 from compiler.frontends.onnx.node import domain_of
 from compiler.frontends.onnx.reading import all_graphs
 
@@ -26,6 +28,13 @@ REMEDIES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What helps, by the beginning of the names of operators that are not supported."""
+
+
+def own_converter(
+    operator: str, convert: Convert, definition: Definition, limits: str = ""
+) -> Converter:
+    """The converter of one of ONNX Runtime's operators, all of which are of version 1."""
+    return Converter(f"{DOMAIN}.{operator}", (1,), convert, limits, definition=definition)
 
 
 def with_own_domain(model: ModelProto) -> ModelProto:

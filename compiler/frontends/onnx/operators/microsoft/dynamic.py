@@ -9,7 +9,7 @@ from __future__ import annotations
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.definitions import BYTES, define
 from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.quantised import dynamic, integer_product
 from compiler.frontends.onnx.values import Value
 from compiler.ir.dtypes import FLOAT16, FLOAT32
@@ -35,9 +35,8 @@ def _product(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter(
-        f"{DOMAIN}.DynamicQuantizeMatMul",
-        (1,),
+    own_converter(
+        "DynamicQuantizeMatMul",
         _dynamic_product,
         definition=define(
             "A: float32, B: T2, b_scale: float32, b_zero_point: T2?, bias: float32?",
@@ -45,9 +44,8 @@ CONVERTERS: tuple[Converter, ...] = (
             {"T2": BYTES},
         ),
     ),
-    Converter(
-        f"{DOMAIN}.MatMulIntegerToFloat",
-        (1,),
+    own_converter(
+        "MatMulIntegerToFloat",
         _product,
         definition=define(
             "A: T1, B: T2, a_scale: T3, b_scale: T3, a_zero_point: T1?, b_zero_point: T2?, "

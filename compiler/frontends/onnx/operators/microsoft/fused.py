@@ -10,7 +10,7 @@ from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.definitions import FLOATS, Kind, define
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.operators.convolutions import AXES, convolve
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.products import gemm, gemm_attributes, product
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
@@ -116,19 +116,14 @@ def _quick_gelu(node: Node) -> Value:
 _T: Final = MappingProxyType({"T": FLOATS})
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter(f"{DOMAIN}.BiasGelu", (1,), _gelu, definition=define("A: T, B: T", "C: T", _T)),
-    Converter(
-        f"{DOMAIN}.FastGelu", (1,), _fast_gelu, definition=define("X: T, bias: T?", "Y: T", _T)
-    ),
-    Converter(f"{DOMAIN}.Gelu", (1,), _gelu, definition=define("X: T", "Y: T", _T)),
-    Converter(
-        f"{DOMAIN}.QuickGelu", (1,), _quick_gelu, definition=define("X: T", "Y: T", _T, alpha=1.702)
-    ),
-    Converter(
-        f"{DOMAIN}.FusedConv",
-        (1,),
+    own_converter("BiasGelu", _gelu, definition=define("A: T, B: T", "C: T", _T)),
+    own_converter("FastGelu", _fast_gelu, definition=define("X: T, bias: T?", "Y: T", _T)),
+    own_converter("Gelu", _gelu, definition=define("X: T", "Y: T", _T)),
+    own_converter("QuickGelu", _quick_gelu, definition=define("X: T", "Y: T", _T, alpha=1.702)),
+    own_converter(
+        "FusedConv",
         _conv,
-        AXES,
+        limits=AXES,
         definition=define(
             "X: T, W: T, B: T?, Z: T?",
             "Y: T",
@@ -143,9 +138,8 @@ CONVERTERS: tuple[Converter, ...] = (
             strides=Kind.INTS,
         ),
     ),
-    Converter(
-        f"{DOMAIN}.FusedGemm",
-        (1,),
+    own_converter(
+        "FusedGemm",
         _gemm,
         definition=define(
             "A: T, B: T, C: T?",
@@ -161,17 +155,15 @@ CONVERTERS: tuple[Converter, ...] = (
             transB=0,
         ),
     ),
-    Converter(
-        f"{DOMAIN}.FusedMatMul",
-        (1,),
+    own_converter(
+        "FusedMatMul",
         _matmul,
         definition=define(
             "A: T, B: T", "Y: T", _T, alpha=1.0, transA=0, transB=0, transBatchA=0, transBatchB=0
         ),
     ),
-    Converter(
-        f"{DOMAIN}.TransposeMatMul",
-        (1,),
+    own_converter(
+        "TransposeMatMul",
         _matmul,
         definition=define("A: T, B: T", "Y: T", _T, alpha=1.0, transA=0, transB=0),
     ),

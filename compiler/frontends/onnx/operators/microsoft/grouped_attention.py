@@ -15,7 +15,7 @@ import numpy as np
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.definitions import Kind, define
 from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.microsoft.heads import LATER, heads_of, scores_of, seen
 from compiler.frontends.onnx.operators.microsoft.rotary import rotated
 from compiler.frontends.onnx.values import Value
@@ -79,7 +79,7 @@ def _check(node: Node) -> None:
         node.unsupported("causal 0")
     for position in (12, 13, 14, 15, 16):
         if node.optional(position) is not None:
-            node.unsupported(f"its operand {position + 1}")
+            node.unsupported(f"its operand {node.operand_name(position)}")
     if node.uses(3):
         node.unsupported(f"its result {node.outputs[3]}")
 
@@ -248,11 +248,10 @@ def _mask(node: Node, lengths: _Lengths) -> Value:
 _SCALE: Final = "k_scale: float32?, v_scale: float32?"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter(
-        f"{DOMAIN}.GroupQueryAttention",
-        (1,),
+    own_converter(
+        "GroupQueryAttention",
         _grouped,
-        "total_sequence_length known at import; a cache of floats",
+        limits="total_sequence_length known at import; a cache of floats",
         definition=define(
             "query: T, key: T?, value: T?, past_key: T?, past_value: T?, seqlens_k: int32, "
             "total_sequence_length: int32, cos_cache: T?, sin_cache: T?, position_ids: int64?, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
+from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.operators.products import Product
 from compiler.graph.operators.shapes import Transpose
 
@@ -44,3 +47,21 @@ def scores_of(node: Node, queries: Value, keys: Value) -> Value:
 def seen(node: Node, weights: Value, values: Value) -> Value:
     """The sums of values by their weights, [batch, tokens, features]."""
     return tokens_of(node, node.call("matmul", weights, values, to=Product()))
+
+
+def joined(node: Node, past: Value | None, own: Value) -> Value:
+    """Heads of earlier tokens, if there are any, in front of those of this call's tokens."""
+    if past is None:
+        return own
+    if (past.rank, past.shape[:2], past.shape[3:]) != (4, own.shape[:2], own.shape[3:]):
+        node.refuse(f"the past is {past.type}, of {own.type}")
+    return node.call("concat", past, own, to=Concat(2))
+
+
+def columns_of(node: Node, packed: Value, sizes: Sequence[int]) -> list[Value]:
+    """The parts of packed weights or biases, along the last axis."""
+    bounds = [0, *accumulate(sizes)]
+    return [
+        node.call("slice", packed, to=Slice((begin,), (end,), (packed.rank - 1,)))
+        for begin, end in pairwise(bounds)
+    ]

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.definitions import FLOATS, Kind, define
 from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.normalise import layer_norm
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import Gather
@@ -92,11 +92,10 @@ _STORED: Final = MappingProxyType({"T": (FLOAT32, FLOAT16, BFLOAT16)})
 _OWN_DOMAIN: Final = "in the standard's domain, where ONNX Runtime writes it"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter(
-        f"{DOMAIN}.LayerNormalization",
-        (1,),
+    own_converter(
+        "LayerNormalization",
         layer_norm,
-        f"{_OWN_DOMAIN} up to opset 16",
+        limits=f"{_OWN_DOMAIN} up to opset 16",
         definition=define(
             "X: T, Scale: V, B: V?",
             "Y: V, Mean: U?, InvStdDev: U?",
@@ -106,18 +105,16 @@ CONVERTERS: tuple[Converter, ...] = (
             stash_type=1,
         ),
     ),
-    Converter(
-        f"{DOMAIN}.SimplifiedLayerNormalization",
-        (1,),
+    own_converter(
+        "SimplifiedLayerNormalization",
         _root_mean_square,
-        _OWN_DOMAIN,
+        limits=_OWN_DOMAIN,
         definition=define(
             "X: T, scale: V", "Y: V, inv_std_var: U?", _T, axis=-1, epsilon=1e-5, stash_type=1
         ),
     ),
-    Converter(
-        f"{DOMAIN}.SkipLayerNormalization",
-        (1,),
+    own_converter(
+        "SkipLayerNormalization",
         _skip,
         definition=define(
             "input: T, skip: T, gamma: T, beta: T?, bias: T?",
@@ -126,9 +123,8 @@ CONVERTERS: tuple[Converter, ...] = (
             epsilon=1e-12,
         ),
     ),
-    Converter(
-        f"{DOMAIN}.SkipSimplifiedLayerNormalization",
-        (1,),
+    own_converter(
+        "SkipSimplifiedLayerNormalization",
         _skip,
         definition=define(
             "input: T, skip: T, gamma: T, bias: T?",
@@ -137,11 +133,10 @@ CONVERTERS: tuple[Converter, ...] = (
             epsilon=1e-12,
         ),
     ),
-    Converter(
-        f"{DOMAIN}.EmbedLayerNormalization",
-        (1,),
+    own_converter(
+        "EmbedLayerNormalization",
         _embed,
-        "words out of range pick the nearest one",
+        limits="words out of range pick the nearest one",
         definition=define(
             "input_ids: int32, segment_ids: int32?, word_embedding: T, position_embedding: T, "
             "segment_embedding: T?, gamma: T, beta: T, mask: int32?, position_ids: int32?",

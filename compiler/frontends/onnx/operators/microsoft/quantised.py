@@ -5,72 +5,61 @@ so that all that takes QDQ models takes these. Real numbers are computed in floa
 round(y / scale) + zero point, halves to even, as `QuantizeLinear` says. Results of ONNX Runtime are
 the same unless y / scale lies so near a half that float32 decides; there one step is possible:
 
-- `QLinearAdd`, `QLinearMul` and `QLinearAveragePool` of ONNX Runtime round y / scale + zero point,
-  so that halves go the other way where the zero point is odd.
-- `QLinearGlobalAveragePool` and `QGemm` sum integers and scale once.
+- `QLinearAdd` and `QLinearMul` of ONNX Runtime round y / scale + zero point, so that halves go the
+  other way where the zero point is odd.
 - `QLinearSigmoid`, `QLinearLeakyRelu` and `QLinearConcat` look up tables of the same formula.
 - `QLinearSoftmax` divides by the step 1 / floor(1 / scale), which is taken here too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from compiler.frontends.onnx.converter import Convert, Converter
-from compiler.frontends.onnx.definitions import BYTES, NARROW, Default, Kind, define
+from compiler.frontends.onnx.definitions import BYTES, NARROW, Kind, define
 from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
-from compiler.frontends.onnx.operators.products import gemm, gemm_attributes
+from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.quantised import (
     dequantised,
     dequantize,
-    linear_conv,
     quantised,
     quantize,
 )
-from compiler.frontends.onnx.operators.spatial import (
-    channels_as_given,
-    channels_first,
-    moved_to_back,
-    moved_to_front,
-)
-from compiler.frontends.onnx.operators.windows import window_of
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.parts import Concat
-from compiler.graph.operators.reductions import AveragePool, MaxPool, Softmax
+from compiler.graph.operators.reductions import Softmax
 from compiler.ir.dtypes import FLOAT16, FLOAT32, INT32
 
 _PER_CHANNEL: Final = 13
 """The opset from which on a softmax is along one axis, and not over all from that one on."""
 
 
-def _real(node: Node, position: int) -> Value:
+def real(node: Node, position: int) -> Value:
     """The real numbers of three operands: integers, their scale, and their zero point or none."""
-    return _reals(node, node.input(position), position + 1)
+    return reals(node, node.input(position), position + 1)
 
 
-def _reals(node: Node, data: Value, position: int) -> Value:
+def reals(node: Node, data: Value, position: int) -> Value:
     """The real numbers of integers, by the scale at `position` and the zero point behind it."""
     scale, zero = node.input(position), node.optional(position + 1)
-    return dequantised(node, data, _one(node, scale), zero and _one(node, zero), 0)
+    return dequantised(node, data, one(node, scale), zero and one(node, zero), 0)
 
 
-def _result(node: Node, real: Value, position: int) -> Value:
+def result(node: Node, numbers: Value, position: int) -> Value:
     """Real numbers by the scale at `position` and the zero point behind it, as the first operand's
     integers."""
-    return _rounded(node, real, node.input(position), node.optional(position + 1))
+    return rounded(node, numbers, node.input(position), node.optional(position + 1))
 
 
-def _rounded(node: Node, real: Value, scale: Value, zero: Value | None) -> Value:
+def rounded(node: Node, numbers: Value, scale: Value, zero: Value | None) -> Value:
+    """Real numbers as integers of the zero point's type, or else of the first operand's."""
     to = node.input(0).dtype if zero is None else zero.dtype
-    return quantised(node, real, _one(node, scale), zero and _one(node, zero), 0, to)
+    return quantised(node, numbers, one(node, scale), zero and one(node, zero), 0, to)
 
 
-def _one(node: Node, value: Value) -> Value:
+def one(node: Node, value: Value) -> Value:
     """A scale or zero point, of which there may be only one."""
     if value.type.size != 1:
         node.unsupported(f"a scale or zero point {value.type} in place of one number")
@@ -79,61 +68,18 @@ def _one(node: Node, value: Value) -> Value:
 
 def _binary(operator: str) -> Convert:
     def convert(node: Node) -> Value:
-        return _result(node, node.call(operator, _real(node, 0), _real(node, 3)), 6)
+        return result(node, node.call(operator, real(node, 0), real(node, 3)), 6)
 
     return convert
 
 
 def _sigmoid(node: Node) -> Value:
-    return _result(node, node.call("sigmoid", _real(node, 0)), 3)
+    return result(node, node.call("sigmoid", real(node, 0)), 3)
 
 
 def _leaky_relu(node: Node) -> Value:
     to = OPERATORS["leaky_relu"].attributes(node.real("alpha"))
-    return _result(node, node.call("leaky_relu", _real(node, 0), to=to), 3)
-
-
-def _global_average(node: Node) -> Value:
-    data = _reals(node, channels_first(node, node.input(0)), 1)
-    mean = node.call("global_average_pool", data)
-    return channels_as_given(node, _result(node, mean, 3))
-
-
-def _average(node: Node) -> Value:
-    data = _reals(node, channels_first(node, node.input(0)), 1)
-    kernel, strides, padding, dilation = window_of(node, data)
-    up, counted = bool(node.integer("ceil_mode")), bool(node.integer("count_include_pad"))
-    if up and counted:
-        # The standard leaves out what a last window covers beyond the padding.
-        padding, up = _whole_windows(node, data, kernel, strides, padding), False
-    to = AveragePool(kernel, strides, padding, dilation, up, counted)
-    return channels_as_given(node, _result(node, node.call("average_pool", data, to=to), 3))
-
-
-def _whole_windows(
-    node: Node,
-    data: Value,
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: tuple[int, ...],
-) -> tuple[int, ...]:
-    """The padding of a pool that rounds its result's extents up, so that it covers all windows."""
-    rank, after = len(kernel), []
-    for axis in range(rank):
-        extent, before = node.extent(axis + 2, data), padding[axis]
-        space = extent + before + padding[rank + axis] - kernel[axis]
-        last = -(-space // strides[axis]) * strides[axis]
-        if last >= extent + before:
-            # No window begins behind the data.
-            last -= strides[axis]
-        after.append(max(last + kernel[axis] - extent - before, 0))
-    return (*padding[:rank], *after)
-
-
-def _max_pool(node: Node) -> Value:
-    data = moved_to_front(node, node.input(0))
-    to = MaxPool(*window_of(node, data), bool(node.integer("ceil_mode")))
-    return moved_to_back(node, node.call("max_pool", data, to=to))
+    return result(node, node.call("leaky_relu", real(node, 0), to=to), 3)
 
 
 def _concat(node: Node) -> Value:
@@ -149,61 +95,35 @@ def _concat(node: Node) -> Value:
                 f"part {at // 3} is {kinds[0]}, with a scale {kinds[1]} and a zero point "
                 f"{kinds[2]}, of a result {zero.dtype}"
             )
-    real = [_real(node, at) for at in parts]
-    joined = node.call("concat", *real, to=Concat(node.integer("axis")))
-    return _rounded(node, joined, scale, zero)
+    joined = node.call("concat", *(real(node, at) for at in parts), to=Concat(node.integer("axis")))
+    return rounded(node, joined, scale, zero)
 
 
 def _softmax(node: Node) -> Value:
-    data, shape = _real(node, 0), node.input(0).shape
+    data, shape = real(node, 0), node.input(0).shape
     (axis,) = node.axes([node.integer("axis")], data)
     axis %= data.rank
     if node.integer("opset") < _PER_CHANNEL:
         data = node.reshape(data, (*shape[:axis], -1))
     found = node.reshape(node.call("softmax", data, to=Softmax(axis)), shape)
-    one = node.number(1, found)
-    step = node.call("divide", one, _one(node, node.input(3)))
-    return _rounded(node, found, node.call("divide", one, node.call("floor", step)), node.input(4))
+    unit = node.number(1, found)
+    steps = node.call("floor", node.call("divide", unit, one(node, node.input(3))))
+    return rounded(node, found, node.call("divide", unit, steps), node.input(4))
 
 
 def _where(node: Node) -> Value:
-    chosen = node.call("where", node.input(0), _real(node, 1), _real(node, 4))
-    return _rounded(node, chosen, node.input(7), node.input(8))
-
-
-def _gemm(node: Node) -> Value:
-    """Integers, or real numbers without a scale of the result. `b` may have a scale by column."""
-    a, b, bias = _real(node, 0), node.input(3), node.optional(6)
-    if a.rank != 2 or b.rank != 2:
-        node.refuse(f"{a.type} and {b.type} are no matrices")
-    given, scale = gemm_attributes(node), node.input(4)
-    if given.alpha != 1:
-        # The bias is in units of the products, alpha included.
-        scale = node.call("multiply", scale, node.number(given.alpha, scale))
-    weights = dequantised(node, b, scale, node.input(5), 0 if given.trans_b else 1)
-    if bias is not None:
-        unit = node.call("multiply", scale, _one(node, node.input(1)))
-        bias = node.call("multiply", node.cast(bias, FLOAT32), unit)
-    found = gemm(node, a, weights, bias, replace(given, alpha=1.0))
-    if node.optional(7) is None:
-        return found
-    return _rounded(node, found, node.input(7), node.optional(8))
+    chosen = node.call("where", node.input(0), real(node, 1), real(node, 4))
+    return rounded(node, chosen, node.input(7), node.input(8))
 
 
 _PAIR: Final = (
     "A: T, A_scale: float32, A_zero_point: T?, B: T, B_scale: float32, B_zero_point: T?, "
     "C_scale: float32, C_zero_point: T?"
 )
-_ONE: Final = "X: T, X_scale: float32, X_zero_point: T?, Y_scale: float32, Y_zero_point: T?"
-_BYTES: Final = MappingProxyType({"T": BYTES})
-_WINDOWS: Final[Mapping[str, Default]] = MappingProxyType(
-    {
-        "auto_pad": "NOTSET",
-        "kernel_shape": Kind.INTS,
-        "pads": Kind.INTS,
-        "strides": Kind.INTS,
-    }
-)
+ONE_OPERAND: Final = "X: T, X_scale: float32, X_zero_point: T?, Y_scale: float32, Y_zero_point: T?"
+"""The operands of an operator on one tensor."""
+ONE_TYPE: Final = MappingProxyType({"T": BYTES})
+"""The element types of integers, the same for all."""
 _DEFINITIONS: Final = MappingProxyType(
     {
         "DequantizeLinear": (
@@ -215,29 +135,7 @@ _DEFINITIONS: Final = MappingProxyType(
                 axis=1,
             ),
         ),
-        "NhwcMaxPool": (
-            _max_pool,
-            define("x: T", "y: T", _BYTES, ceil_mode=0, dilations=Kind.INTS, **_WINDOWS),
-        ),
-        "QGemm": (
-            _gemm,
-            define(
-                "A: TA, a_scale: float32, a_zero_point: TA, B: TB, b_scale: float32, "
-                "b_zero_point: TB, C: int32?, y_scale: float32?, y_zero_point: TY?",
-                "Y: TY",
-                {"TA": BYTES, "TB": BYTES, "TY": BYTES},
-                alpha=1.0,
-                transA=0,
-                transB=0,
-            ),
-        ),
-        "QLinearAdd": (_binary("add"), define(_PAIR, "C: T", _BYTES)),
-        "QLinearAveragePool": (
-            _average,
-            define(
-                _ONE, "Y: T", _BYTES, ceil_mode=0, channels_last=0, count_include_pad=0, **_WINDOWS
-            ),
-        ),
+        "QLinearAdd": (_binary("add"), define(_PAIR, "C: T", ONE_TYPE)),
         "QLinearConcat": (
             _concat,
             define(
@@ -247,32 +145,15 @@ _DEFINITIONS: Final = MappingProxyType(
                 axis=Kind.INT,
             ),
         ),
-        "QLinearConv": (
-            linear_conv,
-            define(
-                "x: T1, x_scale: float32, x_zero_point: T1, w: T2, w_scale: float32, "
-                "w_zero_point: T2, y_scale: float32, y_zero_point: T3, B: int32?",
-                "y: T3",
-                {"T1": BYTES, "T2": BYTES, "T3": BYTES},
-                channels_last=0,
-                dilations=Kind.INTS,
-                group=1,
-                **_WINDOWS,
-            ),
-        ),
-        "QLinearGlobalAveragePool": (
-            _global_average,
-            define(_ONE.replace("?", ""), "Y: T", _BYTES, channels_last=0),
-        ),
-        "QLinearLeakyRelu": (_leaky_relu, define(_ONE, "Y: T", _BYTES, alpha=0.01)),
-        "QLinearMul": (_binary("multiply"), define(_PAIR, "C: T", _BYTES)),
-        "QLinearSigmoid": (_sigmoid, define(_ONE, "Y: T", _BYTES)),
+        "QLinearLeakyRelu": (_leaky_relu, define(ONE_OPERAND, "Y: T", ONE_TYPE, alpha=0.01)),
+        "QLinearMul": (_binary("multiply"), define(_PAIR, "C: T", ONE_TYPE)),
+        "QLinearSigmoid": (_sigmoid, define(ONE_OPERAND, "Y: T", ONE_TYPE)),
         "QLinearSoftmax": (
             _softmax,
             define(
                 "X: T, X_scale: float32, x_zero_point: T?, y_scale: float32, y_zero_point: T",
                 "Y: T",
-                _BYTES,
+                ONE_TYPE,
                 axis=-1,
                 opset=Kind.INT,
             ),
@@ -283,7 +164,7 @@ _DEFINITIONS: Final = MappingProxyType(
                 "condition: bool, X: T, x_scale: float32, x_zero_point: T, Y: T, "
                 "y_scale: float32, y_zero_point: T, z_scale: float32, z_zero_point: T",
                 "Z: T",
-                _BYTES,
+                ONE_TYPE,
             ),
         ),
         "QuantizeLinear": (
@@ -297,14 +178,6 @@ _DEFINITIONS: Final = MappingProxyType(
         ),
     }
 )
-_LIMITS: Final = MappingProxyType(
-    {
-        "QLinearConv": "one to three spatial axes; computed in floats",
-        "QGemm": "computed in floats",
-    }
-)
-
 CONVERTERS: tuple[Converter, ...] = tuple(
-    Converter(f"{DOMAIN}.{name}", (1,), convert, _LIMITS.get(name, ""), definition=definition)
-    for name, (convert, definition) in _DEFINITIONS.items()
+    own_converter(name, convert, definition) for name, (convert, definition) in _DEFINITIONS.items()
 )

@@ -7,7 +7,7 @@ import numpy as np
 from compiler.frontends.onnx.converter import Converter
 from compiler.frontends.onnx.definitions import Kind, define
 from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.microsoft.heads import heads_of, tokens_of
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators.parts import Concat, Gather, Slice
@@ -96,11 +96,10 @@ def _rotary(node: Node) -> Value:
 
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter(
-        f"{DOMAIN}.RotaryEmbedding",
-        (1,),
+    own_converter(
+        "RotaryEmbedding",
         _rotary,
-        "positions out of range pick the nearest one",
+        limits="positions out of range pick the nearest one",
         definition=define(
             "input: T, position_ids: int64, cos_cache: T, sin_cache: T",
             "output: T",
