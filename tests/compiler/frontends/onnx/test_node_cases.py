@@ -55,8 +55,9 @@ def test_all() -> None:
 
 @pytest.mark.exhaustive
 def test_every_operator_passes_one() -> None:
-    """A case of that operator alone, for each: none is supported in name only."""
-    left = {*CONVERTERS, *EXPANDED} - UNTESTED
+    """A case of that operator alone, for each of the standard: none is supported in name only."""
+    own = {name for name, each in CONVERTERS.items() if each.definition is not None}
+    left = {*CONVERTERS, *EXPANDED} - UNTESTED - own
     for case in node_cases():
         assert case.model is not None
         (first, *rest) = map(qualified_name, case.model.graph.node)

@@ -125,6 +125,7 @@ CONVERTERS: tuple[Converter, ...] = (
     own_converter(
         "Attention",
         _attention,
+        limits="no rotary embedding and no shared buffers",
         definition=define(
             "input: T, weights: T, bias: T?, mask_index: int32?, past: T?, attention_bias: T?, "
             "past_sequence_length: int32?",
@@ -143,7 +144,7 @@ CONVERTERS: tuple[Converter, ...] = (
     own_converter(
         "QAttention",
         _quantised_attention,
-        limits="computed in floats",
+        limits="computed in floats; no rotary embedding and no shared buffers",
         definition=define(
             "input: T1, weight: T2, bias: T3, input_scale: T3, weight_scale: T3, "
             "mask_index: int32?, input_zero_point: T1?, weight_zero_point: T2?, past: T3?",

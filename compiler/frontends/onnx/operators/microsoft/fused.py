@@ -16,6 +16,7 @@ from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.operators.shapes import Transpose
+from compiler.ir.dtypes import FLOAT16, FLOAT32, FLOAT64
 from compiler.operators.activations import GeluForm
 
 _ACTIVATIONS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
@@ -114,6 +115,7 @@ def _quick_gelu(node: Node) -> Value:
 
 
 _T: Final = MappingProxyType({"T": FLOATS})
+_LAYER: Final = MappingProxyType({"T": (FLOAT32, FLOAT64, FLOAT16)})
 
 CONVERTERS: tuple[Converter, ...] = (
     own_converter("BiasGelu", _gelu, definition=define("A: T, B: T", "C: T", _T)),
@@ -127,7 +129,7 @@ CONVERTERS: tuple[Converter, ...] = (
         definition=define(
             "X: T, W: T, B: T?, Z: T?",
             "Y: T",
-            _T,
+            _LAYER,
             activation=Kind.STRING,
             activation_params=Kind.FLOATS,
             auto_pad="NOTSET",
@@ -144,7 +146,7 @@ CONVERTERS: tuple[Converter, ...] = (
         definition=define(
             "A: T, B: T, C: T?",
             "Y: T",
-            _T,
+            _LAYER,
             activation=Kind.STRING,
             activation_alpha=Kind.FLOAT,
             activation_beta=Kind.FLOAT,

@@ -251,7 +251,7 @@ CONVERTERS: tuple[Converter, ...] = (
     own_converter(
         "GroupQueryAttention",
         _grouped,
-        limits="total_sequence_length known at import; a cache of floats",
+        limits="`total_sequence_length` known at import; causal, a cache of floats without a window",
         definition=define(
             "query: T, key: T?, value: T?, past_key: T?, past_value: T?, seqlens_k: int32, "
             "total_sequence_length: int32, cos_cache: T?, sin_cache: T?, position_ids: int64?, "

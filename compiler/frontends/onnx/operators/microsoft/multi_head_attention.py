@@ -50,6 +50,7 @@ CONVERTERS: tuple[Converter, ...] = (
     own_converter(
         "MultiHeadAttention",
         _multi_head,
+        limits="queries, keys and values in three operands; no shared buffers",
         definition=define(
             "query: T, key: T?, value: T?, bias: T?, key_padding_mask: int32?, "
             "attention_bias: T?, past_key: T?, past_value: T?, past_sequence_length: int32?, "

@@ -120,8 +120,7 @@ _PAIR: Final = (
     "A: T, A_scale: float32, A_zero_point: T?, B: T, B_scale: float32, B_zero_point: T?, "
     "C_scale: float32, C_zero_point: T?"
 )
-ONE_OPERAND: Final = "X: T, X_scale: float32, X_zero_point: T?, Y_scale: float32, Y_zero_point: T?"
-"""The operands of an operator on one tensor."""
+_ONE: Final = "X: T, X_scale: float32, X_zero_point: T?, Y_scale: float32, Y_zero_point: T?"
 ONE_TYPE: Final = MappingProxyType({"T": BYTES})
 """The element types of integers, the same for all."""
 _DEFINITIONS: Final = MappingProxyType(
@@ -145,9 +144,9 @@ _DEFINITIONS: Final = MappingProxyType(
                 axis=Kind.INT,
             ),
         ),
-        "QLinearLeakyRelu": (_leaky_relu, define(ONE_OPERAND, "Y: T", ONE_TYPE, alpha=0.01)),
+        "QLinearLeakyRelu": (_leaky_relu, define(_ONE, "Y: T", ONE_TYPE, alpha=0.01)),
         "QLinearMul": (_binary("multiply"), define(_PAIR, "C: T", ONE_TYPE)),
-        "QLinearSigmoid": (_sigmoid, define(ONE_OPERAND, "Y: T", ONE_TYPE)),
+        "QLinearSigmoid": (_sigmoid, define(_ONE, "Y: T", ONE_TYPE)),
         "QLinearSoftmax": (
             _softmax,
             define(

@@ -17,7 +17,6 @@ from compiler.frontends.onnx.definitions import BYTES, Default, Kind, define
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from compiler.frontends.onnx.operators.microsoft.quantised import (
-    ONE_OPERAND,
     ONE_TYPE,
     one,
     real,
@@ -101,6 +100,7 @@ def _gemm(node: Node) -> Value:
     return rounded(node, found, node.input(7), node.optional(8))
 
 
+_POOLED: Final = "X: T, x_scale: float32, x_zero_point: T?, y_scale: float32, y_zero_point: T?"
 _WINDOWS: Final[Mapping[str, Default]] = MappingProxyType(
     {
         "auto_pad": "NOTSET",
@@ -130,7 +130,7 @@ _DEFINITIONS: Final = MappingProxyType(
         "QLinearAveragePool": (
             _average,
             define(
-                ONE_OPERAND,
+                _POOLED,
                 "Y: T",
                 ONE_TYPE,
                 ceil_mode=0,
@@ -154,7 +154,7 @@ _DEFINITIONS: Final = MappingProxyType(
         ),
         "QLinearGlobalAveragePool": (
             _global_average,
-            define(ONE_OPERAND.replace("?", ""), "Y: T", ONE_TYPE, channels_last=0),
+            define(_POOLED.replace("?", ""), "Y: T", ONE_TYPE, channels_last=0),
         ),
     }
 )

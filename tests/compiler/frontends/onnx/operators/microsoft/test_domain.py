@@ -1,0 +1,79 @@
+"""The domain of ONNX Runtime's operators: nodes that are elsewhere, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, helper
+
+from compiler.errors import UnsupportedError
+from compiler.frontends.onnx import import_model
+from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN, with_own_domain
+
+
+def model(*nodes: NodeProto, opset: int = 16, domains: tuple[str, ...] = ()) -> ModelProto:
+    """A model of nodes from `x` to `y`, with a weight `w`; it imports these domains."""
+    one = helper.make_tensor("w", TensorProto.FLOAT, [3], [1.0, 2.0, 3.0])
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+        [one],
+    )
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(it, 1) for it in domains)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def norm(operator: str) -> NodeProto:
+    return helper.make_node(operator, ["x", "w"], ["y"])
+
+
+def test_a_domain_that_is_not_imported() -> None:
+    """ONNX Runtime takes such a model, and so does the importer; it is left as it is."""
+    given = model(helper.make_node("Gelu", ["x"], ["y"], domain=DOMAIN))
+    before = given.SerializeToString()
+    found = import_model(given)
+    assert found.outputs == ("y",)
+    assert given.SerializeToString() == before
+    imports = {it.domain: it.version for it in with_own_domain(given).opset_import}
+    assert imports == {"": 16, DOMAIN: 1}
+
+
+def test_normalisations_in_the_domain_of_the_standard() -> None:
+    """Those that the standard does not define at this opset are ONNX Runtime's."""
+    for operator, opset, moved in (
+        ("LayerNormalization", 16, True),
+        ("LayerNormalization", 17, False),
+        ("SimplifiedLayerNormalization", 16, True),
+        ("SimplifiedLayerNormalization", 20, True),
+    ):
+        found = with_own_domain(model(norm(operator), opset=opset))
+        assert [it.domain for it in found.graph.node] == [DOMAIN if moved else ""], operator
+        assert import_model(model(norm(operator), opset=opset)).outputs == ("y",)
+
+
+def test_a_model_of_the_standard_is_not_copied() -> None:
+    given = model(norm("LayerNormalization"), opset=17, domains=(DOMAIN,))
+    assert with_own_domain(given) is given
+
+
+@pytest.mark.parametrize(
+    ("operator", "domain", "reason"),
+    [
+        ("MatMulNBits", DOMAIN, "weights of 4 bits are not supported"),
+        ("Conv", f"{DOMAIN}.nchwc", "save it with ORT_ENABLE_EXTENDED instead of ORT_ENABLE_ALL"),
+    ],
+)
+def test_refusals_say_what_helps(operator: str, domain: str, reason: str) -> None:
+    node = helper.make_node(operator, ["x", "w"], ["y"], "last", domain=domain)
+    with pytest.raises(UnsupportedError, match=reason) as raised:
+        import_model(model(node, domains=(domain,)))
+    assert f"{domain}.{operator} of opset 1 (node last)" in str(raised.value)
+
+
+def test_other_operators_of_the_domain_have_no_advice() -> None:
+    node = helper.make_node("Tokenizer", ["x"], ["y"], "last", domain=DOMAIN)
+    with pytest.raises(
+        UnsupportedError, match=r"com.microsoft.Tokenizer of opset 1 \(node last\)$"
+    ):
+        import_model(model(node, domains=(DOMAIN,)))
