@@ -158,7 +158,7 @@ def _grouped(random: Random) -> RandomNode:
         lengths -= random.integers(0, before, batch).astype(np.int32)
     total = int(lengths.max())
     spare = total + number(random, 0, 2)
-    # A cache that grows, or one that has room.
+    # A cache that grows, or one with more positions than there are tokens.
     kept = flag(random) * spare if form == "prompt" else one_of(random, total - tokens, spare)
     packed, turned = flag(random), flag(random)
     rows = [(heads + 2 * shared) * size] if packed else [heads * size, shared * size, shared * size]

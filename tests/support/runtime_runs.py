@@ -43,9 +43,9 @@ def model_of(node: RandomNode, known: Sequence[int] = ()) -> ModelProto:
         "graph",
         [
             helper.make_tensor_value_info(
-                f"x{at}", helper.np_dtype_to_tensor_dtype(each.dtype), each.shape
+                f"x{at}", helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
             )
-            for at, each in given
+            for at, array in given
             if at not in known
         ],
         [helper.make_empty_tensor_value_info(name) for name in outputs if name],

@@ -172,8 +172,8 @@ def define(
 
 def _formals(text: str) -> tuple[Formal, ...]:
     found = []
-    for each in text.split(", "):
-        name, type_ = each.split(": ")
+    for formal in text.split(", "):
+        name, type_ = formal.split(": ")
         found.append(Formal(name, type_.rstrip("?*"), type_.endswith("?"), type_.endswith("*")))
     return tuple(found)
 

@@ -15,9 +15,9 @@ from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
 from compiler.ir.dtypes import FLOAT32, INT8, UINT8, DType
 
 OURS: Mapping[str, Definition] = {
-    name.removeprefix(f"{DOMAIN}."): each.definition
-    for name, each in CONVERTERS.items()
-    if each.definition is not None
+    name.removeprefix(f"{DOMAIN}."): converter.definition
+    for name, converter in CONVERTERS.items()
+    if converter.definition is not None
 }
 _NAMES = {"float32": "float", "float64": "double"}
 

@@ -63,8 +63,8 @@ def _strays(graph: GraphProto, opset: int) -> list[NodeProto]:
     """The nodes of ONNX Runtime's operators in the standard's domain."""
     return [
         node
-        for each in all_graphs(graph)
-        for node in each.node
+        for inner in all_graphs(graph)
+        for node in inner.node
         if node.op_type in _STRAYS
         and domain_of(node) == ""
         and not defs.has(node.op_type, opset, "")

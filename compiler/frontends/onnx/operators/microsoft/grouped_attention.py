@@ -56,7 +56,8 @@ def _grouped(node: Node) -> tuple[Value, ...]:
         places, tables = _places(node, lengths), (node.input(7), node.input(8))
         interleaved = bool(node.integer("rotary_interleaved", 0))
         queries, keys = (
-            rotated(node, each, places, tables, interleaved=interleaved) for each in (queries, keys)
+            rotated(node, heads, places, tables, interleaved=interleaved)
+            for heads in (queries, keys)
         )
     cache = [
         _cached(node, node.optional(position), own, lengths)
@@ -251,7 +252,7 @@ CONVERTERS: tuple[Converter, ...] = (
     own_converter(
         "GroupQueryAttention",
         _grouped,
-        limits="`total_sequence_length` known at import; causal, a cache of floats without a window",
+        limits="`total_sequence_length` known at import; causal; a cache of floats, not windowed",
         definition=define(
             "query: T, key: T?, value: T?, past_key: T?, past_value: T?, seqlens_k: int32, "
             "total_sequence_length: int32, cos_cache: T?, sin_cache: T?, position_ids: int64?, "

@@ -81,8 +81,8 @@ def _mask(node: Node, position: int, batch: int, tokens: int, total: int) -> Val
                 f"a mask {mask.type} of {batch} samples, {tokens} queries and {total} keys"
             )
     nothing, hidden = (
-        node.constant(np.array(each, np.float32))
-        for each in (0, node.real("mask_filter_value", _MASKED))
+        node.constant(np.array(number, np.float32))
+        for number in (0, node.real("mask_filter_value", _MASKED))
     )
     added = node.call("where", kept, nothing, hidden)
     return node.reshape(added, shape)

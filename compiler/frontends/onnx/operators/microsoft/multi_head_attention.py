@@ -36,9 +36,7 @@ def _multi_head(node: Node) -> tuple[Value, ...]:
         features = [node.extent(each.rank - 1, each) for each in operands]
         first = node.call("slice", bias, to=Slice((0,), (sum(features),)))
         parts = columns_of(node, first, features)
-        operands = [
-            node.call("add", each, part) for each, part in zip(operands, parts, strict=True)
-        ]
+        operands = [node.call("add", row, part) for row, part in zip(operands, parts, strict=True)]
     heads = [*(heads_of(node, each, count) for each in operands), *ready]
     past = (node.optional(6), node.optional(7))
     keys, values = (joined(node, *them) for them in zip(past, heads[1:], strict=True))
