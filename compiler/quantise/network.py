@@ -29,6 +29,7 @@ from compiler.quantise.fold_affine import FoldAffine
 from compiler.quantise.forms import Scale, ValueForms
 from compiler.quantise.histogram import Histogram, scale_of
 from compiler.quantise.image_splits import SliceImages
+from compiler.quantise.integer_moves import IntegerMoves
 from compiler.quantise.interleaved_parts import ComputeOnParts
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.points import tensor_name
@@ -48,7 +49,7 @@ class Quantised:
     function
         The quantised network, with the signature of `real`.
     real
-        The network in real numbers; a QDQ network unchanged.
+        The network in real numbers; a QDQ network, with `IntegerMoves` applied.
     scales
         By int8 tensor of `function`: the name of the value in `real` and the scale.
     """
@@ -100,6 +101,7 @@ def quantise_network(
     chosen_options = options if options is not None else QuantiseOptions()
     _check_not_empty(function)
     if has_scales(function):
+        function = transform(function, (IntegerMoves(),))
         return apply_scales(function, {}, chosen_options, targets)
     passes = (
         *(EliminateDead(), EliminateCommon(), FoldConstants(run)),

@@ -357,15 +357,22 @@ class Node:
         return self.call("reshape", value, to=Reshape(tuple(asked), empty))
 
     def permuted(self, value: Value, order: Sequence[int]) -> Value:
-        """The value with its axes in another order; an inverse order before it is undone."""
+        """The value with its axes in another order; the inverse order before it is undone."""
+        found = self.permutation(value)
+        if found is not None and [found[1][axis] for axis in order] == [*range(value.rank)]:
+            return found[0]
+        return self.call("transpose", value, to=Transpose(tuple(order)))
+
+    def permutation(self, value: Value) -> tuple[Value, tuple[int, ...]] | None:
+        """What a value is with its axes in another order, and this order; None for other values."""
         match self.builder.call_of(value):
             case Call(
                 callee=OpSpec(name="transpose"),
                 args=(Var() as before,),
                 attributes=Transpose(perm=(*perm,)),
-            ) if [perm[axis] for axis in order] == [*range(value.rank)]:
-                return self.builder.value(before)
-        return self.call("transpose", value, to=Transpose(tuple(order)))
+            ):
+                return self.builder.value(before), tuple(perm)
+        return None
 
     def axes(self, axes: Sequence[int], value: Value) -> tuple[int, ...]:
         """The axes; raises an error unless all are axes of the value."""

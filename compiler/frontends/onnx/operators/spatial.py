@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.values import Value
+
+Order: TypeAlias = tuple[int, ...]
+"""The old axis for each new one."""
 
 _MOST_PADDING: Final = 1 << 16
 
@@ -71,3 +74,26 @@ def moved_to_front(node: Node, data: Value) -> Value:
 def moved_to_back(node: Node, data: Value) -> Value:
     """[N, C, ...] as [N, ..., C]."""
     return node.permuted(data, (0, *range(2, data.rank), 1))
+
+
+def in_first_order(
+    node: Node, values: Sequence[Value], compute: Callable[[Sequence[Value], Order], Value]
+) -> Value:
+    """What is computed element by element from values, before transpositions that are the same for
+    all of them.
+
+    Channels that were moved to the back for such an operator are moved behind it, where the next
+    layer moves them to the front again.
+
+    Parameters
+    ----------
+    compute
+        Takes the values and, for each of their axes now, the axis that it was before.
+    """
+    found = [node.permutation(value) for value in values]
+    orders = {each[1] for each in found if each is not None}
+    if None in found or len(orders) != 1:
+        return compute(values, tuple(range(max(value.rank for value in values))))
+    (order,) = orders
+    before = [each[0] for each in found if each is not None]
+    return node.permuted(compute(before, order), order)

@@ -13,6 +13,7 @@ the same unless y / scale lies so near a half that float32 decides; there one st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -26,6 +27,7 @@ from compiler.frontends.onnx.operators.quantised import (
     quantised,
     quantize,
 )
+from compiler.frontends.onnx.operators.spatial import Order, in_first_order
 from compiler.frontends.onnx.values import Value
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.parts import Concat
@@ -68,18 +70,27 @@ def one(node: Node, value: Value) -> Value:
 
 def _binary(operator: str) -> Convert:
     def convert(node: Node) -> Value:
-        return result(node, node.call(operator, real(node, 0), real(node, 3)), 6)
+        def compute(operands: Sequence[Value], _: Order) -> Value:
+            a, b = operands
+            return result(node, node.call(operator, reals(node, a, 1), reals(node, b, 4)), 6)
+
+        return in_first_order(node, (node.input(0), node.input(3)), compute)
 
     return convert
 
 
-def _sigmoid(node: Node) -> Value:
-    return result(node, node.call("sigmoid", real(node, 0)), 3)
+def _unary(operator: str, *attributes: str) -> Convert:
+    """The conversion of an activation, whose attributes are these of the node."""
 
+    def convert(node: Node) -> Value:
+        to = OPERATORS[operator].attributes(*map(node.real, attributes))
 
-def _leaky_relu(node: Node) -> Value:
-    to = OPERATORS["leaky_relu"].attributes(node.real("alpha"))
-    return result(node, node.call("leaky_relu", real(node, 0), to=to), 3)
+        def compute(operands: Sequence[Value], _: Order) -> Value:
+            return result(node, node.call(operator, reals(node, operands[0], 1), to=to), 3)
+
+        return in_first_order(node, (node.input(0),), compute)
+
+    return convert
 
 
 def _concat(node: Node) -> Value:
@@ -95,8 +106,14 @@ def _concat(node: Node) -> Value:
                 f"part {at // 3} is {kinds[0]}, with a scale {kinds[1]} and a zero point "
                 f"{kinds[2]}, of a result {zero.dtype}"
             )
-    joined = node.call("concat", *(real(node, at) for at in parts), to=Concat(node.integer("axis")))
-    return rounded(node, joined, scale, zero)
+    (axis,) = node.axes([node.integer("axis")], node.input(2))
+
+    def compute(operands: Sequence[Value], order: Order) -> Value:
+        numbers = [reals(node, each, at + 1) for at, each in zip(parts, operands, strict=True)]
+        joined = node.call("concat", *numbers, to=Concat(order[axis]))
+        return rounded(node, joined, scale, zero)
+
+    return in_first_order(node, [node.input(at) for at in parts], compute)
 
 
 def _softmax(node: Node) -> Value:
@@ -144,9 +161,12 @@ _DEFINITIONS: Final = MappingProxyType(
                 axis=Kind.INT,
             ),
         ),
-        "QLinearLeakyRelu": (_leaky_relu, define(_ONE, "Y: T", ONE_TYPE, alpha=0.01)),
+        "QLinearLeakyRelu": (
+            _unary("leaky_relu", "alpha"),
+            define(_ONE, "Y: T", ONE_TYPE, alpha=0.01),
+        ),
         "QLinearMul": (_binary("multiply"), define(_PAIR, "C: T", ONE_TYPE)),
-        "QLinearSigmoid": (_sigmoid, define(_ONE, "Y: T", ONE_TYPE)),
+        "QLinearSigmoid": (_unary("sigmoid"), define(_ONE, "Y: T", ONE_TYPE)),
         "QLinearSoftmax": (
             _softmax,
             define(
