@@ -387,6 +387,13 @@ class Node:
             self.unsupported(f"axis {axis} of {value.type}: give its shape")
         return extent
 
+    def static_shape(self, value: Value, what: str) -> tuple[int, ...]:
+        """The shape of a value, all of which must be numbers."""
+        try:
+            return value.type.static_shape(what)
+        except GraphError as error:
+            self.unsupported(f"{error}: give shapes for the inputs")
+
     def element_type(self, number: int) -> DType:
         """An element type by its number in ONNX."""
         if number not in DTYPES:

@@ -106,7 +106,7 @@ def _heads(node: Node) -> tuple[Value, Value, Value]:
 
 
 def _lengths(node: Node, queries: Value) -> _Lengths:
-    batch, _, own, _ = queries.type.static_shape("queries")
+    batch, _, own, _ = node.static_shape(queries, "queries")
     total = node.scalar(6)
     if not isinstance(total, int) or total < own:
         node.refuse(f"total_sequence_length {total} of {own} tokens")
@@ -141,7 +141,7 @@ def _places(node: Node, lengths: _Lengths) -> Value:
 
 def _cached(node: Node, past: Value | None, own: Value, lengths: _Lengths) -> Value:
     """The cache with keys or values of the node's tokens, and zeros behind them."""
-    batch, heads, count, features = own.type.static_shape("keys")
+    batch, heads, count, features = node.static_shape(own, "keys")
     if past is not None and (past.shape[:2], past.shape[3]) != ((batch, heads), features):
         node.refuse(f"the past is {past.type}, of {own.type}")
     before = lengths.before.known
@@ -172,7 +172,7 @@ def _cached(node: Node, past: Value | None, own: Value, lengths: _Lengths) -> Va
 
 def _padded(node: Node, parts: list[Value], positions: int) -> Value:
     """Keys or values one behind the other, with zeros up to a number of positions."""
-    batch, heads, _, features = parts[0].type.static_shape("keys")
+    batch, heads, _, features = node.static_shape(parts[0], "keys")
     left = positions - sum(node.extent(2, each) for each in parts)
     if left < 0:
         node.refuse(f"{positions - left} keys for {positions} positions")
@@ -183,7 +183,7 @@ def _padded(node: Node, parts: list[Value], positions: int) -> Value:
 
 def _repeated(node: Node, cache: Value, count: int) -> Value:
     """Keys or values, again for each head of queries of their group."""
-    batch, shared, positions, features = cache.type.static_shape("keys")
+    batch, shared, positions, features = node.static_shape(cache, "keys")
     if shared == count:
         return cache
     apart = node.reshape(cache, (batch, shared, 1, positions, features))
@@ -205,7 +205,7 @@ def _weights(node: Node, scores: Value, lengths: _Lengths) -> Value:
     if sink is None and node.integer("smooth_softmax") != 1:
         return node.call("softmax", scores, to=Softmax(-1))
     # A key without a value, whose score is that of the sink, or 0.
-    batch, heads, tokens, positions = scores.type.static_shape("scores")
+    batch, heads, tokens, positions = node.static_shape(scores, "scores")
     own = node.number(0, scores) if sink is None else node.reshape(sink, (1, heads, 1, 1))
     column = node.call("expand", own, to=Expand((batch, heads, tokens, 1)))
     weights = node.call(
@@ -221,7 +221,7 @@ def _bias(node: Node, lengths: _Lengths) -> Value | None:
         return None
     if bias.rank != 4:
         node.refuse(f"attention_bias {bias.type}")
-    batch, heads, tokens, columns = bias.type.static_shape("attention_bias")
+    batch, heads, tokens, columns = node.static_shape(bias, "attention_bias")
     if columns >= lengths.positions:
         return node.call("slice", bias, to=Slice((0,), (lengths.positions,), (3,)))
     left = np.zeros((batch, heads, tokens, lengths.positions - columns), np.float32)

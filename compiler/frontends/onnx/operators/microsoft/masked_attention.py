@@ -22,7 +22,7 @@ def masked(
 ) -> Value:
     """What queries see of keys and values through the mask at operand `mask`."""
     queries, keys, _ = heads
-    batch, _, tokens, _ = queries.type.static_shape("queries")
+    batch, _, tokens, _ = node.static_shape(queries, "queries")
     earlier = 0 if past is None else node.extent(2, past)
     added = _mask(node, mask, batch, tokens, node.extent(2, keys))
     return _attend(node, heads, added, bias, earlier)

@@ -9,9 +9,11 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
+from compiler.errors import FrontendError
+from compiler.frontends.onnx import import_model
 from tests.support.attention_nodes import GROUPED
 from tests.support.random_nodes import RandomNode
-from tests.support.runtime_runs import drawn, refusal
+from tests.support.runtime_runs import declare, drawn, expected, feeds_of, model_of, refusal
 
 SEEDS = 50
 
@@ -46,3 +48,21 @@ def test_refusals() -> None:
     operands[16] = np.ones(1, np.int32)
     assert "its operand query_seqlens" in why(replace(made, operands=tuple(operands)))
     assert "heads" in why(having(kv_num_heads=5))
+
+
+def test_open_shapes() -> None:
+    """Refused, with the extent that is open."""
+    made = GROUPED["GroupQueryAttention"](np.random.default_rng(0))
+    model = model_of(made)
+    for output, array in zip(
+        model.graph.output, expected(model, feeds_of(made, model)), strict=True
+    ):
+        declare(output, array)
+    for info in (*model.graph.input, *model.graph.output):
+        if len(info.type.tensor_type.shape.dim) > 2:
+            info.type.tensor_type.shape.dim[0].dim_param = "batch"
+    total = np.asarray(made.operands[6])
+    with pytest.raises(
+        FrontendError, match=r"not supported: queries float32\[batch, .* give shapes"
+    ):
+        import_model(model, values={"x6": total})
