@@ -17,13 +17,11 @@ from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.quantise.options import Mode
 from hw.config_files import load_config
-from hw.memory_model import parse_memory
 from runtime.artifact import Provenance
-from runtime.devices import AcceleratorDevice, CpuDevice
+from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from scripts.run.comparison import boundaries, compare, defined_elements
-from sim.engines import make_engine
-from tests.support.offloaded import HOST, targets
+from tests.support.boundaries import check_boundaries
+from tests.support.offloaded import HOST
 from tests.support.onnx_runs import rival_outputs
 from tests.support.runtime_models import (
     convolutional,
@@ -56,21 +54,9 @@ def apart(model: ModelProto) -> float:
 
 def on_accelerator(model: ModelProto, preset: str) -> tuple[float, NDArray[np.float32]]:
     """The share of products on the accelerator, and the first result, equal to the CPU's."""
-    data, config = feeds(model), load_config(preset)
     options = CompileOptions(quantise=Mode.MULTIPLIER)
     network = prepare_network(model, Provenance("test"), options)
-    machines = targets(config)
-    artifact = network.build(machines)
-    host = Executor(network.build(machines, fallback=True), [CpuDevice(1)])
-    machine = make_engine("functional", config, parse_memory("fast"))
-    try:
-        executor = Executor(artifact, [AcceleratorDevice(machine), CpuDevice(1)])
-        names = boundaries(artifact)
-        run, reference = (each.run(data, watch=names) for each in (executor, host))
-    finally:
-        machine.close()
-    compared = compare(run, reference, defined_elements(artifact))
-    assert compared.equal, compared.first
+    run = check_boundaries(network.build, load_config(preset), feeds(model))
     steps = [step for step in run.profile.steps if step.macs]
     done = sum(step.macs for step in steps if step.device == "accelerator")
     return done / sum(step.macs for step in steps), next(iter(run.outputs.values()))
