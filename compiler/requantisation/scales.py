@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,10 @@ LARGEST_SCALE = 1 << 31
 """The largest scale; beyond, an accumulator of 1 would give an output of over 32 bits."""
 LARGEST_SHIFT = 23
 """The largest shift s: the sum before an 8-bit output has 8 + s bits, 31 of 32."""
+SMALL_SCALE = Fraction(1, 1 << 15)
+"""A scale below those of usual layers, whose sums of products of int8 have less than 22 bits."""
+FINE = Fraction(1, 8)
+"""The largest error of a bias that is multiplied by a rounded scale, in outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,15 @@ class FixedPoint:
         One number for the tensor, or one for each channel.
     residual_multipliers
         One number for each residual.
+    is_nearest
+        Whether multipliers are the nearest integers, none rounded to fewer bits.
     """
 
     multiplier: PerChannel
     addend: PerChannel
     residual_multipliers: tuple[int, ...]
     shift: int
+    is_nearest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +81,15 @@ class RealRequantisation:
     ----------
     scales, biases
         One for each channel; of length 1 where `channels` is None.
+    outputs
+        The least and the greatest output.
     residual_scales
         The exact scales of `residuals`.
     """
 
     scales: tuple[Fraction, ...]
     biases: tuple[int, ...]
+    outputs: tuple[int, int]
     zero_point: int
     residuals: tuple[ScaledResidual, ...]
     residual_scales: tuple[Fraction, ...]
@@ -87,45 +97,86 @@ class RealRequantisation:
 
     @staticmethod
     def of(
-        scales: Real, bias: Integers, zero_point: int, residuals: Sequence[ScaledResidual]
+        scales: Real,
+        bias: Integers,
+        outputs: tuple[int, int],
+        zero_point: int,
+        residuals: Sequence[ScaledResidual],
     ) -> RealRequantisation:
-        """A requantisation with exact scales. Raises `QuantisationError` for a number out of range,
-        and for counts of channels that differ."""
+        """A requantisation with exact scales.
+
+        A scale with which an accumulator of 1 is clipped already is lowered to the power of two
+        that suffices for that: all outputs stay the same.
+
+        Raises `QuantisationError` for a number out of range, and for counts of channels that
+        differ.
+        """
         exact, biases = _exact_scales(scales), integers("bias", bias)
         check_range("bias", biases, *INT32)
         channels = channel_count(scales=exact, bias=biases)
         check_range("zero_point", zero_point, *INT32)
         for residual in residuals:
             check_range("residual zero_point", residual.zero_point, *INT16)
-        return RealRequantisation(
+        real = RealRequantisation(
             broadcast(exact, channels),
             broadcast(biases, channels),
+            outputs,
             zero_point,
             tuple(residuals),
             tuple(_exact_scale(each.scale, " of a residual") for each in residuals),
             channels,
         )
+        clipped = Fraction(1 << math.ceil(real.farthest).bit_length())
+        return replace(real, scales=tuple(min(scale, clipped) for scale in real.scales))
 
-    def in_units(self, shift: int) -> FixedPoint:
-        """The integers of the requantisation, with scales rounded to units of 2^-shift."""
-        multipliers = [_nearest(scale, shift) for scale in self.scales]
+    @property
+    def largest_output(self) -> int:
+        """The largest absolute value of output - zero_point."""
+        return max(abs(limit - self.zero_point) for limit in self.outputs)
+
+    @property
+    def farthest(self) -> Fraction:
+        """The largest scaled accumulator that is not clipped: the range of outputs, and what
+        residuals take away."""
+        pairs = zip(self.residual_scales, self.residuals, strict=True)
+        return self.largest_output + sum((scale * each.reach for scale, each in pairs), Fraction(0))
+
+    def in_units(self, shift: int, multiplier_bits: int | None = None) -> FixedPoint:
+        """The integers of the requantisation, with scales rounded to units of 2^-shift.
+
+        Multipliers are rounded to `multiplier_bits` significant bits: the zeros behind these are
+        cancelled with the channel's shift.
+        """
+        multipliers = [
+            _significant(_nearest(scale, shift), multiplier_bits) for scale in self.scales
+        ]
         added = tuple(_nearest(scale, shift) for scale in self.residual_scales)
         constant = (self.zero_point << shift) + (1 << shift >> 1)
         constant -= sum(n * each.zero_point for n, each in zip(added, self.residuals, strict=True))
         addends = [b * m + constant for m, b in zip(multipliers, self.biases, strict=True)]
         return FixedPoint(
-            collapse(multipliers, self.channels), collapse(addends, self.channels), added, shift
+            collapse(multipliers, self.channels),
+            collapse(addends, self.channels),
+            added,
+            shift,
+            is_nearest=multiplier_bits is None,
         )
 
-    def check_errors(
-        self, found: FixedPoint, outputs: tuple[int, int], reach: int, tolerance: float | Fraction
-    ) -> None:
-        """Raises if the integers move an output too far from the real one, before rounding.
+    def within_tolerance(
+        self, found: FixedPoint, reach: int, tolerance: float | Fraction
+    ) -> FixedPoint:
+        """The integers, if they move no output too far from the real one, before rounding.
+
+        Where bias * M is off by more than `FINE` of an output, or an output moves too far, M has
+        few digits: weights are tiny beside the bias, or beside those of other channels. Such a
+        channel gets the addend of its exact scale, so that only products are multiplied with a
+        rounded scale. An output of it moves by at most 2^-(s + 1) for the addend, and as much for
+        each unit of the accumulator. This is judged at the largest accumulator that is likely: one
+        that a channel of a usual scale, the upper quartile or more, does not clip, as all channels
+        multiply the same data.
 
         Parameters
         ----------
-        outputs
-            The least and the greatest output.
         reach
             The largest absolute value of an accumulator.
         tolerance
@@ -137,35 +188,77 @@ class RealRequantisation:
         QuantisationError
             An error over the tolerance; the message names the channel and its scale.
         """
-        full = max(abs(limit - self.zero_point) for limit in outputs)
-        allowed = Fraction(tolerance) * full
-        residuals = zip(
-            self.residuals, self.residual_scales, found.residual_multipliers, strict=True
+        allowed = Fraction(tolerance) * self.largest_output
+        added_error = self._residual_error(found)
+        left, farthest = allowed - added_error, self.farthest
+        # As M is the nearest integer, its error is at most half a unit, and its relative error at
+        # most 1 / (2 M - 1).
+        small_bias = int(FINE * (2 << found.shift))
+        sufficient, enough = (
+            math.ceil((farthest / each + 1) / 2) if each > 0 else math.inf
+            for each in (left, min(left, FINE))
         )
-        added = added_error = Fraction(0)
-        for residual, scale, multiplier in residuals:
-            added += scale * residual.reach
-            added_error += abs(Fraction(multiplier, 1 << found.shift) - scale) * residual.reach
-        # An unclipped scaled accumulator is at most the output range plus the residuals.
-        farthest = full + added
-        # As M is the nearest integer, its relative error is at most 1 / (2 M - 1).
-        left = allowed - added_error
-        sufficient = math.ceil((farthest / left + 1) / 2) if left > 0 else math.inf
         multipliers = broadcast(found.multiplier, self.channels)
         channels = zip(self.scales, self.biases, multipliers, strict=True)
+        few_digits, far = [], []
         for channel, (scale, bias, multiplier) in enumerate(channels):
-            if multiplier >= sufficient:
+            is_fine = multiplier >= (sufficient if abs(bias) <= small_bias else enough)
+            if found.is_nearest and is_fine:
                 continue
             # The error grows with the accumulator, up to the largest accumulator or to where
             # clipping begins.
-            kept = min(scale * (reach + abs(bias)), farthest)
-            error = relative_error(scale, multiplier, found.shift) * kept + added_error
+            relative = relative_error(scale, multiplier, found.shift)
+            is_near = relative * min(scale * (reach + abs(bias)), farthest) <= left
+            if is_near and relative * min(scale * abs(bias), farthest) <= FINE:
+                continue
+            few_digits.append(channel)
+            far += [] if is_near else [channel]
+        if far:
+            self._check_products(found, far, reach, allowed - added_error)
+        return self._with_exact_addends(found, few_digits) if few_digits else found
+
+    def _residual_error(self, found: FixedPoint) -> Fraction:
+        """The largest error of the residuals, in outputs."""
+        residuals = zip(
+            self.residuals, self.residual_scales, found.residual_multipliers, strict=True
+        )
+        return sum(
+            (
+                abs(Fraction(multiplier, 1 << found.shift) - scale) * residual.reach
+                for residual, scale, multiplier in residuals
+            ),
+            Fraction(0),
+        )
+
+    def _check_products(
+        self, found: FixedPoint, channels: Sequence[int], reach: int, allowed: Fraction
+    ) -> None:
+        """Raises `QuantisationError` for a channel whose products move an output too far, although
+        the addend is that of the exact scale."""
+        usual = max(sorted(self.scales)[3 * len(self.scales) // 4], SMALL_SCALE)
+        likely = min(Fraction(reach), self.largest_output / usual)
+        multipliers = broadcast(found.multiplier, self.channels)
+        for channel in channels:
+            scale, multiplier = self.scales[channel], multipliers[channel]
+            kept = min(scale * likely, self.farthest + scale * abs(self.biases[channel]))
+            error = relative_error(scale, multiplier, found.shift) * kept
+            error += Fraction(1, 2 << found.shift)
             if error > allowed:
                 raise QuantisationError(
                     f"scale {float(scale):.6g} of channel {channel}, as {multiplier} / "
                     f"2^{found.shift}, {self._residuals_as(found)}moves outputs by up to "
                     f"{float(error):.3g}; {float(allowed):.3g} is allowed"
                 )
+
+    def _with_exact_addends(self, found: FixedPoint, channels: Sequence[int]) -> FixedPoint:
+        """The integers with addends of the exact scales in some channels."""
+        addends = list(broadcast(found.addend, self.channels))
+        multipliers = broadcast(found.multiplier, self.channels)
+        for channel in channels:
+            bias = self.biases[channel]
+            exact = _nearest(bias * self.scales[channel], found.shift)
+            addends[channel] += exact - bias * multipliers[channel]
+        return replace(found, addend=collapse(addends, self.channels))
 
     def _residuals_as(self, found: FixedPoint) -> str:
         """The part of an error message that lists the residuals."""
@@ -198,6 +291,12 @@ def _exact_scale(value: float | Fraction | np.floating, where: str = "") -> Frac
     if not 0 <= value <= LARGEST_SCALE:
         raise QuantisationError(f"scale is {value}{where}: it has to lie in 0..2^31")
     return value if isinstance(value, Fraction) else Fraction(float(value))
+
+
+def _significant(number: int, bits: int | None) -> int:
+    """A number from 0 up, rounded to so many significant bits, halves up."""
+    extra = 0 if bits is None else max(number.bit_length() - bits, 0)
+    return (number + (1 << extra >> 1)) >> extra << extra
 
 
 def _nearest(scale: Fraction, shift: int) -> int:

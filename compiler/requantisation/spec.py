@@ -27,6 +27,7 @@ from compiler.requantisation.channels import (
 )
 from compiler.requantisation.scales import (
     LARGEST_SHIFT,
+    FixedPoint,
     Real,
     RealRequantisation,
     ScaledResidual,
@@ -174,6 +175,11 @@ class RequantSpec:
         holds, one s for all channels and residuals. The relative error is at most 1 / (2 M - 1), so
         at most 2^-(k - 1) for an M of k bits. All later arithmetic is exact.
 
+        Where M has few digits, because weights are tiny beside a bias or beside those of other
+        channels, the addend has the bias times the exact scale. An output is then off by at most
+        2^-(s + 1) for the addend, and as much for each unit of the accumulator, before it is
+        rounded; s is 22 or 23 unless a residual exceeds the outputs.
+
         Parameters
         ----------
         scales
@@ -194,7 +200,8 @@ class RequantSpec:
             for every specification.
         multiplier_bits
             The most bits that M should have: s is smaller for it, as long as errors are within the
-            tolerance. None for any M.
+            tolerance. If they are not before M is short, M is rounded to so many significant bits:
+            the zeros behind these are cancelled with a shift for each channel. None for any M.
 
         Raises
         ------
@@ -204,36 +211,36 @@ class RequantSpec:
         """
         if not 0 <= tolerance <= 1:
             raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
-        real = RealRequantisation.of(scales, bias, zero_point, residuals)
-        best: Self | None = None
+        real = RealRequantisation.of(scales, bias, (low, high), zero_point, residuals)
+        reach = 1 << 31 if bound is None else bound
+        longest: Self | None = None
         for shift in range(LARGEST_SHIFT, -1, -1):
             found = real.in_units(shift)
-            if max(*broadcast(found.multiplier, None), *found.residual_multipliers, 0) > INT32[1]:
+            spec = cls._of(real, found, bound, is_exact)
+            if spec is None:
                 continue
-            added = tuple(
-                Residual(multiplier, residual.low, residual.high)
-                for multiplier, residual in zip(
-                    found.residual_multipliers, real.residuals, strict=True
-                )
-            )
-            if max(map(abs, broadcast(found.addend, None))) > _largest_addend(added):
-                continue
-            spec = cls(found.multiplier, found.addend, shift, low, high, bound, added)
-            if not is_exact(spec):
-                continue
-            first, last = spec.limits
             try:
-                real.check_errors(found, (low, high), max(-first, last), tolerance)
+                numbers = real.within_tolerance(found, reach, tolerance)
             except QuantisationError:
-                if best is None:
+                if longest is None:
                     raise
                 break
-            best = spec
-            largest = max(*broadcast(spec.multiplier, None), 0)
-            if multiplier_bits is None or largest >> multiplier_bits == 0:
-                break
-        if best is not None:
-            return best
+            if numbers is not found:
+                if longest is not None:
+                    break  # A smaller shift would leave fewer digits to a channel that has few.
+                spec = cls._of(real, numbers, bound, is_exact)
+                if spec is None:
+                    continue
+            if multiplier_bits is None or spec.largest_multiplier >> multiplier_bits == 0:
+                return spec
+            longest = longest or spec
+        if longest is not None:
+            short = real.in_units(longest.largest_shift, multiplier_bits)
+            try:
+                numbers = real.within_tolerance(short, reach, tolerance)
+            except QuantisationError:
+                return longest
+            return cls._of(real, numbers, bound, is_exact) or longest
         more = "".join(f", {float(scale):.6g} of a residual" for scale in real.residual_scales)
         raise QuantisationError(
             f"scales up to {float(max(real.scales)):.6g}{more}, biases "
@@ -241,10 +248,40 @@ class RequantSpec:
             f"for accumulators of at most {1 << 31 if bound is None else bound}"
         )
 
+    @classmethod
+    def _of(
+        cls,
+        real: RealRequantisation,
+        found: FixedPoint,
+        bound: int | None,
+        is_exact: Callable[[RequantSpec], bool],
+    ) -> Self | None:
+        """The specification with the integers of `found`; None if these are too large, or it is not
+        exact."""
+        if max(*broadcast(found.multiplier, None), *found.residual_multipliers, 0) > INT32[1]:
+            return None
+        pairs = zip(found.residual_multipliers, real.residuals, strict=True)
+        added = tuple(Residual(multiplier, each.low, each.high) for multiplier, each in pairs)
+        if max(map(abs, broadcast(found.addend, None))) > _largest_addend(added):
+            return None
+        numbers = found.multiplier, found.addend, found.shift
+        spec = cls(*numbers, *real.outputs, bound, added)
+        return spec if is_exact(spec) else None
+
     @property
     def channels(self) -> int | None:
         """The number of channels; None if all numbers are per tensor."""
         return channel_count(multiplier=self.multiplier, addend=self.addend, shift=self.shift)
+
+    @property
+    def largest_multiplier(self) -> int:
+        """The largest M of all channels."""
+        return max(broadcast(self.multiplier, None))
+
+    @property
+    def largest_shift(self) -> int:
+        """The largest s of all channels."""
+        return max(broadcast(self.shift, None))
 
     @property
     def per_channel(self) -> tuple[Channel, ...]:
@@ -273,6 +310,21 @@ class RequantSpec:
     def clip(self, value: int) -> int:
         """`value` kept within low..high."""
         return min(max(value, self.low), self.high)
+
+    def constant_sum(self, channel: Channel) -> int | None:
+        """The sum without residuals that gives all outputs of a channel, if its outputs are the
+        same for all accumulators, whatever the residuals; None if they are not."""
+        first, last = self.limits
+        if not self.residuals:
+            result = self.clip(channel.unclipped(first))
+            same = result == self.clip(channel.unclipped(last))
+            return result << channel.shift if same else None
+        least, greatest = self.residual_sums
+        under = ((self.low + 1) << channel.shift) - 1 - greatest
+        over = (self.high << channel.shift) - least
+        if channel.sum(last) <= under:
+            return under
+        return over if channel.sum(first) >= over else None
 
     def reference(
         self, acc: Signed, axis: int | None = None, residuals: Sequence[Signed] = ()

@@ -189,9 +189,9 @@ def _preimage(channel: Channel, spec: RequantSpec, _: _Added, margin: int = 0) -
     """The window of accumulators with results in [low, high], without residuals, and `margin` more
     on either side."""
     first, last = spec.limits
-    result = spec.clip(channel.unclipped(first))
-    if result == spec.clip(channel.unclipped(last)):
-        return _constant(channel, result << channel.shift)
+    constant = spec.constant_sum(channel)
+    if constant is not None:
+        return _constant(channel, constant)
     under = spec.low << channel.shift
     over = spec.high + 1 << channel.shift
     p = -((channel.addend - under) // channel.multiplier) - margin
@@ -209,10 +209,9 @@ def _narrowest(channel: Channel, spec: RequantSpec, added: _Added) -> _Window:
     least, greatest = added
     under = ((spec.low + 1) << channel.shift) - 1 - greatest
     over = (spec.high << channel.shift) - least
-    if channel.sum(last) <= under:
-        return _constant(channel, under)
-    if channel.sum(first) >= over:
-        return _constant(channel, over)
+    constant = spec.constant_sum(channel)
+    if constant is not None:
+        return _constant(channel, constant)
     if channel.multiplier == 0:
         return _whole(channel, spec, added)
     p = (under - channel.addend) // channel.multiplier

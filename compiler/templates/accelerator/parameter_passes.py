@@ -59,7 +59,7 @@ def parameter_pass(
     if not needs <= config.features:
         return None
     reduced = spec.reduced()
-    numbers = reduced.per_channel
+    numbers = tuple(_without_products(channel, reduced) for channel in reduced.per_channel)
     if not spec.residuals:
         # A residual has one scale for all channels; without it each channel has a shift of its own.
         numbers = tuple(channel.reduced() for channel in numbers)
@@ -73,6 +73,15 @@ def parameter_pass(
     resident = len(packed) <= config.depth(MemoryId.PAR)
     made = RequantisePass("skip" if spec.residuals else None, resident)
     return made, Arguments({PARAMETERS: packed}, immediates)
+
+
+def _without_products(channel: Channel, spec: RequantSpec) -> Channel:
+    """The channel without a multiplier, if all accumulators have one result: far beyond the limits
+    its addend might be too long."""
+    constant = spec.constant_sum(channel)
+    if constant is None or INT32.low <= channel.addend <= INT32.high:
+        return channel
+    return Channel(0, constant, channel.shift)
 
 
 def _fits(spec: RequantSpec, channels: tuple[Channel, ...]) -> bool:

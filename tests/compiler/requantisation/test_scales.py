@@ -119,14 +119,38 @@ def test_short_multipliers() -> None:
     """M is as short as the tolerance allows: 0.3 * 2^17 = 39321.6 has 16 bits."""
     short = RequantSpec.from_scales(0.3, 10, bound=1000, multiplier_bits=16)
     assert (short.multiplier, short.shift) == (39322, 17)
-    # The small channel needs the long multiplier of the other one.
-    scales = [0.9, 2.0**-20]
-    bound = 1 << 27
-    long = RequantSpec.from_scales(scales, bound=bound)
-    assert long.shift == 23
-    assert RequantSpec.from_scales(scales, bound=bound, multiplier_bits=16).shift == 20
-    with pytest.raises(QuantisationError, match="moves outputs by up to"):
-        RequantSpec.from_scales([0.9, 1e-9], bound=1 << 31, multiplier_bits=16)
+
+
+@pytest.mark.parametrize("small", [2.0**-20, 3e-7])
+def test_short_multipliers_beside_a_small_one(small: float) -> None:
+    """The small channel needs the shift; 0.9 * 2^23 = 7549747.2 is rounded to 16 bits and seven
+    zeros, which the channel's own shift cancels: 58982 / 2^16, as 0.9 * 2^16 = 58982.4."""
+    how: dict[str, Any] = {"bound": 1 << 27, "is_exact": is_exact}
+    long, short = (
+        RequantSpec.from_scales([0.9, small], multiplier_bits=bits, **how) for bits in (None, 16)
+    )
+    assert (long.multiplier, long.shift) == ((7549747, round(small * 2**23)), 23)
+    assert (short.multiplier, short.shift) == ((58982 << 7, round(small * 2**23)), 23)
+    assert short.per_channel[0].reduced().multiplier == 58982 >> 1
+
+
+def test_a_multiplier_stays_long_where_no_error_is_allowed() -> None:
+    """2^-23 has no digits but the last one of 23; 0.5 + 2^-23 has 23."""
+    scales = [0.5 + 2.0**-23, 2.0**-23]
+    for tolerance, wanted in ((0, (1 << 22) + 1), (1 / 128, 1 << 22)):
+        spec = RequantSpec.from_scales(
+            scales, bound=1 << 27, tolerance=tolerance, multiplier_bits=16
+        )
+        assert (spec.multiplier, spec.shift) == ((wanted, 1), 23)
+
+
+def test_a_bias_that_is_large_beside_the_multiplier() -> None:
+    """3e-7 * 2^23 = 2.5 becomes 3, with which a bias of 10^7 would be 3.6; it is 3."""
+    spec = RequantSpec.from_scales([0.9, 3e-7], [10, 10**7], bound=1 << 27)
+    half = 1 << 22
+    assert spec.multiplier == (7549747, 3)
+    assert spec.addend == (10 * 7549747 + half, (3 << 23) + half)
+    assert spec.reference(np.array([[0, 0], [-10, 2796203]]), 1).tolist() == [[9, 3], [0, 4]]
 
 
 def test_logits_take_the_shift_that_fits() -> None:
@@ -162,21 +186,25 @@ def test_tiny_scales() -> None:
     """No error where accumulators are too small for it to show; a refusal where they are not."""
     assert RequantSpec.from_scales(1e-9, bound=1 << 20).multiplier == 0
     assert relative_errors(RequantSpec.from_scales(1e-9, bound=1 << 20), [1e-9]) == [1]
+    # Accumulators of 2^31 would give 2.15, but a layer of such a scale has none beyond 2^22.
+    assert RequantSpec.from_scales(1e-9).multiplier == 0
+    # A bias is multiplied by the exact scale.
+    spec = RequantSpec.from_scales(1e-9, (1 << 31) - 1, bound=1)
+    assert (spec.multiplier, spec.addend) == (0, round(2.147483647 * 2**23) + (1 << 22))
+    # A residual of 30 leaves 19 bits, with which 2^22 times what 3e-6 is off are outputs.
     with pytest.raises(
         QuantisationError,
-        match=r"^scale 1e-09 of channel 0, as 0 / 2\^23, moves outputs by up to 2\.15; 1 is allow",
+        match=r"^scale 3e-06 of channel 0, as 2 / 2\^19, with 30 of a residual, as 15728640 / "
+        r"2\^19, moves outputs by up to 3\.42; 1 is allowed$",
     ):
-        RequantSpec.from_scales(1e-9)
-    # A bias is multiplied like an accumulator.
-    with pytest.raises(QuantisationError, match=r"moves outputs by up to 2\.15"):
-        RequantSpec.from_scales(1e-9, (1 << 31) - 1, bound=1)
+        RequantSpec.from_scales(3e-6, residuals=[ScaledResidual(30.0)], is_exact=is_exact)
     assert relative_errors(RequantSpec.from_scales([0.0, 0.5]), [0.0, 0.5]) == [0, 0]
 
 
 def test_huge_scales_take_a_smaller_shift() -> None:
-    """300 * 2^23 is no int32; and with this bias and zero point, the addend is over 2^62."""
-    spec = RequantSpec.from_scales(300.0, bound=3)
-    assert (spec.multiplier, spec.shift) == (300 << 22, 22)
+    """256 * 2^23 is no int32; and with this bias and zero point, the addend is over 2^62."""
+    spec = RequantSpec.from_scales(256.0, bound=3)
+    assert (spec.multiplier, spec.shift) == (256 << 22, 22)
     assert emulated(spec, [-1, 0, 1]) == [-128, 0, 127]
 
     far = RequantSpec.from_scales(
@@ -184,6 +212,77 @@ def test_huge_scales_take_a_smaller_shift() -> None:
     )
     assert far.shift == 22
     assert emulated(far, [-5, 5]) == [127, 127]
+
+
+@given(
+    scale=st.floats(256, 2.0**31),
+    bias=st.integers(-(1 << 31), (1 << 31) - 1),
+    zero_point=st.integers(-128, 127),
+    added=st.sampled_from([None, 0.5, 3.0]),
+    x=st.integers(-3, 3),
+    skip=st.integers(-128, 127),
+)
+def test_a_scale_that_clips_every_accumulator_but_one(
+    scale: float, bias: int, zero_point: int, added: float | None, x: int, skip: int
+) -> None:
+    """It is as good as any larger one, and leaves the other channels their shift."""
+    residuals = [] if added is None else [ScaledResidual(added)]
+    how: dict[str, Any] = {"zero_point": zero_point, "bound": 1 << 31, "residuals": residuals}
+    spec = RequantSpec.from_scales([1e-4, scale], [0, bias], is_exact=is_exact, **how)
+    alone = RequantSpec.from_scales(1e-4, is_exact=is_exact, **how)
+    assert spec.largest_shift >= min(alone.largest_shift, 20)
+    for acc in (x, min(max(-bias + x, -(2**31)), 2**31 - 1)):
+        skips = [np.array([[skip]])] if residuals else []
+        real = (acc + bias) * Fraction(scale) + Fraction(added or 0) * skip + zero_point
+        wanted = min(max(math.floor(real + Fraction(1, 2)), -128), 127)
+        found = spec.reference(np.array([[0, acc]]), 1, residuals=skips)
+        assert found[0, 1] == wanted
+
+
+def near(spec: RequantSpec, scale: float, bias: int) -> Fraction:
+    """How far the addend of the second channel is off that of the exact scale, in outputs."""
+    shift = as_tuple(spec.shift)[0]
+    constant = as_tuple(spec.addend)[0]  # The first channel has no bias.
+    return Fraction(as_tuple(spec.addend)[1] - constant, 1 << shift) - bias * Fraction(scale)
+
+
+@given(
+    scale=st.floats(1e-12, 2.0**-18),
+    steps=st.floats(-300, 300),
+    zero_point=st.integers(-128, 127),
+    bits=st.sampled_from([None, 16]),
+    residual=st.sampled_from([None, 0.5, 1.0, 3.0]),
+    acc=st.lists(st.integers(-(1 << 20), 1 << 20), min_size=1, max_size=8),
+    skip=st.integers(-128, 127),
+)
+def test_a_channel_that_is_nearly_all_bias(
+    scale: float,
+    steps: float,
+    zero_point: int,
+    bits: int | None,
+    residual: float | None,
+    acc: list[int],
+    skip: int,
+) -> None:
+    """Beside half a unit of rounding, outputs are off by an eighth for the bias, by half of 2^-s
+    for each unit of the accumulator, and by what the residual's scale is off."""
+    bias = int(min(max(steps / scale, -(2**31)), 2**31 - 1))
+    residuals = [] if residual is None else [ScaledResidual(residual)]
+    how: dict[str, Any] = {"zero_point": zero_point, "bound": 1 << 20, "residuals": residuals}
+    spec = RequantSpec.from_scales(
+        [0.001, scale, 0.01], [0, bias, 7], is_exact=is_exact, multiplier_bits=bits, **how
+    )
+    shift = as_tuple(spec.shift)[0]
+    in_range = abs(bias * scale) <= 255 + 128 * (residual or 0)
+    assert abs(near(spec, scale, bias)) <= Fraction(1, 8) or not in_range
+    data = np.array([[7, x, -3] for x in acc])
+    skips = [np.array([[skip]])] if residuals else []
+    outputs = spec.reference(data, 1, residuals=skips)[:, 1].tolist()
+    for x, output in zip(acc, outputs, strict=True):
+        real = (x + bias) * Fraction(scale) + Fraction(residual or 0) * skip + zero_point
+        wanted = min(max(real, Fraction(-128)), Fraction(127))
+        off = Fraction(1, 8) + Fraction(abs(x) + 128 * len(residuals), 2 << shift)
+        assert abs(output - wanted) <= Fraction(1, 2) + off
 
 
 @pytest.mark.parametrize(
@@ -215,9 +314,9 @@ def test_huge_scales_take_a_smaller_shift() -> None:
             r"^scales up to 1, 1\.07374e\+09 of a residual, biases 0\.\.0: with no shift is -128",
         ),
         (
-            1e-7,
-            {"residuals": [ScaledResidual(1.0)]},
-            r"^scale 1e-07 of channel 0, as 0 / 2\^22, with 1 of a residual, as 4194304 / 2\^22, "
+            1e-6,
+            {"residuals": [ScaledResidual(64.0)]},
+            r"^scale 1e-06 of channel 0, as 0 / 2\^18, with 64 of a residual, as 16777216 / 2\^18, "
             "moves outputs by up to ",
         ),
         (1.0, {"residuals": [ScaledResidual(-1.0)]}, "^scale is -1.0 of a residual"),

@@ -61,6 +61,32 @@ def test_a_residual_has_one_scale() -> None:
     assert (numbers.tensors["parameters"].astype(np.int64) >> 48).tolist() == [[4, 4, 0, 0]]
 
 
+def test_an_addend_far_beyond_the_limits() -> None:
+    """It needs 40 bits, but all accumulators up to 1000 have one result: 99, and -100."""
+    far = replace(SPEC, addend=(1 << 40, -(1 << 40)), shift=(9, 9), bound=1000)
+    found = parameter_pass(far, 2, CONFIG)
+    assert found is not None
+    words = found[1].tensors["parameters"].reshape(-1)[:2].astype(np.int64)
+    assert (words >> 32 & 0xFFFF).tolist() == [0, 0]
+    low_words = words.view(np.int64) << 32 >> 32
+    # Both are multiples of 2^s: the shifts are 0.
+    assert low_words.tolist() == [99, -100]
+    assert (words >> 48).tolist() == [0, 0]
+    assert parameter_pass(replace(far, bound=None), 2, CONFIG) is not None
+    assert parameter_pass(replace(far, addend=1 << 32, bound=None), 2, CONFIG) is None
+
+
+def test_a_channel_of_few_digits_leaves_the_others_short() -> None:
+    """Their multipliers of 23 bits are rounded to 16, and the zeros behind are shifted away."""
+    spec = RequantSpec.from_scales([0.9, 3e-7], [7, 10**7], bound=1 << 27, multiplier_bits=16)
+    assert spec.largest_multiplier == 58982 << 7
+    found = parameter_pass(spec, 2, CONFIG)
+    assert found is not None
+    words = found[1].tensors["parameters"].reshape(-1)[:2].astype(np.int64)
+    assert (words >> 32 & 0xFFFF).tolist() == [29491, 3]
+    assert (words >> 48).tolist() == [15, 23]
+
+
 FITS_NOT = {
     "a multiplier of 17 bits": replace(SPEC, multiplier=(1 << 16) + 1),
     "an addend of 33 bits": replace(SPEC, addend=1 << 31),
@@ -117,10 +143,15 @@ def test_passes_do_what_the_specification_says(seed: int, config: str) -> None:
         tuple(rng.integers(*limits, channels).tolist())
         for limits in ((0, 1 << 16), (-(1 << 31), 1 << 31), (0, 32))
     )
+    is_far = rng.random() < 0.5
+    if is_far:
+        # One channel so far beyond the limits that no accumulator has another result.
+        addend = (int(rng.choice([-1, 1])) << 60, *addend[1:])
+        shift = (shift[0] % 23, *shift[1:])
     low, high = sorted(rng.integers(-128, 128, 2).tolist())
     residuals: tuple[Residual, ...] = ()
     if Feature.INPUT_OPERANDS in chosen.features and rng.random() < 0.5:
-        residuals = (Residual(int(rng.integers(1 << 24))),)
+        residuals = (Residual(int(rng.integers(1 << (22 if is_far else 24)))),)
     spec = RequantSpec(multiplier, addend, shift, low, high, None, residuals)
     sums = rng.integers(-(1 << 31), 1 << 31, (chosen.batch, channels, 2, 3))
     skip = draw_values(rng, sums.shape, INT8).astype(np.int64)
