@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Builder:
         The values emitted so far.
     scales
         By name of an int8 tensor: the real value that the tensor stands for, and its scale.
+    requantised
+        By name of an int8 tensor that was made from an accumulator: the accumulator.
     """
 
     def __init__(self, taken: Iterable[str], targets: Sequence[Target[Any]] = ()) -> None:
@@ -47,6 +49,7 @@ class Builder:
         self._origins: dict[str, str] = {}
         self.lets: list[Let] = []
         self.scales: dict[str, tuple[str, Scale]] = {}
+        self.requantised: dict[str, PendingAccumulator] = {}
 
     def inner(self) -> Builder:
         """A builder of a body within this one, which knows the names and records the scales."""
@@ -73,6 +76,14 @@ class Builder:
         self.lets.append(Let(name, value, origin=origin))
         return Var(name)
 
+    def apart(self, make: Callable[[], object]) -> tuple[Let, ...]:
+        """What `make` emits, which does not become part of `lets`."""
+        count = len(self.lets)
+        make()
+        made = tuple(self.lets[count:])
+        del self.lets[count:]
+        return made
+
     def emit(self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes) -> None:
         """An operator's result under a name of the network."""
         self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
@@ -89,6 +100,12 @@ class Builder:
     def widen(self, of: str, data: Atom) -> Var:
         """A tensor as int32, for the value `of`."""
         return self._cast(of, "_wide", data, INT32)
+
+    def accumulator_of(self, value: Int8Value) -> PendingAccumulator:
+        """An int8 tensor as an accumulator of one term."""
+        wide = self.widen(value.var.name, value.var)
+        zero = np.array([-value.scale.zero], np.int64)
+        return PendingAccumulator(wide, np.array([value.scale.step]), zero, 128)
 
     def quantise(self, of: str, scale: Scale) -> Int8Value:
         """A float tensor as int8."""
@@ -170,6 +187,7 @@ class Builder:
             operator = "requantise_add"
             operands += [residual.var, _constant([spec.residuals[0].multiplier], np.int32)]
         var = self.call(of, "_int8", operator, operands, Requantise(spec.shift, low, high))
+        self.requantised[var.name] = pending
         return self.int8_value(of, var, scale)
 
     def _cast(self, of: str, suffix: str, data: Atom, to: DType) -> Var:

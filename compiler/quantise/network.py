@@ -25,6 +25,7 @@ from compiler.graph.verify import verify
 from compiler.graph.visit import all_lets, functions, map_functions
 from compiler.quantise.builder import Builder
 from compiler.quantise.calibrate import calibrate
+from compiler.quantise.clipped_sums import with_common_scales
 from compiler.quantise.fold_affine import FoldAffine
 from compiler.quantise.forms import Scale, ValueForms
 from compiler.quantise.histogram import Histogram, scale_of
@@ -153,6 +154,7 @@ def apply_scales(
             for name in types
             if (tensor := tensor_name(function, one, name)) in chosen
         }
+        own = with_common_scales(one, own)
         params = {param.name: ValueForms(None, emitted=True) for param in one.params}
         body = Rewriter(types, own, options, RULES, builder, params).body(one.body)
         for name, (of, scale) in builder.scales.items():

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
 from compiler.errors import QuantisationError
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
@@ -38,6 +36,7 @@ from compiler.quantise.forms import (
     ValueForms,
 )
 from compiler.quantise.options import QuantiseOptions
+from compiler.quantise.stored_once import stored_once
 from compiler.quantise.trampoline import Steps, run
 
 A = TypeVar("A", bound=Attributes)
@@ -136,7 +135,7 @@ class Rewriter:
                 # Any of the inner bodies may run, and they may read all values around them.
                 self.emit_real(Var(let.name))
         self.emit_real(body.result)
-        return Body(tuple(self.builder.lets), body.result)
+        return stored_once(self.builder, body.result, self.chosen)
 
     # For rules -----------------------------------------------------------------------------------
 
@@ -156,6 +155,11 @@ class Rewriter:
             return False
         forms = self._forms[atom.name]
         return self.uses[atom.name] == 1 and not forms.emitted and forms.int8 is None
+
+    def repeats(self, name: str, atom: Atom) -> None:
+        """Records that a value is another one, so that the users of one are users of both."""
+        if isinstance(atom, Var):
+            self.uses[name] += self.uses[atom.name] - 1
 
     def set_form(self, name: str, form: Form) -> bool:
         """Records the form that a value can be made from. Returns True."""
@@ -192,9 +196,7 @@ class Rewriter:
 
     def accumulator_of(self, value: Int8Value) -> PendingAccumulator:
         """An int8 tensor as an accumulator of one term."""
-        wide = self.builder.widen(value.var.name, value.var)
-        zero = np.array([-value.scale.zero], np.int64)
-        return PendingAccumulator(wide, np.array([value.scale.step]), zero, 128)
+        return self.builder.accumulator_of(value)
 
     def emit_real(self, atom: Atom) -> None:
         """Emits a value in real numbers under its name, unless already emitted."""

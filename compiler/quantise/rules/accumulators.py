@@ -65,19 +65,23 @@ def _total(rewriter: Rewriter, name: str, call: Call) -> bool:
 
 
 def _batch_norm(rewriter: Rewriter, name: str, call: Call) -> bool:
-    """Rewrites a normalisation that was not folded into the weights of a layer."""
+    """Rewrites a normalisation that was not folded into the weights of a layer.
+
+    A channel whose factor is tiny beside its addend gets a larger factor, with which the addend has
+    24 bits: int8 data then move the result by at most 2^-17 of the addend.
+    """
     found = affine_of(call, rewriter.types)
-    if found is None or not found.factor.all():
+    if found is None:
         return False
     data = rewriter.int8(found.data)
     if data is None:
         return False
     pending = rewriter.accumulator_of(data)
-    scales = data.scale.step * np.abs(found.factor)
-    signs = np.sign(found.factor).astype(np.int64)
-    bias = np.rint(found.addend / scales) + signs * pending.bias
-    if not (np.abs(bias) <= LARGEST_BIAS).all():
-        return False
+    least = np.abs(found.addend) / LARGEST_BIAS
+    scales = np.maximum(data.scale.step * np.abs(found.factor), least)
+    signs = np.where(found.factor < 0, -1, 1)
+    # Without factor and addend, the channel is 0, whatever its bias.
+    bias = np.rint(found.addend / np.where(scales, scales, 1)) + signs * pending.bias
     acc = pending.acc
     if (signs < 0).any():
         # Multipliers of accumulators are never negative.
@@ -104,6 +108,8 @@ def _clipped(
 ) -> bool:
     form = rewriter.form(data)
     if isinstance(form, PendingAccumulator):
+        if low is None and high is None:
+            rewriter.repeats(name, data)
         return rewriter.set_form(name, form.within(low, high))
     value = rewriter.int8(data) if form is not None or rewriter.is_int8(data) else None
     if value is None:

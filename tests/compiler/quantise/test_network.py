@@ -146,7 +146,7 @@ CASES = {
         f"{IMAGE}, v: float32[4, 8, 1, 1]",
         ["c = conv2d(x, w, b)", "r = relu(c)", "s = add(c, r)", "y = conv2d(s, v)"],
         [
-            *("quantise", "conv2d", "requantise", "requantise", "cast", "requantise_add"),
+            *("quantise", "conv2d", "requantise", "cast", "requantise", "requantise_add"),
             *("conv2d", "requantise", "dequantise"),
         ],
     ),
@@ -303,6 +303,26 @@ def test_a_channel_of_zeros_and_one_that_is_all_bias() -> None:
     w[2], w[5], b[6] = 0, 1e-12, 0
     lines = f"func @main({IMAGE}, v: float32[4, 8, 1, 1]):\n  c = conv2d(x, w, b)\n"
     quantised(network(f"{lines}  y = conv2d(c, v)\n  return y", w=w, b=b))
+
+
+def test_normalisation_of_dead_channels() -> None:
+    """Factors of 0 and nearly 0, with addends and without: what is left is the addend."""
+    program = """
+func @main(x: float32[2, 8, 6, 6], f: float32[8], a: float32[8], variance: float32[8], {v}):
+  p = max_pool(x, kernel=[2, 2])
+  n = batch_norm(p, f, a, a, variance)
+  y = conv2d(n, v)
+  return y
+"""
+    generator = np.random.default_rng(0)
+    f, a = generator.uniform(0.5, 1.5, 8), generator.standard_normal(8)
+    f[1], a[1] = 0, 0.7
+    f[3], a[3] = 1e-12, -1.3
+    f[4], a[4] = -1e-40, 0.4
+    f[6], a[6] = 0, 0
+    program = program.replace("{v}", "v: float32[4, 8, 1, 1]")
+    found = quantised(network(program, f=f, a=a), samples=32)
+    assert "batch_norm" not in called(found)
 
 
 @pytest.mark.parametrize("added", ["", "  s = add(c, x)\n"])
