@@ -187,7 +187,7 @@ class SimulatorBench:
             self._broken = self._broken or broken
             self._note(pins.get("events"))
             await context.tick()
-            self._interrupt = bool(pins.get("interrupt"))
+            self._interrupt = bool(pins.get("irq"))
             self._now += 1
 
     def _note(self, events: int) -> None:

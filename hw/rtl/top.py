@@ -28,8 +28,8 @@ class Accelerator(Block):
         AXI4 master, to memory.
     s_axi
         AXI4-Lite slave, the registers of `hw.registers`.
-    interrupt
-        High while an enabled cause is pending.
+    irq
+        The interrupt: high while an enabled cause is pending.
     events
         Events of the previous cycle, laid out as in `hw.events`. For simulators and logic
         analysers; leave unconnected otherwise.
@@ -41,7 +41,7 @@ class Accelerator(Block):
             {
                 "m_axi": Out(axi_master(config)),
                 "s_axi": In(AxiLite()),
-                "interrupt": Out(1),
+                "irq": Out(1),
                 "events": Out(EVENT_BITS),
             }
         )
@@ -143,7 +143,7 @@ class Accelerator(Block):
                 Cat(control.starting | control.running, done, error, control.draining)
             ),
             registers.irq_status.eq(pending),
-            self.interrupt.eq((pending & registers.irq_enable).any()),
+            self.irq.eq((pending & registers.irq_enable).any()),
             registers.error_code.eq(control.error_code),
             registers.error_instruction.eq(control.error_index),
         ]

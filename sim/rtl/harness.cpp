@@ -69,7 +69,7 @@ class Machine {
 
     Outcome run(uint64_t cycles) {
         for (uint64_t i = 0; i < cycles; ++i) {
-            if (p_.__SYM__interrupt) return kInterrupt;  // Verilator's spelling
+            if (p_.irq) return kInterrupt;
             if (verdict_.broken) return kRuleBroken;
             cycle();
         }

@@ -97,7 +97,7 @@ async def launch_and_poll(dut: HierarchyObject) -> None:
     assert await machine.status() == Status.RUNNING
     assert await machine.poll() == Status.DONE
     await machine.check(drawn.expected)
-    assert not int(pin(dut, "interrupt").value)
+    assert not int(pin(dut, "irq").value)
     assert await machine.get("irq_status") == IRQ_DONE
 
 
@@ -105,7 +105,7 @@ async def launch_and_poll(dut: HierarchyObject) -> None:
 async def interrupt(dut: HierarchyObject) -> None:
     """Pending until it is written as one, visible while it is enabled."""
     machine = await Machine.power_on(dut)
-    line = pin(dut, "interrupt")
+    line = pin(dut, "irq")
     await machine.put("irq_enable", IRQ_DONE)
     drawn = busy_program(machine.config, 42, 12)
     await machine.launch(drawn.program, drawn.image)

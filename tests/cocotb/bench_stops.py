@@ -33,7 +33,7 @@ async def soft_reset(dut: HierarchyObject, share: float) -> None:
         await machine.put("control", Control.SOFT_RESET)
         assert await machine.poll() == Status(0)
         assert machine.rules.quiet
-        assert not int(pin(dut, "interrupt").value)
+        assert not int(pin(dut, "irq").value)
         assert await machine.get("error_code") == Fault.NONE
         before = (machine.rules.reads, machine.rules.writes)
         await machine.cycles(30)

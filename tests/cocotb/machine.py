@@ -209,7 +209,7 @@ class Machine:
 
     async def interrupted(self, limit: int = 20_000) -> int:
         """Wait for the interrupt; its causes, which are cleared."""
-        line = pin(self.dut, "interrupt")
+        line = pin(self.dut, "irq")
         for _ in range(limit):
             if int(line.value):
                 break

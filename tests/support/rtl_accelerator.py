@@ -86,13 +86,13 @@ class Machine:
     async def wait(self, ctx: Context, limit: int = 60000) -> Status:
         """Wait for the interrupt, clear it, and return the status."""
         for _ in range(limit):
-            if ctx.get(self.block.interrupt):
+            if ctx.get(self.block.irq):
                 break
             await ctx.tick()
         else:
             raise AssertionError(f"no interrupt in {limit} cycles")
         await self.put(ctx, "irq_status", 0b11)
-        assert not ctx.get(self.block.interrupt)
+        assert not ctx.get(self.block.irq)
         return Status(await self.get(ctx, "status"))
 
     async def soft_reset(self, ctx: Context) -> None:

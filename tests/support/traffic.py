@@ -103,7 +103,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
             {
                 "m_axi": Out(axi_master(CONFIG)),
                 "s_axi": In(AxiLite()),
-                "interrupt": Out(1),
+                "irq": Out(1),
                 "events": Out(EVENT_BITS),
             }
         )
@@ -128,7 +128,7 @@ class TrafficGenerator(wiring.Component):  # type: ignore[misc]  # Amaranth is u
             ]
         with m.Elif(running & ~busy):
             m.d.sync += [running.eq(0), done.eq(1)]
-        m.d.comb += self.interrupt.eq(done)
+        m.d.comb += self.irq.eq(done)
         hands = Signal()
         m.d.sync += hands.eq(~hands)
         open_hands = ~misdeed[AxiViolation.HANDS_OFF] | hands

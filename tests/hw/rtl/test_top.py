@@ -342,15 +342,15 @@ def test_the_interrupt_is_enabled_cause_by_cause() -> None:
         await machine.put(ctx, "control", Control.LAUNCH)
         for _ in range(60):
             await ctx.tick()
-            assert not ctx.get(machine.block.interrupt)
+            assert not ctx.get(machine.block.irq)
         assert await machine.get(ctx, "status") == Status.DONE
         assert await machine.get(ctx, "irq_status") == 0b01
         await machine.put(ctx, "irq_enable", 0b01)
-        assert ctx.get(machine.block.interrupt)
+        assert ctx.get(machine.block.irq)
         await machine.put(ctx, "irq_status", 0b10)
-        assert ctx.get(machine.block.interrupt)
+        assert ctx.get(machine.block.irq)
         await machine.put(ctx, "irq_status", 0b01)
-        assert not ctx.get(machine.block.interrupt)
+        assert not ctx.get(machine.block.irq)
 
     machine.run(bench)
 

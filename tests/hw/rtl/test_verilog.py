@@ -144,7 +144,7 @@ LITE = {
 def test_the_top_has_the_ports_that_vendor_tools_infer(name: str, data: int, address: int) -> None:
     found = _PORT.findall(design(name).files["tandem.v"])
     wanted = dict(AXI) | {"aclk": "input", "aresetn": "input"}
-    wanted |= {"interrupt": "output", "events": "output"}
+    wanted |= {"irq": "output", "events": "output"}
     for channels in (BESIDE, LITE):
         for way, text in channels.items():
             prefix, *names = text.split()
@@ -155,7 +155,7 @@ def test_the_top_has_the_ports_that_vendor_tools_infer(name: str, data: int, add
     assert widths["m_axi_rdata"] == widths["m_axi_wdata"] == data
     assert widths["m_axi_wstrb"] == data // 8
     assert (widths["m_axi_arlen"], widths["s_axi_wdata"], widths["s_axi_wstrb"]) == (8, 32, 4)
-    assert widths["aclk"] == widths["aresetn"] == widths["interrupt"] == 1
+    assert widths["aclk"] == widths["aresetn"] == widths["irq"] == 1
 
 
 @pytest.mark.parametrize("name", QUICK)
