@@ -94,11 +94,11 @@ def test_resnet18_in_batches_of_two(engine: str, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_a_network_beyond_the_address_space(tmp_path: Path) -> None:
     path = tmp_path / "near.json"
-    path.write_text(json.dumps({"name": "near", "address_bits": 18}))
+    path.write_text(json.dumps({"name": "near", "address_bits": 16}))
     result = CliRunner().invoke(app, ["run", "digits", "--config", str(path)])
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
-    assert "addresses of 18 bits, which reach 262,144 bytes; the stream needs" in result.stderr
+    assert "addresses of 16 bits, which reach 65,536 bytes; the stream needs" in result.stderr
 
 
 def chain(path: Path, operators: list[str], length: int) -> Path:

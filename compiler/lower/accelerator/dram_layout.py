@@ -59,6 +59,26 @@ def dram_alignment(config: HardwareConfig) -> int:
     return max(PAGE_BYTES, *(config.element_bytes(each) for each in MemoryId))
 
 
+def small_alignment(config: HardwareConfig) -> int:
+    """The alignment in bytes of tensors that share a page: whole elements of every memory, and
+    whole beats of the bus."""
+    return max(config.bus_bytes, *(config.element_bytes(each) for each in config.memories))
+
+
+def next_address(end: int, size: int, config: HardwareConfig) -> int:
+    """The first address from `end` on for a tensor of `size` bytes.
+
+    A tensor that fits in a page does not lie in two, and a larger one begins with a page: so no
+    row of a tensor is cut into more bursts than at the begin of a page, and time does not depend
+    on what lies before it.
+    """
+    if size > PAGE_BYTES:
+        return rounded_up(end, dram_alignment(config))
+    address = rounded_up(end, small_alignment(config))
+    crosses = address // PAGE_BYTES < (address + size - 1) // PAGE_BYTES
+    return rounded_up(address, dram_alignment(config)) if crosses else address
+
+
 def first_address(config: HardwareConfig) -> int:
     """The lowest address that tensors are placed at by default: VTA's memory manager has no page 0.
 
@@ -95,9 +115,10 @@ def layout_of(
     """The tensors with their addresses, and the first free address behind them.
 
     Tensors without an address in `placed` come after those with one and after the `reserved` bytes
-    from address 0, in pages of their own, from `first_address` on.
+    from address 0, one behind the other (`next_address`), from `first_address` on.
     """
-    size = dram_alignment(target.config)
+    config = target.config
+    page = dram_alignment(config)
     found: dict[str, Buffer] = {}
     for operator, function in zip(operators, lowered, strict=True):
         buffers = _global_buffers(function)
@@ -116,15 +137,16 @@ def layout_of(
                     f"{buffer.dtype}{list(buffer.shape)} in {operator.title}"
                 )
     tensors: dict[str, DramTensor] = {}
-    end = max(first_address(target.config), rounded_up(reserved, size))
+    end = max(first_address(config), rounded_up(reserved, page))
     for name in placed.keys() & found.keys():
         tensors[name] = DramTensor(placed[name], found[name])
-        end = max(end, rounded_up(placed[name] + tensors[name].size, size))
+        end = max(end, rounded_up(placed[name] + tensors[name].size, page))
     for name, buffer in found.items():
         if name not in tensors:
-            tensors[name] = DramTensor(end, buffer)
-            end = rounded_up(end + tensors[name].size, size)
-    return {name: tensors[name] for name in found}, end
+            size = DramTensor(end, buffer).size
+            tensors[name] = DramTensor(next_address(end, size, config), buffer)
+            end = tensors[name].address + size
+    return {name: tensors[name] for name in found}, rounded_up(end, page)
 
 
 def _same_tensor(one: Buffer, other: Buffer) -> bool:

@@ -81,10 +81,10 @@ def test_a_machine_between_whose_streams_the_host_computes() -> None:
 
 @pytest.mark.exhaustive
 def test_a_machine_whose_addresses_do_not_reach() -> None:
-    cycles, reason = measured(load_config("small8").replace(address_bits=17)).of(0)
+    cycles, reason = measured(load_config("small8").replace(address_bits=16)).of(0)
     assert cycles == ()
     assert "digits: CapacityError: configuration" in reason
-    assert "has addresses of 17 bits, which reach 131,072 bytes; the stream needs" in reason
+    assert "has addresses of 16 bits, which reach 65,536 bytes; the stream needs" in reason
 
 
 def test_a_network_without_a_file(tmp_path: Path) -> None:

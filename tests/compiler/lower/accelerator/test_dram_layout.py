@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compiler import te
 from compiler.errors import LoweringError
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.stmt import Function
-from compiler.lower.accelerator.dram_layout import Operator, first_address, layout_of
+from compiler.lower.accelerator.dram_layout import (
+    Operator,
+    first_address,
+    layout_of,
+    next_address,
+)
 from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from compiler.te.build import program_of
+from hw.config import PAGE_BYTES
 from tests.support.accelerator_operators import machine
 
 TINY = machine("tiny")
@@ -63,3 +71,32 @@ def test_other_tensors_lie_behind_the_reserved_bytes() -> None:
     assert found["t"].address == first + 8
     assert found["u"].address == reserved
     assert end == reserved + first
+
+
+@given(
+    st.lists(st.integers(0, 3 * PAGE_BYTES), max_size=20),
+    st.sampled_from(["tiny", "pynq", "wide_bus", "big32"]),
+)
+def test_small_tensors_share_pages(sizes: list[int], name: str) -> None:
+    """One behind the other; no tensor begins within an element or a beat, or lies in a page more
+    than it has to."""
+    config, end = machine(name), first_address(machine(name))
+    for size in sizes:
+        address = next_address(end, size, config)
+        assert address >= end
+        assert all(address % config.element_bytes(each) == 0 for each in config.memories)
+        assert address % config.bus_bytes == 0
+        pages = (address + size - 1) // PAGE_BYTES - address // PAGE_BYTES
+        assert pages <= -(-size // PAGE_BYTES) - 1 or not size
+        if size > PAGE_BYTES:
+            assert address % PAGE_BYTES == 0
+        end = address + size
+
+
+def test_vectors_take_little_more_than_their_bytes() -> None:
+    """Of 40 vectors of 64 bytes, on a machine with elements of 256 bytes: three pages, not 40."""
+    config = machine("pynq")
+    first = end = first_address(config)
+    for _ in range(40):
+        end = next_address(end, 64, config) + 64
+    assert end - first == 39 * 256 + 64

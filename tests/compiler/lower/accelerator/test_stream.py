@@ -35,17 +35,18 @@ def compiled(*operators: Operator) -> Stream:
 VALUES = np.arange(-12, 12, 2, dtype=np.int8).reshape(3, 1, 4)
 
 
-def test_tensors_lie_in_pages_of_their_own() -> None:
-    """The first page has nothing. After the tensors come the page of zeros, and the micro-ops."""
+def test_tensors_lie_one_behind_the_other() -> None:
+    """The first page has nothing. After the tensors, at multiples of WGT's elements of 16 bytes,
+    come the page of zeros, and the micro-ops."""
     stream = compiled(clip(rows=17), clip("again", source="D", result="E", rows=17))
     assert {name: (each.address, each.size) for name, each in stream.tensors.items()} == {
         "S": (PAGE, 68),
-        "D": (2 * PAGE, 68),
-        "E": (3 * PAGE, 68),
+        "D": (PAGE + 80, 68),
+        "E": (PAGE + 160, 68),
     }
-    assert stream.constants[4 * PAGE] == bytes(PAGE)
-    assert list(stream.constants) == [4 * PAGE, 5 * PAGE]
-    assert stream.memory_bytes == 6 * PAGE
+    assert stream.constants[2 * PAGE] == bytes(PAGE)
+    assert list(stream.constants) == [2 * PAGE, 3 * PAGE]
+    assert stream.memory_bytes == 4 * PAGE
 
 
 def test_a_tensor_lies_where_it_is_placed() -> None:
@@ -189,9 +190,9 @@ def test_commands_are_shown_with_their_tokens() -> None:
     stream = compiled(clip())
     assert stream.dump()["commands"].splitlines() == [
         "compute acc_8bit[0 :+ 3] <- dram[1024 :+ 3]",
-        "compute uop[0 :+ 1] <- dram[4096 :+ 1]",
+        "compute uop[0 :+ 1] <- dram[3072 :+ 1]",
         "compute max -7 1 x 3 x 1 micro-ops from acc[0] >store",
-        "store   out[0 :+ 3] -> dram[2048 :+ 3] <compute >compute",
+        "store   out[0 :+ 3] -> dram[1028 :+ 3] <compute >compute",
         "compute wait <store",
     ]
 
