@@ -18,7 +18,7 @@ from compiler.frontends.onnx.loops import known_truth
 from compiler.frontends.onnx.node import Node, Section, describe, qualified_name
 from compiler.frontends.onnx.node_checks import NodeChecks, converter_definition
 from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.microsoft.domain import with_own_domain
+from compiler.frontends.onnx.operators.microsoft.domain import is_own, with_own_domain
 from compiler.frontends.onnx.reading import opsets, without_weights
 from compiler.frontends.onnx.segments import check_names, element_types, is_choice
 from compiler.frontends.onnx.stored_floats import narrowed, widened
@@ -249,6 +249,10 @@ class _Graph:
         for node in proto.node:
             if not is_choice(node):
                 waiting.append(node)
+                if is_own(node):
+                    # `onnx` infers no types of its results, but conversion does.
+                    self._checked(waiting, declared)
+                    waiting = []
                 continue
             self._checked(waiting, declared)
             waiting = []

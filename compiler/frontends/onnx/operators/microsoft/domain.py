@@ -37,6 +37,11 @@ def own_converter(
     return Converter(f"{DOMAIN}.{operator}", (1,), convert, limits, definition=definition)
 
 
+def is_own(node: NodeProto) -> bool:
+    """Whether the `onnx` package does not know a node's operator, which is ONNX Runtime's."""
+    return domain_of(node) == DOMAIN
+
+
 def with_own_domain(model: ModelProto) -> ModelProto:
     """The model with all of ONNX Runtime's operators in their domain, as ONNX's checker wants.
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from math import erf, sqrt
+
+import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN, with_own_domain
+from compiler.graph.evaluate import evaluate
+from compiler.graph.native import NativeRunner
 
 
 def model(*nodes: NodeProto, opset: int = 16, domains: tuple[str, ...] = ()) -> ModelProto:
@@ -37,6 +42,24 @@ def test_a_domain_that_is_not_imported() -> None:
     assert given.SerializeToString() == before
     imports = {it.domain: it.version for it in with_own_domain(given).opset_import}
     assert imports == {"": 16, DOMAIN: 1}
+
+
+def test_a_function_of_the_standard_behind_one() -> None:
+    """The function's body depends on types that `onnx` does not infer there: here CenterCropPad's,
+    whose result is the middle of what it is given."""
+    nodes = [
+        helper.make_node("Gelu", ["x"], ["a"], domain=DOMAIN),
+        helper.make_node("CenterCropPad", ["a", "shape"], ["y"]),
+    ]
+    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [2, 1])
+    given = model(*nodes, opset=18, domains=(DOMAIN,))
+    given.graph.initializer.append(shape)
+    given.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 1]))
+    data = np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = evaluate(import_model(given).function, [data], NativeRunner(1))
+    assert isinstance(found, np.ndarray)
+    wanted = [x * 0.5 * (1 + erf(x / sqrt(2))) for x in (1.0, 4.0)]
+    np.testing.assert_allclose(found.reshape(-1), wanted, 1e-5)
 
 
 def test_normalisations_in_the_domain_of_the_standard() -> None:
