@@ -66,8 +66,8 @@ def test_reads_of_what_is_written(name: str, acc_read_ports: int) -> None:
     for seed in SEEDS:
         drawn = random_program(config, seed, LENGTH)
         memory, address = place_program(drawn.image, drawn.program)
-        turn, place = divmod(seed, len(machines))
-        stalls = Stalls(0.3, seed) if turn % 2 else None
+        repetition, place = divmod(seed, len(machines))
+        stalls = Stalls(0.3, seed) if repetition % 2 else None
         how = Launch(address=address, stalls=stalls, max_cycles=10_000_000)
         machines[place].launch(drawn.program, memory, how)
         np.testing.assert_array_equal(

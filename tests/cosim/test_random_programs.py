@@ -30,8 +30,8 @@ def _check(config: HardwareConfig, seeds: range) -> None:
     machines = [make_engine("rtl", config, memory) for memory in MEMORIES]
     for seed in seeds:
         drawn = random_program(config, seed, LENGTH)
-        turn, place = divmod(seed, len(machines))
-        stalls = Stalls(0.3, seed) if turn % 2 else None
+        repetition, place = divmod(seed, len(machines))
+        stalls = Stalls(0.3, seed) if repetition % 2 else None
         for engine in (functional, machines[place]):
             timed = engine is not functional
             memory, address = place_program(drawn.image, drawn.program)
