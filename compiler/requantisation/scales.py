@@ -195,8 +195,8 @@ class RealRequantisation:
         # most 1 / (2 M - 1).
         small_bias = int(FINE * (2 << found.shift))
         sufficient, enough = (
-            math.ceil((farthest / each + 1) / 2) if each > 0 else math.inf
-            for each in (left, min(left, FINE))
+            math.ceil((farthest / error + 1) / 2) if error > 0 else math.inf
+            for error in (left, min(left, FINE))
         )
         multipliers = broadcast(found.multiplier, self.channels)
         channels = zip(self.scales, self.biases, multipliers, strict=True)
