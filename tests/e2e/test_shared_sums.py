@@ -39,8 +39,10 @@ def check(network: SharedSums, mode: Mode, presets: Iterable[str]) -> None:
     alone = replace(network, readers=network.readers[:1])
     single = QuantisedModel(alone.model, mode, alone.data)
     for preset in presets:
-        found = shared.on(preset)
-        assert found.share == single.on(preset).share == 1
+        found, wanted = shared.on(preset), single.on(preset)
+        # Machines with batch 2 leave products of two activations to the CPU in any case.
+        assert wanted.macs_on_cpu == 0 or network.kind is SumKind.ACTIVATIONS
+        assert found.macs_on_cpu == wanted.macs_on_cpu
         assert shared.sqnr(found) > LEAST
 
 

@@ -37,9 +37,13 @@ class Offloaded:
     @property
     def share(self) -> float:
         """The share of multiply-accumulates that the accelerator does."""
+        return 1 - self.macs_on_cpu / sum(each.macs for each in self.run.profile.steps)
+
+    @property
+    def macs_on_cpu(self) -> int:
+        """The multiply-accumulates that the CPU does."""
         steps = self.run.profile.steps
-        on_array = sum(each.macs for each in steps if each.device == "accelerator")
-        return on_array / sum(each.macs for each in steps)
+        return sum(each.macs for each in steps if each.device != "accelerator")
 
     @property
     def launches(self) -> int:

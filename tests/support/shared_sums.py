@@ -171,7 +171,7 @@ class SharedSums:
             case SumKind.ACTIVATIONS:
                 return [
                     node("Transpose", ["x"], ["xt"], perm=[0, 2, 1]),
-                    *(node("MatMul", ["x", "xt"], ["p"]), node("Mul", ["p", "quarter"], ["a"])),
+                    node("MatMul", ["x", "xt"], ["a"]),
                 ]
 
     def _reader(self, reader: ReaderKind, name: str) -> list[NodeProto]:
