@@ -245,6 +245,9 @@ def prepare_network(
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
     provenance = _with_tools(provenance, mode)
+    if has_scales(imported.function):
+        given = {**provenance.options, "scales": "given"}
+        provenance = structs.replace(provenance, options=given)
     return PreparedNetwork(function, imported, scales, provenance, real)
 
 

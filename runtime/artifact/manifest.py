@@ -192,7 +192,7 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
     tools
         Names and versions of the compiler's tools.
     options
-        Options of the compilation.
+        Options of the compilation; `scales` is `given` where the model itself quantises.
     seed
         Seed of random values, such as the weights of a built-in model; None without any.
     """
@@ -202,6 +202,11 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
     tools: dict[str, str] = field(default_factory=dict)
     options: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     seed: int | None = None
+
+    @property
+    def scales_are_given(self) -> bool:
+        """Whether the model itself quantises, with scales of its own."""
+        return self.options.get("scales") == "given"
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

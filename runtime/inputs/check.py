@@ -43,14 +43,16 @@ def check_inputs(
 
 
 def rounded_inputs(manifest: Manifest) -> dict[str, bool]:
-    """The inputs that are rounded to integers, by name: whether other float operators come first.
+    """The inputs that are rounded to integers, by name: whether infinities are refused.
 
-    Rounded at once, an infinity becomes the greatest or the least integer, as ONNX's QuantizeLinear
-    says; other operators may make NaN of it.
+    Of a model that itself quantises an input at once, an infinity becomes the greatest or the least
+    integer, as ONNX's QuantizeLinear says. Other operators may make NaN of it; and where the model
+    computes with real numbers, integers do not stand for it.
     """
     types = {each.name: dtype_of(each.dtype) for each in manifest.tensors}
     # For each tensor of real numbers, the inputs that it depends on.
     at_once = {port.tensor for port in manifest.inputs}
+    is_given = manifest.provenance.scales_are_given
     origins = {
         port.tensor: frozenset((port.name,))
         for port in manifest.inputs
@@ -63,7 +65,7 @@ def rounded_inputs(manifest: Manifest) -> dict[str, bool]:
         if _ROUNDING in step.operators:
             rounded |= sources
             real = {name for name in step.inputs if origins.get(name)}
-            if step.operators[0] != _ROUNDING or not real <= at_once:
+            if step.operators[0] != _ROUNDING or not real <= at_once or not is_given:
                 computed |= sources
         for name in step.outputs:
             if is_float(types[name]):
@@ -75,7 +77,7 @@ def rounded_inputs(manifest: Manifest) -> dict[str, bool]:
 def check_finite(
     network: str, rounded: Mapping[str, bool], inputs: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Refuse NaN, which no integer represents, and infinity before other float operators, in inputs
+    """Refuse NaN, which no integer represents, and infinity where it does not saturate, in inputs
     that are rounded.
 
     Parameters
@@ -88,8 +90,8 @@ def check_finite(
     InputError
         An input has NaN or infinity: names the first index.
     """
-    for name, is_computed in rounded.items():
-        finite = np.isfinite(inputs[name]) if is_computed else ~np.isnan(inputs[name])
+    for name, are_refused in rounded.items():
+        finite = np.isfinite(inputs[name]) if are_refused else ~np.isnan(inputs[name])
         if not finite.all():
             index = tuple(map(int, np.unravel_index(int(np.argmin(finite)), finite.shape)))
             raise InputError(

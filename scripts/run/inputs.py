@@ -64,6 +64,6 @@ class RunInputs:
 
     def check_finite(self, artifact: Artifact) -> None:
         """Raise `InputError` if any batch has NaN in an input that the network quantises, or
-        infinity that it computes with before.
+        infinity that does not saturate.
         """
         check_finite(self.network, rounded_inputs(artifact.manifest), self.arrays)

@@ -33,8 +33,10 @@ func @net(a: float32[2, 3], b: float32[2, 3], c: float32[2, 3], d: int8[2, 3]):
 """Of a after it went through real numbers, of b at once, of c never, of d before."""
 
 
-def rounded() -> Artifact:
-    return build(graph(ROUNDED), [cpu(CpuTarget.host(threads=1))], Provenance("net"))
+def rounded(scales: str = "given") -> Artifact:
+    """The network, whose scales are the model's own."""
+    source = Provenance("net", options={"scales": scales})
+    return build(graph(ROUNDED), [cpu(CpuTarget.host(threads=1))], source)
 
 
 def given() -> dict[str, NDArray[Any]]:
@@ -44,6 +46,7 @@ def given() -> dict[str, NDArray[Any]]:
 
 def test_which_inputs_become_integers() -> None:
     assert rounded_inputs(rounded().manifest) == {"a": True, "b": False}
+    assert rounded_inputs(rounded("measured").manifest) == {"a": True, "b": True}
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

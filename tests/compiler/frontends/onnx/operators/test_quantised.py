@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from compiler.codegen import CpuTarget
-from compiler.driver import build
+from compiler.driver.compile_onnx import CompileOptions, prepare_network
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -59,8 +59,8 @@ def test_infinity_saturates(dtype: Any) -> None:
         opset=21,
     )
     assert given.graph.output[0].type.tensor_type.elem_type != TensorProto.FLOAT
-    imported = import_model(given)
-    artifact = build(imported.function, [cpu(CpuTarget.host(threads=1))], Provenance("q"))
+    prepared = prepare_network(given, Provenance("q"), CompileOptions())
+    artifact = prepared.build([cpu(CpuTarget.host(threads=1))])
     (found,) = Executor(artifact, [CpuDevice(1)]).run({"x": x}).outputs.values()
     whole = [limits.min, limits.min, max(1, limits.min), 5, limits.max, limits.max]
     np.testing.assert_array_equal(found, np.array(whole, dtype))
