@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +30,7 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function, Var
 from compiler.graph.types import TensorType, symbols_of
 from compiler.graph.verify import verify
+from compiler.quantise.layer_errors import LayerError, layer_errors
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.points import int8_values, return_values
@@ -48,9 +50,21 @@ def _accelerators() -> tuple[Target[Any], ...]:
     return (accelerator(HardwareConfig()),)
 
 
+class Calibration(Enum):
+    """The inputs that the scales of a network's int8 values were measured with."""
+
+    NOISE = "noise"
+    """Random ones."""
+    GIVEN = "given"
+    """The user's."""
+
+
 @dataclass(frozen=True, slots=True)
 class RealNetwork:
     """The network in real numbers before quantisation, for comparison.
+
+    Of a model that states its own scales (QDQ) these are the numbers that ONNX defines: the model
+    in float32, rounded where the model says.
 
     Attributes
     ----------
@@ -60,23 +74,35 @@ class RealNetwork:
         The runner of the network's calibration, which has compiled most kernels.
     """
 
-    function: Function
+    quantised: Quantised
     imported: Imported
     runner: Runner
 
+    @property
+    def states_scales(self) -> bool:
+        """Whether the model states its own scales, and its real numbers are rounded, too."""
+        return has_scales(self.quantised.real)
+
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs of one run by name, for inputs by name."""
-        function, result = self.function, self.function.body.result
-        given = [inputs[name] for name in self.imported.inputs]
+        function = self.quantised.real
+        result = function.body.result
         if isinstance(result, Var):
             # With all calibrated values as results, kernels are the same as in calibration.
             own = {param.name for param in function.params}
             own |= {let.name for let in function.body.lets}
             names = [each for each in int8_values(function, verify(function)) if each in own]
             function = return_values(function, (*names, result.name))
-        values = evaluate(function, given, self.runner)
+        values = evaluate(function, self._in_order(inputs), self.runner)
         assert isinstance(values, tuple) or not isinstance(result, Var), "a tuple of all"
         return self.imported.by_name(values[-1] if isinstance(result, Var) else values)
+
+    def layer_errors(self, samples: Iterable[Mapping[str, NDArray[Any]]]) -> tuple[LayerError, ...]:
+        """The error of each layer of the quantised network, over samples of inputs by name."""
+        return layer_errors(self.quantised, map(self._in_order, samples), self.runner)
+
+    def _in_order(self, inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        return [inputs[name] for name in self.imported.inputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +135,10 @@ class PreparedNetwork:
     imported
         The model, which names inputs and outputs.
     real
-        The network before quantisation; None if it was not quantised, or was imported quantised.
+        The network before quantisation; None if it was not quantised.
+    calibration
+        What the scales were measured with; None if none were: the network was not quantised, or
+        states its own scales, or has nothing to quantise.
     """
 
     function: Function
@@ -117,6 +146,7 @@ class PreparedNetwork:
     scales: Mapping[str, Scale]
     provenance: Provenance
     real: RealNetwork | None = None
+    calibration: Calibration | None = None
     _backends: Backends = field(default_factory=Backends, repr=False, compare=False)
 
     def build(
@@ -233,26 +263,27 @@ def prepare_network(
         progress("importing")
         model = import_network(model)
     imported = model
-    function, real = imported.function, None
+    function, real, calibration = imported.function, None, None
     scales: dict[str, Scale] = {}
     if options.quantise is not None:
         progress("calibrating")
         runner = NativeRunner(CpuTarget.host().threads)
         quantised = _quantised(imported, options, options.quantise, runner)
-        if not has_scales(function):
-            real = RealNetwork(quantised.real, imported, runner)
+        real = RealNetwork(quantised, imported, runner)
+        if quantised.scales and not real.states_scales:
+            calibration = Calibration.NOISE if options.samples is None else Calibration.GIVEN
         function = quantised.function
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
-    provenance = _with_tools(provenance, mode)
+    provenance = _with_tools(provenance, mode, calibration)
     if has_scales(imported.function):
         given = {**provenance.options, "scales": "given"}
         provenance = structs.replace(provenance, options=given)
-    return PreparedNetwork(function, imported, scales, provenance, real)
+    return PreparedNetwork(function, imported, scales, provenance, real, calibration)
 
 
-def _with_tools(provenance: Provenance, mode: str) -> Provenance:
-    """The provenance with versions of the tools and the mode of quantisation."""
+def _with_tools(provenance: Provenance, mode: str, calibration: Calibration | None) -> Provenance:
+    """The provenance with versions of the tools and the options of quantisation."""
     tools = {}
     for name in _TOOLS:
         try:
@@ -260,6 +291,8 @@ def _with_tools(provenance: Provenance, mode: str) -> Provenance:
         except PackageNotFoundError:
             continue  # a working copy that was never installed
     options = {**provenance.options, "quantise": mode}
+    if calibration is not None:
+        options["calibration"] = calibration.value
     return structs.replace(provenance, tools=tools, options=options)
 
 

@@ -87,10 +87,10 @@ class Network:
 
     def sqnr(self, batches: Sequence[Arrays], runs: Sequence[Run]) -> dict[str, float] | None:
         """SQNR in dB of each output of `runs` against the unquantised network; None if that is
-        unknown.
+        unknown, as of a model that was quantised before.
         """
         real = None if self.prepared is None else self.prepared.real
-        if real is None:
+        if real is None or real.states_scales:
             return None
         outputs = (run.outputs for run in runs)
         return sqnr(zip(outputs, map(real.run, batches), strict=True))

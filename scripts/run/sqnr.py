@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
+
+from compiler.quantise.signal_to_noise import SignalToNoise
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -23,27 +24,17 @@ def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
     pairs
         Outputs of a run and of the reference, by name.
     """
-    signals: dict[str, float] = {}
-    noises: dict[str, float] = {}
+    sums: dict[str, SignalToNoise] = {}
     for found, wanted in pairs:
         for name, right in wanted.items():
-            if right.dtype.kind != "f":
-                continue
-            if found[name].shape != right.shape:
-                signals[name] = noises[name] = math.nan
-                continue
-            real = right.astype(np.float64)
-            with np.errstate(invalid="ignore", over="ignore"):
-                signal = float(np.sum(real**2))
-                noise = float(np.sum((found[name].astype(np.float64) - real) ** 2))
-            signals[name] = signals.get(name, 0.0) + signal
-            noises[name] = noises.get(name, 0.0) + noise
-    return {name: _decibels(signals[name], noises[name]) for name in signals}
+            if right.dtype.kind == "f":
+                sums.setdefault(name, SignalToNoise()).add(found[name], right)
+    return {name: each.decibels for name, each in sums.items()}
 
 
 def show_sqnr(ratios: Mapping[str, float]) -> str:
     """The ratios as text: `34.1 dB`, with names if there are several outputs."""
-    shown = {name: _shown(ratio) for name, ratio in ratios.items()}
+    shown = {name: show_decibels(ratio) for name, ratio in ratios.items()}
     if len(shown) == 1:
         return next(iter(shown.values()))
     return ", ".join(f"{name} {ratio}" for name, ratio in shown.items())
@@ -51,18 +42,16 @@ def show_sqnr(ratios: Mapping[str, float]) -> str:
 
 def sqnr_json(ratios: Mapping[str, float]) -> dict[str, float | None]:
     """The ratios in dB as JSON has numbers; None for one that is infinite or not known."""
-    return {name: ratio if math.isfinite(ratio) else None for name, ratio in ratios.items()}
+    return {name: finite(ratio) for name, ratio in ratios.items()}
 
 
-def _decibels(signal: float, noise: float) -> float:
-    if math.isnan(signal) or math.isinf(signal):
-        return math.nan
-    if noise == 0:
-        return math.inf
-    return 10 * math.log10(signal / noise) if signal else -math.inf
+def finite(ratio: float) -> float | None:
+    """The ratio in dB; None if it is infinite or not known."""
+    return ratio if math.isfinite(ratio) else None
 
 
-def _shown(ratio: float) -> str:
+def show_decibels(ratio: float) -> str:
+    """A ratio as text."""
     if ratio == math.inf:
         return "no error"
     return f"{ratio:.1f} dB" if math.isfinite(ratio) else "unknown"

@@ -12,6 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import (
+    Calibration,
     CompileOptions,
     compile_network,
     import_network,
@@ -138,9 +139,9 @@ def test_a_real_network_with_several_outputs() -> None:
     ]
 
 
-def test_a_network_that_is_not_quantised_here_has_no_real_network() -> None:
+def stated() -> ModelProto:
+    """A QDQ model: y = x at a scale of 0.1."""
     given = model([("Relu", "in:0", "y")], ["y"])
-    assert prepare_network(given, Provenance("net"), CompileOptions(None)).real is None
     scales: dict[str, NDArray[Any]] = {"s": np.array(0.1, np.float32), "z": np.array(0, np.int8)}
     nodes = [
         helper.make_node("QuantizeLinear", ["in:0", "s", "z"], ["q"]),
@@ -151,7 +152,44 @@ def test_a_network_that_is_not_quantised_here_has_no_real_network() -> None:
     given.graph.initializer.extend(
         numpy_helper.from_array(array, name) for name, array in scales.items()
     )
-    assert prepare_network(given, Provenance("net"), CompileOptions()).real is None
+    return given
+
+
+def test_a_network_that_is_not_quantised_has_no_real_network() -> None:
+    given = model([("Relu", "in:0", "y")], ["y"])
+    assert prepare_network(given, Provenance("net"), CompileOptions(None)).real is None
+
+
+def test_real_numbers_of_a_qdq_model_are_rounded_where_it_says() -> None:
+    """0.26 / 0.1 = 2.6 rounds to 3, and 127 is the greatest integer."""
+    real = prepare_network(stated(), Provenance("net"), CompileOptions()).real
+    assert real is not None
+    assert real.states_scales
+    found = real.run({"in:0": np.array([[0.26, 20]], np.float32)})
+    np.testing.assert_allclose(found["y"], [[0.3, 12.7]], rtol=1e-6)
+
+
+def test_what_scales_were_measured_with(tmp_path: Path) -> None:
+    """A network of which nothing is quantised was measured with nothing; the artifact says it."""
+    path = convolution(tmp_path / "net.onnx")
+    plain = ModelProto.FromString(path.read_bytes())
+    image = np.ones((1, 3, 8, 8), np.float32)
+    given = CompileOptions(samples=lambda _: [{"image": image}])
+    found = [
+        prepare_network(each, Provenance("net"), options)
+        for each, options in (
+            (plain, CompileOptions()),
+            (plain, given),
+            (plain, CompileOptions(None)),
+            (stated(), CompileOptions()),
+            (model([("Sqrt", "in:0", "y")], ["y"]), CompileOptions()),
+        )
+    ]
+    wanted = [Calibration.NOISE, Calibration.GIVEN, None, None, None]
+    assert [each.calibration for each in found] == wanted
+    assert [each.provenance.options.get("calibration") for each in found] == [
+        *("noise", "given", None, None, None)
+    ]
 
 
 def test_tokens_are_indices_of_their_table_before_anything_is_compiled() -> None:

@@ -1,0 +1,57 @@
+"""Tests of the layers of a quantised network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.driver.compile_onnx import CompileOptions
+from compiler.graph.native import NativeRunner
+from compiler.graph.nodes import Function
+from compiler.graph.printer import text
+from compiler.quantise.layers import layers
+from compiler.quantise.network import Quantised, quantise_network
+from compiler.quantise.samples import synthetic
+from tests.support.networks import network
+
+EXACT_ON = CompileOptions().exact_on
+
+
+def quantised(function: Function) -> Quantised:
+    return quantise_network(function, list(synthetic(function)), NativeRunner(), targets=EXACT_ON)
+
+
+def test_layers(golden: Callable[[str, str], None]) -> None:
+    """What real numbers compute between two layers, a sigmoid, is part of none."""
+    function = network(
+        "func @main(x: float32[1, 2, 4, 4], w: float32[3, 2, 1, 1], v: float32[3, 3, 1, 1]):\n"
+        "  c = conv2d(x, w)\n  s = sigmoid(c)\n  d = conv2d(s, v)\n  r = relu(d)\n"
+        "  e = conv2d(r, v)\n  return e"
+    )
+    lines = []
+    for layer in layers(quantised(function)):
+        inputs = [name for name, _ in layer.inputs]
+        lines.append(f"{layer.name}: {layer.operators} of {inputs}\n{text(layer.function)}\n")
+    golden("quantise/layers.txt", "".join(lines))
+
+
+def test_movement_is_no_layer() -> None:
+    """A reshape of int8 elements rounds nothing; a dense layer's sums become real numbers."""
+    function = network(
+        "func @main(x: float32[1, 2, 2, 2], w: float32[3, 8]):\n"
+        "  r = reshape(x, shape=[1, 8])\n  y = dense(r, w)\n  return y"
+    )
+    found = [*layers(quantised(function))]
+    assert [(each.name, each.operators) for each in found] == [
+        ("x", ("quantise",)),
+        ("y", ("dense",)),
+    ]
+    assert found[1].scale is None
+
+
+def test_layers_in_branches_are_left_out() -> None:
+    function = network(
+        "func @main(xc: bool[], x: float32[1, 2, 2, 2], w: float32[2, 2, 1, 1]):\n"
+        "  y = conv2d(x, w)\n"
+        "  z = if xc:\n    a = conv2d(y, w)\n    yield a\n  else:\n    yield y\n  return z"
+    )
+    assert [each.name for each in layers(quantised(function))] == ["x", "y"]
