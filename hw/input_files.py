@@ -30,6 +30,8 @@ ARRAY_BYTES: Final = 1 << 32
 """Limit of NumPy's files, and of the arrays in one."""
 PICTURE_BYTES: Final = 1 << 28
 """Limit of pictures, as files."""
+LABEL_BYTES: Final = 1 << 26
+"""Limit of texts with classes of samples."""
 RECORD_BYTES: Final = 1 << 30
 """Limit of records of trials: a million of them."""
 

@@ -16,6 +16,7 @@ from hw.files import check_destination
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import PixelNormalisation, read_arrays
+from scripts.calibration import calibration_of, noise_warning
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
 from scripts.explain import print_reasons
@@ -140,11 +141,15 @@ def command(
         if as_json:
             operators = _operators(artifact)
             result = {"artifact": str(output), "operators": operators, "seconds": seconds}
+            result["calibration"] = calibration_of(artifact.manifest.provenance)
             print_json(result if tuned is None else {**result, "tuned": tuned.as_json()})
         else:
             typer.echo(_summary(artifact, output, seconds))
             if tuned is not None:
                 typer.echo(str(tuned))
+            warning = noise_warning(artifact.manifest.provenance)
+            if warning is not None:
+                typer.echo(f"warning: {warning}", err=True)
             if explain:
                 steps = (step for step in artifact.manifest.steps if isinstance(step, KernelCall))
                 print_reasons([(step.operators, step.reason or None) for step in steps])

@@ -44,6 +44,14 @@ from scripts.options import (
 )
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
+from scripts.run.accuracy import (
+    AccuracyOption,
+    LabelsOption,
+    check_accuracy,
+    class_accuracy,
+    layer_losses,
+    read_labels,
+)
 from scripts.run.clock import named_clock, parse_clock
 from scripts.run.comparison import boundaries, compare
 from scripts.run.inputs import RunInputs
@@ -133,6 +141,8 @@ def command(
             "events: instructions, tokens and transfers. Of several batches, of the first.",
         ),
     ] = None,
+    accuracy: AccuracyOption = False,
+    labels: LabelsOption = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -164,7 +174,10 @@ def command(
     with errors_in_one_line(debug):
         # Wrong usage is refused before the network is compiled and run, which takes minutes.
         check_archive(output)
-        _check_files((*(inputs or ()), calibrate))
+        _check_files((*(inputs or ()), calibrate, labels))
+        if accuracy:
+            check_accuracy(model, quantize)
+        wanted = read_labels(labels, has_inputs=bool(inputs))
         on_cpu = device is DeviceName.CPU
         compiling = {
             "--shape": bool(shape),
@@ -191,7 +204,7 @@ def command(
             {"--output": output, "--report": report, "--trace": trace},
             chain(
                 model_inputs(model),
-                (*(inputs or ()), calibrate, config_input(config), records_input(records)),
+                (*(inputs or ()), calibrate, labels, config_input(config), records_input(records)),
             ),
             force=force,
         )
@@ -224,6 +237,8 @@ def command(
                 check_layer(artifact, why)
             run_inputs.check_finite(artifact)
             batches = run_inputs.batches
+            if wanted is not None:
+                wanted.check(artifact, len(batches))
             watch = boundaries(artifact) if check else ()
             launches: list[Comparison] = []
             runs = machine.run(artifact, batches, _step_progress(activity), watch, launches)
@@ -243,6 +258,11 @@ def command(
             reasons: tuple[Why, ...] = ()
             if timed and (why is not None or report is not None):
                 reasons = explain_run(runs[0], machine.memory)
+            losses = classes = None
+            if accuracy:
+                losses = layer_losses(network, batches, activity, of_noise=not inputs)
+            if wanted is not None:
+                classes = class_accuracy(network, wanted, batches, runs)
             run_report = RunReport(
                 network,
                 machine,
@@ -256,6 +276,8 @@ def command(
                 EngineComparison(launches, _streams(runs)) if launches else None,
                 reasons,
                 why,
+                losses,
+                classes,
             )
             files.write_page(run_report)
             # The timeline shows the first batch.

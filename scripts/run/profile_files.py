@@ -11,6 +11,7 @@ from pathlib import Path
 from hw.files import check_destination
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile, StreamRun
+from scripts.calibration import noise_warning
 from scripts.errors import CommandError
 from scripts.run.clock import measured_clock
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
@@ -93,6 +94,9 @@ class ProfileFiles:
             equal=None if comparison is None else comparison.equal,
             clock=clock,
             reasons=report.reasons,
+            losses=report.losses,
+            accuracy=report.accuracy,
+            warning=noise_warning(report.network.artifact.manifest.provenance),
         )
         write_page(page, self.report)
 

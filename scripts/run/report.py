@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
+from scripts.calibration import calibration_of
 from scripts.engine_comparison import EngineComparison
+from scripts.run.accuracy import ClassAccuracy, LayerLosses
 from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
@@ -69,6 +71,10 @@ class RunReport:
         Why each layer of the first batch took its cycles; empty if nothing asks for it.
     asked
         The layer that `--why` names; None without `--why`.
+    losses
+        The errors of layers against float32; None without `--accuracy`.
+    accuracy
+        How often classes are found; None without `--labels`.
     """
 
     network: Network
@@ -83,6 +89,8 @@ class RunReport:
     engines: EngineComparison | None = None
     reasons: tuple[Why, ...] = ()
     asked: str | None = None
+    losses: LayerLosses | None = None
+    accuracy: ClassAccuracy | None = None
 
     @property
     def why(self) -> Why | None:
@@ -137,6 +145,7 @@ class RunReport:
         the CPU.
         """
         config, tuned = self.network.artifact.config, self.network.tuned
+        losses, accuracy = self.losses, self.accuracy
         layers = [
             {
                 "name": row.name,
@@ -146,6 +155,7 @@ class RunReport:
                 "cycles": row.cycles,
                 "utilization": row.utilization,
                 "reason": row.reason,
+                **({} if losses is None else losses.of_row(row.name)),
             }
             for row in self.rows
         ]
@@ -160,6 +170,9 @@ class RunReport:
             "layers": layers,
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             **({} if self.sqnr is None else {"sqnr": sqnr_json(self.sqnr)}),
+            "calibration": calibration_of(self.network.artifact.manifest.provenance),
+            **({} if losses is None else {"layer_errors": losses.as_json()}),
+            **({} if accuracy is None else {"accuracy": accuracy.as_json()}),
             "check": None if self.comparison is None else self.comparison.as_json(),
             "compare": None if self.engines is None else self.engines.as_json(),
             "wall_seconds": self.run.profile.seconds,

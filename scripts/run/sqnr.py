@@ -34,7 +34,7 @@ def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
 
 def show_sqnr(ratios: Mapping[str, float]) -> str:
     """The ratios as text: `34.1 dB`, with names if there are several outputs."""
-    shown = {name: show_decibels(ratio) for name, ratio in ratios.items()}
+    shown = {name: ratio_text(ratio, " dB") for name, ratio in ratios.items()}
     if len(shown) == 1:
         return next(iter(shown.values()))
     return ", ".join(f"{name} {ratio}" for name, ratio in shown.items())
@@ -50,8 +50,8 @@ def finite(ratio: float) -> float | None:
     return ratio if math.isfinite(ratio) else None
 
 
-def show_decibels(ratio: float) -> str:
-    """A ratio as text."""
+def ratio_text(ratio: float, unit: str = "") -> str:
+    """A ratio in dB as text, with a unit if one is given."""
     if ratio == math.inf:
         return "no error"
-    return f"{ratio:.1f} dB" if math.isfinite(ratio) else "unknown"
+    return f"{ratio:.1f}{unit}" if math.isfinite(ratio) else "unknown"

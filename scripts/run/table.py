@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from scripts.calibration import noise_warning
 from scripts.explain import print_reasons
+from scripts.run.accuracy_table import print_accuracy, print_losses
 from scripts.run.outputs import top5
 from scripts.run.report import RunReport
 from scripts.run.sqnr import show_sqnr
@@ -43,6 +45,14 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         report.engines.print()
     if report.sqnr:
         console.print(f"against float32: SQNR {show_sqnr(report.sqnr)}")
+    if report.losses is not None:
+        print_losses(console, report.losses)
+    if report.accuracy is not None:
+        print_accuracy(console, report.accuracy)
+    warning = noise_warning(report.network.artifact.manifest.provenance)
+    if warning is not None:
+        console.print()
+        console.print(f"warning: {warning}")
     if explain:
         steps = (step for step in report.run.profile.steps if step.run is None)
         print_reasons([(step.operators, step.reason) for step in steps])

@@ -33,7 +33,7 @@ def test_json(tmp_path: Path) -> None:
     result = run(model, "-o", path, "--quantize", "none", "--json")
     assert result.exit_code == 0, result.stderr
     written = json.loads(result.stdout)
-    assert [*written] == ["artifact", "operators", "seconds"]
+    assert [*written] == ["artifact", "operators", "seconds", "calibration"]
     assert written["artifact"] == str(path)
     assert written["operators"][0]["op"] == "conv2d+relu"
     assert all(each["device"] == "cpu" for each in written["operators"])

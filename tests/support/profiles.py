@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from compiler.quantise.layer_errors import LayerError
 from hw.config import HardwareConfig
 from runtime.artifact.stream import Layer
 from runtime.layer_profiles import LayerProfile
+from scripts.run.accuracy import LayerLosses
 from scripts.run.page import Area, AreaKind, CpuStep, Page
 from sim.why.causes import Cause
 
 CONFIG = HardwareConfig()
+LOSSES = LayerLosses(
+    tuple(
+        LayerError(name, f"{name}_int8", name, operators, sqnr, own, 0.5, 0.0125)
+        for name, operators, sqnr, own in (
+            ("stem", ("conv2d",), 30.25, 31.5),
+            ("pool", ("max_pool",), 29.0, math.inf),
+            ("head", ("dense", "cast"), 11.5, 12.0),
+            ("mask", ("quantise",), math.nan, math.nan),
+        )
+    ),
+    batches=2,
+    states_scales=False,
+    of_noise=True,
+)
+"""Errors of layers: one of them has no error by itself, and one has no finite reference."""
 _CAUSES = (
     Cause.GEMM,
     Cause.RESET,

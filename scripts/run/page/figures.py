@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scripts.page.charts import Figure
 from scripts.run.page.causes import cause_bars, cause_totals
+from scripts.run.page.error_bars import error_bars
 from scripts.run.page.layer_bars import byte_bars, utilization_bars
 from scripts.run.page.layer_rows import rows
 from scripts.run.page.memory_map import memory_map
@@ -13,7 +14,7 @@ from scripts.run.page.roofline import layer_runs, roofline
 
 def figures(page: Page) -> tuple[Figure, ...]:
     """The charts for which the run has data, in the order of the page."""
-    return (*_times(page), *_bytes(page), *_memory(page))
+    return (*_times(page), *_errors(page), *_bytes(page), *_memory(page))
 
 
 def _times(page: Page) -> list[Figure]:
@@ -65,6 +66,23 @@ def _times(page: Page) -> list[Figure]:
             )
         )
     return charts
+
+
+def _errors(page: Page) -> list[Figure]:
+    losses = page.losses
+    bars = None if losses is None else error_bars(losses.in_order)
+    if losses is None or bars is None:
+        return []
+    return [
+        Figure(
+            "accuracy",
+            "Accuracy of each layer",
+            f"Signal to noise of each layer against {losses.reference}, {losses.samples}. A bar is "
+            "the layer by itself, on float32's inputs rounded to its own scales: the shortest bar "
+            "is the layer to look at. The dark tick is the layer with all that it inherits.",
+            bars,
+        )
+    ]
 
 
 def _bytes(page: Page) -> list[Figure]:

@@ -10,6 +10,7 @@ from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel, parse_memory
 from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
+from scripts.run.accuracy import ClassAccuracy, LayerLosses
 from scripts.run.page.clock import Clock
 from scripts.run.why import Why
 
@@ -82,6 +83,12 @@ class Page:
         The clock with which cycles are converted to time; None if no clock is known.
     reasons
         Why each layer took its cycles, of the first batch; empty if that is not known.
+    losses
+        The errors of layers against float32; None without `--accuracy`.
+    accuracy
+        How often classes are found; None without `--labels`.
+    warning
+        A warning about how the network was calibrated; None if there is none.
 
     Raises
     ------
@@ -105,6 +112,9 @@ class Page:
     batches: int = 1
     clock: Clock | None = None
     reasons: tuple[Why, ...] = ()
+    losses: LayerLosses | None = None
+    accuracy: ClassAccuracy | None = None
+    warning: str | None = None
 
     def __post_init__(self) -> None:
         if not self.layers and not self.cpu_steps:

@@ -8,6 +8,7 @@ from scripts.page.template import render_template
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows, totals
 from scripts.run.page.page import Page
+from scripts.run.sqnr import ratio_text
 from sim.why.causes import Cause
 from sim.why.critical_path import EdgeKind
 
@@ -20,6 +21,7 @@ def render(page: Page) -> str:
         rows=rows(page),
         totals=totals(page),
         figures=figures(page),
+        ratio=ratio_text,
         causes=tuple(Cause),
         kinds=tuple(EdgeKind),
         command=page.command,

@@ -20,6 +20,7 @@ CAUSE_COLOURS: Mapping[Cause, str] = {
     Cause.WAIT_FETCH: "#999933",
     Cause.OTHER: "#9AA1A9",
 }
+OWN_LOSS = "#56B4E9"
 LOADED, STORED = "#56B4E9", "#E69F00"
 
 

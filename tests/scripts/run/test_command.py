@@ -24,6 +24,7 @@ KEYS = [
     "cycles",
     "layers",
     "outputs",
+    "calibration",
     "check",
     "compare",
     "wall_seconds",

@@ -18,7 +18,7 @@ from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
 from tests.support.browser import RenderedPage, charts, find_chromium, marks, show
-from tests.support.profiles import page, profile
+from tests.support.profiles import LOSSES, page, profile
 
 CHROMIUM = find_chromium()
 needs_browser = pytest.mark.skipif(
@@ -46,7 +46,7 @@ def check(made: Page, found: RenderedPage) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        page(),
+        page(losses=LOSSES),
         page(without=None, memory="edge"),
         page(layers=(profile("a", macs=9),), without=None, engine="functional"),
         page(layers=(), without=None, areas=()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from scripts.run.page.page import Area, AreaKind, Page
 from scripts.run.page.roofline import layer_runs, roofline
 from scripts.run.page.style import CAUSE_COLOURS
 from sim.why.causes import Cause
-from tests.support.profiles import page, profile
+from tests.support.profiles import LOSSES, page, profile
 
 ALL = ["causes-total", "utilisation", "causes", "roofline", "bytes", "memory"]
 
@@ -53,6 +54,17 @@ def test_utilisation() -> None:
         ("head", "with", 735),
     ]
     assert found[1]["utilisation"] == pytest.approx(8_765_432 / (50_851 * 256))
+
+
+def test_accuracy_of_layers() -> None:
+    """An error of none has no bar, and a layer without either number is left out."""
+    spec = drawn(page(losses=LOSSES))["accuracy"]
+    assert [(each["layer"], each["own"], each["sqnr"]) for each in values(spec, "own")] == [
+        ("stem", 31.5, 30.25),
+        ("pool", None, 29.0),
+        ("head", 12.0, 11.5),
+    ]
+    assert "accuracy" not in drawn(page(losses=replace(LOSSES, in_order=())))
 
 
 def test_one_run_is_not_said_to_have_latency_hiding() -> None:

@@ -9,6 +9,8 @@ import re
 import pytest
 
 from hw.topology import TokenQueue
+from scripts.run.accuracy import ClassAccuracy
+from scripts.run.labels import Hits
 from scripts.run.page.clock import Clock
 from scripts.run.page.figures import figures
 from scripts.run.page.page import CpuStep, Page
@@ -16,7 +18,7 @@ from scripts.run.page.render import render
 from scripts.run.why import PathEdge, Why
 from sim.why.critical_path import Edge, EdgeKind
 from tests.support.cells import Cells
-from tests.support.profiles import page, profile
+from tests.support.profiles import LOSSES, page, profile
 
 TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""
@@ -48,6 +50,27 @@ def test_the_table_of_layers() -> None:
     assert causes[1] == [
         *("stem", "40,000", "100", "9,000", "500", "1,234", "0", "0", "0", "17", "50,851"),
     ]
+
+
+def test_accuracy() -> None:
+    """The layer that loses most by itself is first; what is unknown comes last."""
+    accuracy = ClassAccuracy(Hits(9, 10, 12), Hits(6, 8, 12))
+    made = page(losses=LOSSES, accuracy=accuracy, warning="of <noise>")
+    text = render(made)
+    assert Cells(text).rows["accuracy"] == [
+        ["layer", "operators", "SQNR, dB", "by itself, dB", "clipped"],
+        ["head", "dense + cast", "11.5", "12.0", "1.25%"],
+        ["stem", "conv2d", "30.2", "31.5", "1.25%"],
+        ["pool", "max_pool", "29.0", "no error", "1.25%"],
+        ["mask", "quantise", "unknown", "unknown", "1.25%"],
+    ]
+    assert "2 batches of noise (--input takes yours)" in text
+    assert cards(made)["top-1 in int8, 12 samples"] == ("50.0%", "75.0% in float32; top-5 66.7%")
+    assert "<b>Warning:</b> of &lt;noise&gt;." in text
+    plain = page(accuracy=ClassAccuracy(Hits(9, 10, 12), None))
+    real = cards(plain)
+    assert real["top-1 in float32, 12 samples"] == ("75.0%", "top-5 83.3%")
+    assert "Warning" not in render(plain)
 
 
 def test_the_critical_path() -> None:

@@ -1,0 +1,24 @@
+"""What the scales of a network's int8 values were measured with, and the warning about noise."""
+
+from __future__ import annotations
+
+from runtime.artifact import Provenance
+
+NOISE = (
+    "calibrated with noise: int8 scales were measured with random inputs, not with yours, and "
+    "results may be far from float32's. --calibrate PATH takes inputs of yours; tandem run "
+    "--accuracy shows what each layer loses"
+)
+"""The warning about a user's model whose scales were measured with noise."""
+
+
+def calibration_of(provenance: Provenance) -> str | None:
+    """`noise` or `given`; None if nothing was calibrated."""
+    found = provenance.options.get("calibration")
+    return None if found is None else str(found)
+
+
+def noise_warning(provenance: Provenance) -> str | None:
+    """The warning about calibration with noise; None for a built-in network, or without noise."""
+    built_in = provenance.digest is None
+    return NOISE if calibration_of(provenance) == "noise" and not built_in else None

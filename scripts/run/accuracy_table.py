@@ -1,0 +1,50 @@
+"""`--accuracy` and `--labels` as text: the loss of each layer, and how often classes are found."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from scripts.run.accuracy import ClassAccuracy, LayerLosses
+from scripts.run.sqnr import ratio_text
+from scripts.tables import plain_table, print_table
+
+_SHOWN = 20
+
+
+def print_losses(console: Console, losses: LayerLosses) -> None:
+    """Print a row for each of the layers that lose most by themselves, the worst first."""
+    console.print()
+    if not losses.in_order:
+        console.print(f"against {losses.reference}: no layer has int8 values")
+        return
+    console.print(f"each layer against {losses.reference}, {losses.samples}, worst first:")
+    console.print()
+    table = plain_table(("layer", "operators"), ("SQNR\ndB", "own\ndB", "\nclipped"))
+    for error in losses.worst_first[:_SHOWN]:
+        table.add_row(
+            error.name,
+            " + ".join(error.operators),
+            ratio_text(error.sqnr),
+            ratio_text(error.own_sqnr),
+            f"{error.clipped:.2%}",
+        )
+    print_table(console, table)
+    left = len(losses.in_order) - _SHOWN
+    console.print()
+    if left > 0:
+        console.print(f"and {left} that lose less by themselves: --json and --report have all")
+    console.print(
+        "SQNR: with all that a layer inherits from those before it; own: by itself, on "
+        "float32's inputs rounded to its own scales; clipped: results at the limits of int8"
+    )
+
+
+def print_accuracy(console: Console, accuracy: ClassAccuracy) -> None:
+    """Print a row for float32 and one for int8, those that are known."""
+    console.print()
+    table = plain_table(("of the labels",), ("top-1", "top-5", "samples"))
+    for name, hits in (("float32", accuracy.real), ("int8", accuracy.int8)):
+        if hits is not None:
+            parts = (f"{count / hits.samples:.2%}" for count in (hits.top1, hits.top5))
+            table.add_row(name, *parts, f"{hits.samples:,}")
+    print_table(console, table)
