@@ -76,8 +76,8 @@ def layer_errors(
     for sample in samples:
         wanted = _values(real, [*names], sample, run)
         inherited = _values(quantised, tensors, sample, run)
-        for each in found:
-            each.add(wanted, inherited[each.layer.tensor], run)
+        for measured in found:
+            measured.add(wanted, inherited[measured.layer.tensor], run)
     return tuple(each.error for each in found)
 
 

@@ -174,17 +174,15 @@ def test_what_scales_were_measured_with(tmp_path: Path) -> None:
     path = convolution(tmp_path / "net.onnx")
     plain = ModelProto.FromString(path.read_bytes())
     image = np.ones((1, 3, 8, 8), np.float32)
-    given = CompileOptions(samples=lambda _: [{"image": image}])
-    found = [
-        prepare_network(each, Provenance("net"), options)
-        for each, options in (
-            (plain, CompileOptions()),
-            (plain, given),
-            (plain, CompileOptions(None)),
-            (stated(), CompileOptions()),
-            (model([("Sqrt", "in:0", "y")], ["y"]), CompileOptions()),
-        )
-    ]
+    users = CompileOptions(samples=lambda _: [{"image": image}])
+    cases = (
+        (plain, CompileOptions()),
+        (plain, users),
+        (plain, CompileOptions(None)),
+        (stated(), CompileOptions()),
+        (model([("Sqrt", "in:0", "y")], ["y"]), CompileOptions()),
+    )
+    found = [prepare_network(given, Provenance("net"), options) for given, options in cases]
     wanted = [Calibration.NOISE, Calibration.GIVEN, None, None, None]
     assert [each.calibration for each in found] == wanted
     assert [each.provenance.options.get("calibration") for each in found] == [

@@ -176,8 +176,7 @@ def test_a_reference_that_is_not_finite_has_no_ratio() -> None:
     )
     chosen = {name: Scale(0.1) for name in ("x", "c", "l", "y")}
     found = apply_scales(function, chosen, OPTIONS, EXACT_ON)
-    errors = {
-        each.name: each for each in layer_errors(found, [[np.zeros((1, 2, 1, 1), np.float32)]], RUN)
-    }
+    zeros = np.zeros((1, 2, 1, 1), np.float32)
+    errors = {each.name: each for each in layer_errors(found, [[zeros]], RUN)}
     assert math.isnan(errors["y"].sqnr)
     assert errors["x"].sqnr == math.inf
