@@ -12,6 +12,7 @@ from compiler.errors import GraphError
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.opspec import AnyOp
+from compiler.graph.reasons import Reason, describe
 from compiler.graph.types import FunctionType, Type
 
 
@@ -88,21 +89,26 @@ class Let:
         The name of the value in the user's network that this value computes in full or in part;
         None for the user's own values, and for a second value of the same origin. Not part of
         equality, digests and the text.
-    reason
-        Why targets other than the host refused the value, if any did. Not part of equality, digests
-        and the text.
+    reasons
+        Why the host computes the value, if others might have. Not part of equality, digests and the
+        text.
     """
 
     name: str
     value: Value
     type: Type | None = None
     origin: str | None = field(default=None, repr=False, compare=False)
-    reason: str | None = field(default=None, repr=False, compare=False)
+    reasons: tuple[Reason, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def source(self) -> str:
         """The name of the value in reports: `origin` if there is one, else `name`."""
         return self.origin or self.name
+
+    @property
+    def reason(self) -> str | None:
+        """The reasons as one text; None without any."""
+        return describe(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
+from compiler.graph.reasons import Reason
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
 from compiler.intrinsics.extensions import MULTIPLIER_BITS
@@ -87,6 +89,13 @@ class Builder:
     def emit(self, name: str, operator: str, args: Sequence[Atom], attributes: Attributes) -> None:
         """An operator's result under a name of the network."""
         self.lets.append(Let(name, Call(OPERATORS[operator], tuple(args), attributes)))
+
+    def explain(self, name: str, text: str) -> None:
+        """Records why targets cannot do what emits the value `name`."""
+        for number, let in enumerate(self.lets):
+            if let.name == name and isinstance(let.value, Call):
+                reason = Reason(let.value.callee.name, text)
+                self.lets[number] = replace(let, reasons=(*let.reasons, reason))
 
     def release(self, name: str) -> None:
         """Frees a name, under which a value is then emitted."""

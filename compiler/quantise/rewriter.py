@@ -14,14 +14,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from compiler.errors import QuantisationError
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Value, Var
+from compiler.graph.nodes import Atom, Body, Call, Let, Value, Var
 from compiler.graph.operators.elementwise import Clip
 from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.reasons import Reason
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
 from compiler.quantise.builder import Builder
@@ -40,6 +41,9 @@ from compiler.quantise.stored_once import stored_once
 from compiler.quantise.trampoline import Steps, run
 
 A = TypeVar("A", bound=Attributes)
+_NO_RULE = "quantisation has no integer form of it"
+_UNREAD = "its result is read in real numbers only"
+"""Why a value stays in real numbers although it has a rule that refuses nothing."""
 
 
 def _all_operands(call: Call) -> tuple[Atom, ...]:
@@ -64,7 +68,8 @@ class Rule:
     ----------
     rewrite
         Takes the rewriter, the result's name and the call; emits integer operators and sets the
-        result's form. Returns False if it did nothing: the call then stays in real numbers.
+        result's form. Returns False if it did nothing: the call then stays in real numbers
+        (`Rewriter.refuse` records why).
     int8_operands
         The operands of a call that `rewrite` takes as int8; () if `rewrite` does nothing.
     on_demand
@@ -118,6 +123,8 @@ class Rewriter:
         self._forms = dict(around)
         self._unscalable: set[str] = set()
         """Names of accumulators for whose scale no requantisation is exact."""
+        self._refusals: dict[str, str] = {}
+        """Why values stay in real numbers, by name."""
 
     def body(self, body: Body) -> Body:
         """The quantised body, whose results are approximately those of `body`."""
@@ -160,6 +167,17 @@ class Rewriter:
         """Records that a value is another one, so that the users of one are users of both."""
         if isinstance(atom, Var):
             self.uses[name] += self.uses[atom.name] - 1
+
+    @property
+    def states_scales(self) -> bool:
+        """Whether the network states its own scales, and none were measured."""
+        return not self.chosen
+
+    def refuse(self, name: str, text: str) -> Literal[False]:
+        """Records why a value stays in real numbers: the limit, and what would help. Returns
+        False."""
+        self._refusals[name] = text
+        return False
 
     def set_form(self, name: str, form: Form) -> bool:
         """Records the form that a value can be made from. Returns True."""
@@ -239,9 +257,11 @@ class Rewriter:
                     first: Int8Value = yield self._int8_of_scale(atom, self.chosen[name])
                     form = self.accumulator_of(first)
                 return self.builder.requantise(name, form, scale)
-            except QuantisationError:
+            except QuantisationError as error:
                 # The accumulator becomes real numbers first, then int8.
                 self._unscalable.add(name)
+                self.refuse(name, f"its sums have no exact requantisation: {error}")
+                self.builder.explain(form.acc.name, self._refusals[name])
         elif isinstance(form, Concatenation):
             parts: list[Var] = []
             for part in form.names:
@@ -277,6 +297,7 @@ class Rewriter:
         ):
             self._emit_accumulator(name, form)
         elif self._is_better_real(forms):
+            self.refuse(name, "its operand is computed in real numbers, as its result is read")
             yield self._emit_unchanged(forms)
         elif isinstance(form, StatedInt8):
             value: Int8Value = yield self._int8_of_scale(form.of, form.scale)
@@ -347,7 +368,22 @@ class Rewriter:
             for name in dict.fromkeys(names_in(inner)):
                 if name in self._forms:
                     yield self._emit_real(Var(name))
-        self.builder.lets.append(replace(forms.let, value=map_bodies(value, self._inner)))
+        let = replace(forms.let, value=map_bodies(value, self._inner))
+        self.builder.lets.append(replace(let, reasons=self._reasons(forms.let)))
+
+    def _reasons(self, let: Let) -> tuple[Reason, ...]:
+        """Why a value stays in real numbers, if it is one of real numbers."""
+        value, type_ = let.value, self.types[let.name]
+        if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
+            return let.reasons
+        if not isinstance(type_, TensorType) or not type_.dtype.is_float:
+            return let.reasons
+        text = self._refusals.get(let.name)
+        if text is None:
+            if value.callee.name not in self._rules and value.callee.pattern is Pattern.INJECTIVE:
+                return let.reasons  # Integers could move likewise.
+            text = _UNREAD if value.callee.name in self._rules else _NO_RULE
+        return (*let.reasons, Reason(value.callee.name, text))
 
     def _inner(self, body: Body) -> Body:
         """The quantised body of a branch, which reads values around it in any of their forms."""

@@ -13,15 +13,31 @@ from numpy.typing import NDArray
 from compiler.errors import ScheduleError, Unsupported
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function
+from compiler.graph.nodes import Body, Call, Function, Let, Var
 from compiler.graph.opspec import OpSpec
+from compiler.graph.reasons import Reason
 from compiler.graph.types import Type
+from compiler.graph.visit import atoms
 from compiler.targets.target import Target
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, Setting
-from compiler.templates.pattern import Apply, Match, Matcher, Mismatch, inner_patterns
+from compiler.templates.pattern import (
+    Apply,
+    Incomplete,
+    Match,
+    Matcher,
+    Mismatch,
+    OtherType,
+    inner_patterns,
+)
 from compiler.templates.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from compiler.templates.space import Choices, Space
+
+_CONSEQUENCES = Incomplete, OtherType
+"""What an operator lacks that quantisation left in real numbers."""
+
+
+_QUANTISED = "quantisation, by --quantize multiplier or pow2, would help"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +50,17 @@ class Candidate:
 
 def candidates(
     target: Target[Any], body: Body, types: Mapping[str, Type]
-) -> tuple[tuple[Candidate, ...], dict[str, str]]:
+) -> tuple[tuple[Candidate, ...], dict[str, Reason]]:
     """The matches of a target's templates, without overlaps; and for each unmatched operator, the
-    reason by the operator's name in the body."""
+    reason by the operator's name in the body. Operators that quantisation left in real numbers,
+    for reasons of its own, have no other reason."""
     matcher = Matcher(body, types)
     roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Apply]]] = {}
     for template, pattern in target.patterns():
         roots.setdefault(pattern.operator, []).append((template, pattern))
     found: dict[str, Candidate] = {}
     taken: set[str] = set()
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Reason] = {}
     # Backwards: of two matches that share an operator, the longer one ends later.
     for let in reversed(body.lets):
         if let.name in taken or not isinstance(let.value, Call):
@@ -63,19 +80,22 @@ def candidates(
             break
         else:
             if not refusals:
-                refusals = list(_refusals_inside(target, matcher, let.name, operator))
-            reasons[let.name] = _message(refusals) or _no_template(target, operator)
+                refusals = list(_refusals_inside(target, matcher, let, operator))
+            if not let.reasons or not all(isinstance(each, _CONSEQUENCES) for each in refusals):
+                text = _message(refusals) or _no_template(target, let.value)
+                if refusals and all(isinstance(each, OtherType) for each in refusals):
+                    text += f": {_QUANTISED}"
+                reasons[let.name] = Reason(operator, text)
     return tuple(found[let.name] for let in body.lets if let.name in found), reasons
 
 
-def _no_template(target: Target[Any], operator: str) -> str:
+def _no_template(target: Target[Any], call: Call) -> str:
     """The reason why the host does an operator of which no pattern has any."""
-    limits = [template.limits.get(operator) for template in target.templates]
-    return ": ".join([f"no schedule template for {operator}", *filter(None, limits)])
+    return target.limit_of(call) or f"the {target.name} has no schedule template for it"
 
 
 def _refusals_inside(
-    target: Target[Any], matcher: Matcher, name: str, operator: str
+    target: Target[Any], matcher: Matcher, let: Let, operator: str
 ) -> Iterator[Unsupported]:
     """The reasons why no pattern with this operator inside it matches."""
     users: list[str] = []
@@ -83,14 +103,22 @@ def _refusals_inside(
         for inner in inner_patterns(root):
             if inner.operator == operator:
                 try:
-                    matcher.at(inner, name)
+                    matcher.at(inner, let.name)
                 except Unsupported as refusal:
                     yield refusal
                 else:
                     users.append(root.operator)
     if users:
         together = " or ".join(dict.fromkeys(users))
-        yield Unsupported(f"{operator} is done together with {together} only")
+        read = ", ".join(dict.fromkeys(_readers(matcher.body, let.name))) or "no operator"
+        yield Incomplete(f"it is done together with {together} only, and {read} reads its result")
+
+
+def _readers(body: Body, name: str) -> Iterator[str]:
+    """The names of the operators that read a value."""
+    for let in body.lets:
+        if Var(name) in atoms(let.value) and isinstance(let.value, Call):
+            yield let.value.callee.name
 
 
 def _message(refusals: Sequence[Unsupported]) -> str:
@@ -101,7 +129,7 @@ def _message(refusals: Sequence[Unsupported]) -> str:
         if isinstance(refusal, Mismatch):
             wanted.setdefault((refusal.value, refusal.found), []).extend(refusal.wanted)
     mismatches = [str(Mismatch(*key, *dict.fromkeys(names))) for key, names in wanted.items()]
-    return "; ".join(dict.fromkeys(specific or mismatches))
+    return ", or ".join(dict.fromkeys(specific or mismatches))
 
 
 def best_choice(

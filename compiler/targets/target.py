@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from compiler.graph.nodes import Let
+from compiler.graph.nodes import Call, Let
 from compiler.graph.passes.pipeline import Pass as GraphPass
 from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
@@ -165,6 +165,11 @@ def _every_requantisation(_: RequantSpec) -> bool:
     return True
 
 
+def _no_limit(_: Call) -> str | None:
+    """None: the default `Target.limit_of`."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Target(Generic[M]):
     """A machine as a value: all that the target-independent compiler knows about it.
@@ -187,6 +192,8 @@ class Target(Generic[M]):
         Whether the machine computes a requantisation exactly; quantisation emits no other.
     tuned
         Choices to prefer over those of the cost model, if there are any.
+    limit_of
+        Why the machine does not do an operator that no template has; None to say only that.
     """
 
     name: str
@@ -200,6 +207,7 @@ class Target(Generic[M]):
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
     is_exact: Callable[[RequantSpec], bool] = _every_requantisation
     tuned: TunedChoices | None = None
+    limit_of: Callable[[Call], str | None] = _no_limit
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
         """Pairs of a template and one of its patterns, in matching order."""

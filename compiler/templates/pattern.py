@@ -88,6 +88,14 @@ class Mismatch(Unsupported):
         self.value, self.found, self.wanted = value, found, wanted
 
 
+class Incomplete(Unsupported):
+    """The error that an operator is part of patterns only whose other operators are missing."""
+
+
+class OtherType(Unsupported):
+    """The error that a tensor has another element type than a pattern requires."""
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """Operators of a graph that match a pattern.
@@ -208,22 +216,28 @@ class Matcher:
         let = self._made.get(plain.name) if isinstance(plain, Var) else None
         call = None if let is None else let.value
         if let is None or not isinstance(call, Call) or not isinstance(call.callee, OpSpec):
-            raise Mismatch(place, "no operator", pattern.operator)
+            outside = "an input" if let is None else "a branch, a call or a tuple"
+            raise Mismatch(place, outside, pattern.operator)
         operator = call.callee.name
         if operator != pattern.operator:
             raise Mismatch(place, operator, pattern.operator)
+        subject = operator if lets else "it"
         if not pattern.where(call.attributes):
-            raise Unsupported(f"{operator} is done {pattern.requires}")
+            raise Unsupported(f"{subject} is done {pattern.requires}")
         if lets and not pattern.recomputed and self._uses[let.name] != 1:
-            raise Unsupported(f"the result of {operator} is used {self._uses[let.name]} times")
+            raise Unsupported(
+                f"the result of {operator} is used {self._uses[let.name]} times, and leaves the "
+                "array once"
+            )
         lets[let.name] = let
+        root = len(lets) == 1
         for number, (operand, arg) in enumerate(zip(pattern.operands, call.args, strict=False)):
             name = call.callee.operands.name(number)
-            self._match(operand, arg, lets, operands, f"{name} of {operator}")
+            place = f"its {name}" if root else f"{name} of {operator}"
+            self._match(operand, arg, lets, operands, place)
         if len(call.args) != len(pattern.operands):
-            raise Unsupported(
-                f"{operator} has {len(call.args)} operands, not {len(pattern.operands)}"
-            )
+            counts = len(call.args), len(pattern.operands)
+            raise Unsupported(f"{subject} has {counts[0]} operands, not {counts[1]}")
 
     def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str) -> None:
         if pattern.constant is not None and isinstance(plain, Constant) != pattern.constant:
@@ -233,7 +247,7 @@ class Matcher:
         if not isinstance(found, TensorType):
             raise Unsupported(f"{place} is no tensor")
         if pattern.dtype is not None and found.dtype != pattern.dtype:
-            raise Unsupported(f"{place} is {found.dtype}, not {pattern.dtype}")
+            raise OtherType(f"{place} is {found.dtype}, not {pattern.dtype}")
         if pattern.ranks and len(found.shape) not in pattern.ranks:
             allowed = " or ".join(map(str, pattern.ranks))
             raise Unsupported(f"{place} has {len(found.shape)} dimensions, not {allowed}")

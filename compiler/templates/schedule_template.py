@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -94,14 +93,10 @@ class ScheduleTemplate(ABC, Generic[W, M]):
     ----------
     patterns
         Operator patterns that the template implements; the first matching pattern is used.
-    limits
-        What the template implements of a family of operators, by the name of another operator of
-        the family: part of the reason why the host does that one.
     """
 
     name: ClassVar[str]
     patterns: ClassVar[tuple[Apply, ...]]
-    limits: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @abstractmethod
     def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:

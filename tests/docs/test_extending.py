@@ -62,7 +62,9 @@ def test_without_its_template_the_host_does_it(names: dict[str, Any]) -> None:
     artifact = build(names["network"], [machine, names["host"]], Provenance("larger"))
     assert not artifact.streams
     (step,) = artifact.manifest.steps
-    assert getattr(step, "reason", "") == "no schedule template for larger"
+    assert getattr(step, "reason", "") == (
+        "larger: the accelerator has no schedule template for it"
+    )
 
 
 def test_on_the_rtl(names: dict[str, Any]) -> None:

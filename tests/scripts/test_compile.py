@@ -37,7 +37,10 @@ def test_json(tmp_path: Path) -> None:
     assert written["artifact"] == str(path)
     assert written["operators"][0]["op"] == "conv2d+relu"
     assert all(each["device"] == "cpu" for each in written["operators"])
-    reason = "data of conv2d is float32, not int8; no schedule template for relu"
+    reason = (
+        "conv2d: its data is float32, not int8: quantisation, by --quantize multiplier or pow2, "
+        "would help; relu: the accelerator has no schedule template for it"
+    )
     assert [*written["operators"][0]] == ["name", "op", "device", "reason"]
     assert written["operators"][0]["reason"] == reason
     assert written["seconds"] > 0

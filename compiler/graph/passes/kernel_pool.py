@@ -51,8 +51,8 @@ class KernelPool:
         if kernel is None:
             kernel = replace(nameless, name=unique_name(_stem(lets), self._taken))
             self._kernels[nameless.digest] = kernel
-        reasons = dict.fromkeys(let.reason for let in lets if let.reason)
-        return replace(lets[-1], value=Call(kernel, args), reason="; ".join(reasons) or None)
+        reasons = dict.fromkeys(reason for let in lets for reason in let.reasons)
+        return replace(lets[-1], value=Call(kernel, args), reasons=tuple(reasons))
 
     def _nameless(
         self, lets: Sequence[Let], types: Mapping[str, Type]

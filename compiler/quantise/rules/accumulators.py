@@ -15,6 +15,7 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.fold_affine import affine_of, by_channel
 from compiler.quantise.forms import PendingAccumulator
 from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.rules.refusals import never_reached, not_int8
 from compiler.quantise.weights import LARGEST_BIAS
 
 
@@ -25,9 +26,10 @@ def _add(rewriter: Rewriter, name: str, call: Call) -> bool:
         if isinstance(form, PendingAccumulator) and isinstance(other, Constant):
             return _bias(rewriter, name, operand, form, other)
     if isinstance(left, Constant) or isinstance(right, Constant):
-        return False
+        return rewriter.refuse(name, "it adds a constant to what is no sum of a layer")
     if rewriter.type(left) != rewriter.type(right):
-        return False
+        types = f"{rewriter.type(left)} and {rewriter.type(right)}"
+        return rewriter.refuse(name, f"it adds {types}: operands of one shape would help")
     for operand, other in ((left, right), (right, left)):
         form = rewriter.form(operand)
         if (
@@ -38,10 +40,10 @@ def _add(rewriter: Rewriter, name: str, call: Call) -> bool:
         ):
             return rewriter.set_form(name, replace(form, residual=residual))
     if not rewriter.may_be_int8(right):
-        return False
+        return rewriter.refuse(name, not_int8(rewriter, "second operand", right))
     first = rewriter.int8(left)
     if first is None:
-        return False
+        return rewriter.refuse(name, not_int8(rewriter, "first operand", left))
     residual = rewriter.int8(right)
     return rewriter.set_form(name, replace(rewriter.accumulator_of(first), residual=residual))
 
@@ -51,17 +53,23 @@ def _bias(
 ) -> bool:
     """Adds a constant number for each channel to the bias of a pending accumulator."""
     numbers = by_channel(added, rewriter.type(atom).shape)
-    if numbers is None or not pending.is_plain or not rewriter.is_unshared(atom):
-        return False
+    if numbers is None:
+        return rewriter.refuse(name, "the constant is not a finite number for each channel")
+    if not pending.is_plain or not rewriter.is_unshared(atom):
+        return rewriter.refuse(
+            name, "the sums that it adds a constant to are clipped before, or read elsewhere, too"
+        )
     units = np.rint(numbers / pending.scales)
     if not (np.abs(units) + np.abs(pending.bias) <= INT32.high).all():
-        return False
+        return rewriter.refuse(name, "the constant exceeds 32 bits in units of the sums")
     bias = pending.bias + units.astype(np.int64)
     return rewriter.set_form(name, replace(pending, bias=bias))
 
 
 def _total(rewriter: Rewriter, name: str, call: Call) -> bool:
-    return len(call.args) == 2 and _add(rewriter, name, call)
+    if len(call.args) != 2:
+        return rewriter.refuse(name, f"it adds {len(call.args)} values, and two are taken")
+    return _add(rewriter, name, call)
 
 
 def _batch_norm(rewriter: Rewriter, name: str, call: Call) -> bool:
@@ -72,10 +80,10 @@ def _batch_norm(rewriter: Rewriter, name: str, call: Call) -> bool:
     """
     found = affine_of(call, rewriter.types)
     if found is None:
-        return False
+        return rewriter.refuse(name, "its parameters are computed when the network runs")
     data = rewriter.int8(found.data)
     if data is None:
-        return False
+        return rewriter.refuse(name, never_reached(rewriter, "data", found.data))
     pending = rewriter.accumulator_of(data)
     least = np.abs(found.addend) / LARGEST_BIAS
     scales = np.maximum(data.scale.step * np.abs(found.factor), least)
@@ -113,7 +121,7 @@ def _clipped(
         return rewriter.set_form(name, form.within(low, high))
     value = rewriter.int8(data) if form is not None or rewriter.is_int8(data) else None
     if value is None:
-        return False
+        return rewriter.refuse(name, not_int8(rewriter, "data", data))
     limits = [
         None if limit is None else min(max(value.scale.nearest(limit), INT8.low), INT8.high)
         for limit in (low, high)

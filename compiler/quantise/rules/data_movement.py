@@ -14,19 +14,25 @@ from compiler.graph.operators.reductions import AveragePool, Reduction
 from compiler.quantise.forms import Concatenation, PendingAccumulator, Upsampling
 from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.rules.products import convolved
+from compiler.quantise.rules.refusals import never_reached, not_int8
 from compiler.quantise.weights import Weights
+
+_GIVES_SHAPE = ": --shape, which gives it, would help"
+_MOST_TERMS = 1 << 23
+"""More terms of int8 could exceed an accumulator of 32 bits."""
 
 
 def _move(rewriter: Rewriter, name: str, call: Call) -> bool:
-    wanted = name in rewriter.chosen or rewriter.is_int8(call.args[0])
-    return _on_int8(rewriter, name, call) if wanted else False
+    if name in rewriter.chosen or rewriter.is_int8(call.args[0]):
+        return _on_int8(rewriter, name, call)
+    return rewriter.refuse(name, not_int8(rewriter, "data", call.args[0]))
 
 
 def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
     """Applies the same operator to the int8 operand."""
     data = rewriter.int8(call.args[0])
     if data is None:
-        return False
+        return rewriter.refuse(name, not_int8(rewriter, "data", call.args[0]))
     moved = rewriter.builder.call(name, "_int8", call.callee.name, [data.var], call.attributes)
     return rewriter.set_int8(name, rewriter.builder.int8_value(name, moved, data.scale))
 
@@ -34,7 +40,7 @@ def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _upsample(rewriter: Rewriter, name: str, call: Call) -> bool:
     (data,) = call.args
     if not isinstance(data, Var) or not (name in rewriter.chosen or rewriter.is_int8(data)):
-        return False
+        return rewriter.refuse(name, not_int8(rewriter, "data", data))
     return rewriter.set_form(name, Upsampling(data, call.attributes))
 
 
@@ -54,11 +60,15 @@ def _mean(rewriter: Rewriter, name: str, data: Atom, over: Reduction) -> bool:
     numbers = [extent for extent in extents if isinstance(extent, int)]
     count = prod(numbers)
     left = len(shape) if over.keepdims else len(shape) - len(extents)
-    if len(numbers) != len(extents) or not 0 < count < 1 << 23 or left < 2:
-        return False
+    if len(numbers) != len(extents):
+        return rewriter.refuse(name, f"an extent of its data is open{_GIVES_SHAPE}")
+    if not 0 < count < _MOST_TERMS:
+        return rewriter.refuse(name, f"it is a mean of {count:,} elements: {_MOST_TERMS - 1:,} fit")
+    if left < 2:
+        return rewriter.refuse(name, "its result has no axis of channels: keepdims=1 would help")
     value = rewriter.int8(data)
     if value is None:
-        return False
+        return rewriter.refuse(name, never_reached(rewriter, "data", data))
     wide = rewriter.builder.widen(name, value.var)
     acc = rewriter.builder.call(name, "_acc", "reduce_sum", [wide], over)
     scales = np.array([value.scale.step / count])
@@ -71,13 +81,19 @@ def _average_pool(rewriter: Rewriter, name: str, call: Call) -> bool:
     pool = attributes_of(call, AveragePool)
     type_ = rewriter.type(call.args[0])
     padding = pool.padding or (0, 0, 0, 0)
-    if len(type_.shape) != 4 or pool.ceil_mode or not isinstance(type_.shape[1], int):
-        return False
-    if any(padding) and not pool.count_include_pad:
-        return False
+    if len(type_.shape) != 4:
+        return rewriter.refuse(name, f"its data has {len(type_.shape)} dimensions, not 4")
+    if not isinstance(type_.shape[1], int):
+        return rewriter.refuse(name, f"the number of its channels is open{_GIVES_SHAPE}")
+    if pool.ceil_mode or (any(padding) and not pool.count_include_pad):
+        return rewriter.refuse(
+            name,
+            "its windows have different numbers of elements: count_include_pad=1 without "
+            "ceil_mode would help",
+        )
     data = rewriter.int8(call.args[0])
     if data is None:
-        return False
+        return rewriter.refuse(name, never_reached(rewriter, "data", call.args[0]))
     channels = type_.shape[1]
     count = prod(pool.kernel)
     ones = Weights(np.ones((channels, 1, *pool.kernel), np.int8), np.array([1 / count]))
@@ -89,9 +105,10 @@ def _average_pool(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
     names = [each.name for each in call.args if isinstance(each, Var)]
     if len(names) != len(call.args):
-        return False
-    if not all(rewriter.may_be_int8(each) or rewriter.form(each) is not None for each in call.args):
-        return False
+        return rewriter.refuse(name, "a part of it is constant")
+    for part in call.args:
+        if not rewriter.may_be_int8(part) and rewriter.form(part) is None:
+            return rewriter.refuse(name, not_int8(rewriter, "part", part))
     return rewriter.set_form(name, Concatenation(tuple(names), call.attributes))
 
 

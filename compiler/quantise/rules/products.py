@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +17,22 @@ from compiler.graph.operators.products import Conv2d, Gemm, Product
 from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.forms import Int8Value, PendingAccumulator
 from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
+from compiler.quantise.rules.refusals import never_reached, not_constant
 from compiler.quantise.weights import Weights, quantised_weights
 
+_Layer: TypeAlias = tuple[Int8Value, Weights, NDArray[np.int64]]
 _LARGEST_TERM = int(INT8.low) ** 2
+_SMALLER_SUMS = ": two layers of a part of the inputs each, and an Add, would help"
+_LARGE_BIAS = (
+    "its bias exceeds 32 bits in units of its sums: a larger scale of its data or weights would "
+    "help"
+)
 
 
 def _conv2d(rewriter: Rewriter, name: str, call: Call) -> bool:
     attributes = attributes_of(call, Conv2d)
     data, weight, *rest = call.args
-    found = _operands(rewriter, data, weight, rest, weight_axis=0)
+    found = _operands(rewriter, name, data, weight, rest, weight_axis=0)
     if found is None:
         return False
     return convolved(rewriter, name, attributes, *found)
@@ -60,7 +68,7 @@ def _dense(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _gemm(rewriter: Rewriter, name: str, call: Call) -> bool:
     attributes = attributes_of(call, Gemm)
     if attributes.alpha != 1 or attributes.beta != 1 or attributes.trans_a:
-        return False
+        return rewriter.refuse(name, "alpha and beta of 1, and transA of 0, would help")
     data, weight, *rest = call.args
     return _matrix(rewriter, name, data, weight, rest, 0 if attributes.trans_b else 1)
 
@@ -70,8 +78,9 @@ def _matmul(rewriter: Rewriter, name: str, call: Call) -> bool:
     stated = any(isinstance(rewriter.form(operand), Weights) for operand in call.args)
     if _has_two_activations(call) and not stated:
         return _activations(rewriter, name, data, weight)
-    if len(rewriter.type(data).shape) != 2 or len(rewriter.type(weight).shape) != 2:
-        return False
+    ranks = [len(rewriter.type(operand).shape) for operand in call.args]
+    if ranks != [2, 2]:
+        return rewriter.refuse(name, f"its operands have {ranks[0]} and {ranks[1]} axes, not 2")
     return _matrix(rewriter, name, data, weight, [], 1)
 
 
@@ -79,11 +88,14 @@ def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool
     """The product of two values that are computed when the network runs, both symmetric int8."""
     depth = rewriter.type(left).shape[-1]
     if not isinstance(depth, int) or depth * _LARGEST_TERM > INT32.high:
-        return False
+        return rewriter.refuse(name, f"sums of {depth} products may exceed 32 bits{_SMALLER_SUMS}")
     first, second = rewriter.int8(left), rewriter.int8(right)
-    if first is None or second is None or first.scale.zero or second.scale.zero:
+    if first is None or second is None:
+        operand = left if first is None else right
+        return rewriter.refuse(name, never_reached(rewriter, "operand", operand))
+    if first.scale.zero or second.scale.zero:
         # With zero points, sums over rows and columns would have to be subtracted.
-        return False
+        return rewriter.refuse(name, "both operands change, and one has a zero point: 0 would help")
     operands: list[Atom] = [first.var, second.var]
     acc = rewriter.builder.call(name, "_acc", "matmul", operands, Product(INT32))
     scales = np.array([first.scale.step * second.scale.step])
@@ -94,7 +106,7 @@ def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool
 def _matrix(
     rewriter: Rewriter, name: str, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
 ) -> bool:
-    found = _operands(rewriter, data, weight, rest, weight_axis)
+    found = _operands(rewriter, name, data, weight, rest, weight_axis)
     if found is None:
         return False
     value, weights, bias = found
@@ -104,43 +116,54 @@ def _matrix(
 
 
 def _operands(
-    rewriter: Rewriter, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
-) -> tuple[Int8Value, Weights, NDArray[np.int64]] | None:
+    rewriter: Rewriter, name: str, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
+) -> _Layer | None:
     """Data and weights, output channels first, as integers, and the bias in units of the
-    accumulator; None if weights or bias are not constant or too large."""
+    accumulator; None, with the reason recorded, if weights or bias are not constant or too
+    large."""
+
+    def refused(text: str) -> _Layer | None:
+        rewriter.refuse(name, text)
+        return None
+
     channels = rewriter.type(weight).shape[weight_axis]
     if not isinstance(channels, int):
-        return None
+        return refused("the number of its channels is open: --shape, which gives it, would help")
     real_bias = _real(rewriter, rest[0]) if rest else np.zeros(channels)
-    if real_bias is None or real_bias.size not in (1, channels):
-        return None
-    if real_bias.shape and real_bias.shape[-1] != real_bias.size:
-        # A number for each row, not for each channel.
-        return None
+    if real_bias is None:
+        return refused(not_constant("bias", rest[0]))
+    if real_bias.size not in (1, channels) or (
+        real_bias.shape and real_bias.shape[-1] != real_bias.size
+    ):
+        return refused(f"its bias is no number for each of {channels} channels: Add would help")
     real_bias = np.resize(real_bias, channels)
     stated = rewriter.form(weight)
     if not isinstance(weight, Constant) and not isinstance(stated, Weights):
-        return None
+        return refused(not_constant("weight", weight))
     value = rewriter.int8(data)
     if value is None:
-        return None
+        return refused(never_reached(rewriter, "data", data))
     if isinstance(stated, Weights):
         weights = stated.moved_first(weight_axis)
     else:
         assert isinstance(weight, Constant), "a constant has no form"
         moved = np.ascontiguousarray(np.moveaxis(weight.array, weight_axis, 0))
         if not np.isfinite(moved).all():
-            return None
+            return refused(not_constant("weight", weight))
         weights = quantised_weights(moved, real_bias, value.scale.step, rewriter.options)
-    if weights is None or weights.reach * 128 > INT32.high:
-        return None
+    if weights is None:
+        return refused("its weights have scales along another axis than their output channels")
+    if weights.reach * 128 > INT32.high:
+        return refused(
+            f"a channel's sums reach {weights.reach * 128:,}, beyond 32 bits{_SMALLER_SUMS}"
+        )
     units = value.scale.step * weights.scales
     exact = np.rint(real_bias / units)
     if not (np.abs(exact) <= INT32.high).all():
-        return None
+        return refused(_LARGE_BIAS)
     bias = exact.astype(np.int64) - value.scale.zero * weights.sums
     if np.abs(bias).max(initial=0) > INT32.high:
-        return None
+        return refused(_LARGE_BIAS)
     return value, weights, bias
 
 

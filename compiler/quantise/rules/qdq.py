@@ -15,12 +15,17 @@ from compiler.quantise.forms import Scale, StatedInt8
 from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.weights import Weights
 
+_ONE_SCALE = (
+    "one constant, positive float32 scale with a zero point of int8 or uint8 is taken, of float32 "
+    "data"
+)
+
 
 def _quantise(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, step, zero = call.args
     scale = _scale(step, zero)
     if scale is None or isinstance(data, Constant) or rewriter.type(data).dtype != FLOAT32:
-        return False
+        return rewriter.refuse(name, _ONE_SCALE)
     return rewriter.set_form(name, StatedInt8(data, scale))
 
 
@@ -30,7 +35,7 @@ def _dequantise(rewriter: Rewriter, name: str, call: Call) -> bool:
         return _weights(rewriter, name, data, step, zero, attributes_of(call, Dequantise).axis)
     scale = _scale(step, zero)
     if scale is None or rewriter.type(step).dtype != FLOAT32:
-        return False
+        return rewriter.refuse(name, _ONE_SCALE)
     form = rewriter.form(data)
     if isinstance(form, StatedInt8):
         if form.scale == scale:
@@ -46,7 +51,7 @@ def _weights(
     rewriter: Rewriter, name: str, data: Constant, step: Atom, zero: Atom, axis: int
 ) -> bool:
     if not isinstance(step, Constant) or not isinstance(zero, Constant):
-        return False
+        return rewriter.refuse(name, "its scale is computed when the network runs")
     rank = data.array.ndim
     along = axis % rank if rank and step.array.size > 1 else 0
 
@@ -56,10 +61,10 @@ def _weights(
     values = data.array.astype(np.int64) - zeros
     scales = step.array.reshape(-1).astype(np.float64)
     if not (scales > 0).all():
-        return False
+        return rewriter.refuse(name, "a scale is not positive")
     least, greatest = values.min(initial=0), values.max(initial=0)
     if least < INT32.low or greatest > INT32.high:
-        return False
+        return rewriter.refuse(name, "its integers exceed 32 bits without their zero point")
     values = values.astype(smallest_int(least, greatest).numpy)
     return rewriter.set_form(name, Weights(values, scales, along))
 

@@ -12,6 +12,7 @@ from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.backend import StreamBackend
 from compiler.targets.accelerator.block_layouts import Blocks
 from compiler.targets.accelerator.costs import AcceleratorCosts
+from compiler.targets.accelerator.limits import limit_of
 from compiler.targets.target import Memory, Target, TunedChoices
 from compiler.templates.accelerator.alu_lowering import is_exact
 from compiler.templates.accelerator.conv2d import Conv2dOnArray
@@ -71,6 +72,7 @@ def accelerator(
         settings=() if hiding else (("threads", (1,)),),
         is_exact=is_exact,
         tuned=tuned,
+        limit_of=limit_of,
     )
 
 

@@ -14,6 +14,7 @@ from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.kernel_pool import KernelPool
 from compiler.graph.passes.pipeline import Pass
+from compiler.graph.reasons import Reason
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_bodies, all_lets, functions, map_functions, rewrite_bodies
@@ -74,7 +75,7 @@ class Offload:
         """A function on its own, and the kernels with its own; a match lies within one body."""
         types = infer(function)
         found: list[Candidate] = []
-        reasons: dict[str, str] = {}
+        reasons: dict[str, Reason] = {}
         for body in all_bodies(function.body):
             matches, unmatched = candidates(self.target, body, types)
             found += matches
@@ -94,10 +95,11 @@ class Offload:
             refused |= new
         for match in (candidate.match for candidate in found):
             if match.name in refused:
-                reasons |= {let.name: refused[match.name] for let in match.lets}
+                names = zip(match.lets, match.operators, strict=True)
+                reasons |= {let.name: Reason(each, refused[match.name]) for let, each in names}
         for rewrite in rewritten.values():
             for let in (*rewrite.operands, *rewrite.result):
-                reasons[let.name] = f"layout for the {self.target.name}"
+                reasons[let.name] = Reason("", f"layout for the {self.target.name}")
         called = rewrite_bodies(changed, lambda body: _called(body, rewritten, kernels, reasons))
         return replace(function, body=called), pool
 
@@ -130,7 +132,7 @@ def _called(
     body: Body,
     rewritten: Mapping[str, LayoutRewrite],
     kernels: Mapping[str, Let],
-    reasons: Mapping[str, str],
+    reasons: Mapping[str, Reason],
 ) -> Body:
     """The body with kernel calls instead of the operators inside kernels; each operator left on the
     host records its reason."""
@@ -139,7 +141,7 @@ def _called(
     lets = (calls.get(let.name, let) for let in body.lets)
     return Body(
         tuple(
-            replace(let, reason=_both(let.reason, reasons.get(let.name)))
+            replace(let, reasons=_with_own(let.reasons, reasons.get(let.name)))
             for let in lets
             if let.name in calls or let.name not in inside
         ),
@@ -147,9 +149,9 @@ def _called(
     )
 
 
-def _both(earlier: str | None, own: str | None) -> str | None:
-    """The reasons of earlier targets and of this target, joined."""
-    return "; ".join(dict.fromkeys(filter(None, (earlier, own)))) or None
+def _with_own(earlier: tuple[Reason, ...], own: Reason | None) -> tuple[Reason, ...]:
+    """The reasons of quantisation and of earlier targets, and that of this target."""
+    return earlier if own is None else tuple(dict.fromkeys((*earlier, own)))
 
 
 def _with(body: Body, rewritten: Mapping[str, LayoutRewrite]) -> Body:

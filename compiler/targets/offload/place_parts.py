@@ -13,6 +13,7 @@ from compiler.graph.operators.blocks import PackData, UnpackData
 from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes.kernel_pool import KernelPool
+from compiler.graph.reasons import Reason
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
@@ -109,7 +110,7 @@ class _Placer:
                 try:
                     added = self._kernel(let, self.packing[let.name])
                 except Unsupported as refusal:
-                    added = [replace(let, reason=f"{_operator(let)}: {refusal}")]
+                    added = [replace(let, reasons=(Reason(_operator(let), str(refusal)),))]
             lets += added
             for step in added:
                 if _is_packing(step):
@@ -171,7 +172,7 @@ class _Placer:
         assert isinstance(let.value, Call), "found so"
         names = [atom.name for atom in parts if isinstance(atom, Var)]
         if len(names) < len(parts):
-            raise Unsupported("a part is constant")
+            raise Unsupported("a part is constant, and the accelerator writes none")
         self._check_shapes(let, names, packing)
         operands, inside = list[Let](), list[Let]()
         for name in names:
@@ -179,7 +180,7 @@ class _Placer:
             unpack = _call("unpack_data", blocks, UnpackData(self._shape(name)))
             inside.append(self._new(f"{name}_plain", unpack, self.types[name]))
         if len({let.value for let in inside}) < len(inside):
-            raise Unsupported("a part occurs twice")
+            raise Unsupported("a part occurs twice, and lies in one place only")
         plain = tuple(Var(each.name) for each in inside)
         type_, shape = self.types[let.name], self._shape(let.name)
         moved = replace(let.value, args=plain)
@@ -194,7 +195,8 @@ class _Placer:
         ]
         self._place(result.name, called.value)
         self.made[let.name] = _call("unpack_data", Var(result.name), UnpackData(shape))
-        unpacked = replace(let, value=self.made[let.name], reason=f"layout for the {self.target}")
+        layout = Reason("", f"layout for the {self.target}")
+        unpacked = replace(let, value=self.made[let.name], reasons=(layout,))
         return [*operands, called, unpacked]
 
     def _operand(self, name: str, packing: PackData, operands: list[Let]) -> Var:

@@ -128,7 +128,7 @@ def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
             f"not exact in 32 bits: acc * M + C{' + residual * N' * len(spec.residuals)}, M up to "
             f"{max(broadcast(spec.multiplier, None))}{residuals}, s up to "
             f"{max(broadcast(spec.shift, None))}, outputs {spec.low}..{spec.high}, accumulators "
-            f"{first}..{last}; take a smaller shift, range or bound"
+            f"{first}..{last}: a smaller shift, range or bound would help"
         )
     return best
 

@@ -66,7 +66,10 @@ class Matrices:
         if prod(others) == 1:
             return Matrices(1, prod(stack) * rows, depth, columns)
         if stack != others:
-            raise Unsupported(f"matmul broadcasts {stack} matrices to {others}")
+            raise Unsupported(
+                f"it broadcasts {stack} matrices to {others}: Expand before it, to stacks of one "
+                "shape, would help"
+            )
         return Matrices(prod(stack), rows, depth, columns)
 
     def is_image(self, config: HardwareConfig) -> bool:
@@ -144,9 +147,15 @@ class MatmulOnArray(Conv2dOnArray):
     ) -> tuple[MatmulWorkload, Arguments]:
         config, matrices = machine.config, _matrices(found)
         if config.batch != 1:
-            raise Unsupported(f"products of activations need batch 1, not {config.batch}")
+            raise Unsupported(
+                f"products of activations need batch 1, and {config.name} has {config.batch}: a "
+                "configuration with log_batch 0 would help"
+            )
         if any(found.match.constant(each).array.size != 1 for each in ("multiplier", "addend")):
-            raise Unsupported("products of activations have one scale for all elements")
+            raise Unsupported(
+                "products of activations have one scale for all elements, and not one for each "
+                "channel"
+            )
         count, rows = matrices.count, matrices.rows
         depth, columns = matrices.depth, matrices.columns
         inputs, outputs = blocks(depth, config.block_in), blocks(columns, config.block_out)

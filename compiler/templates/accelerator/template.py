@@ -24,6 +24,7 @@ from compiler.templates.accelerator.work_counts import WorkCounts
 from compiler.templates.pattern import Match
 from compiler.templates.schedule_template import KernelMatch, ScheduleTemplate
 from compiler.templates.space import Bools, Choices, Floats, Ints
+from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
 W = TypeVar("W", bound=Hashable)
@@ -93,11 +94,11 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         excess = sum(np.maximum(0, used - config.depth(each)) for each, used in usage.items())
         least = int(np.argmin(excess))
         limits = [
-            f"{memory.name} has {config.depth(memory):,} elements and they take {used[least]:,}"
+            _shortage(config, memory, int(used[least]))
             for memory, used in usage.items()
             if used[least] > config.depth(memory)
         ]
-        return f"{config.name} is too small for the smallest tiles: {'; '.join(limits)}"
+        return f"{config.name} is too small for the smallest tiles: {', and '.join(limits)}"
 
     def minimum_traffic(self, workload: W) -> Mapping[str, Fraction]:
         """The minimum fraction of each operand to transfer; 1 for operands not in the mapping."""
@@ -123,6 +124,17 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     ) -> HostPacking | None:
         """A better layout of the array's operand for a tensor that comes from the CPU, if any."""
         return None
+
+
+def _shortage(config: HardwareConfig, memory: MemoryId, needed: int) -> str:
+    """What a memory lacks, and the field of the configuration that would help."""
+    depth, field = config.depth(memory), f"log_{memory.name.lower()}_buffer"
+    # Depths are powers of two.
+    enough = getattr(config, field) + (needed - 1).bit_length() - (depth - 1).bit_length()
+    return (
+        f"{memory.name} has {depth:,} elements and they take {needed:,}, for which {field} would "
+        f"have to be {enough}"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from types import MappingProxyType
 
 import numpy as np
 
@@ -99,9 +98,6 @@ class UpsampleByStores(TiledOnAlu[UpsampleWorkload]):
 
     name = "upsample"
     patterns = (Apply("upsample", (Operand("data", INT8, (4,)),)),)
-    limits = MappingProxyType(
-        {"gather": "of resizing, only that to the nearest pixel by whole factors is supported"}
-    )
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
@@ -109,7 +105,8 @@ class UpsampleByStores(TiledOnAlu[UpsampleWorkload]):
         rows, columns = factors = found.match.attributes("upsample", Upsample).factors
         if prod(factors) > MOST_COPIES:
             raise Unsupported(
-                f"each pixel is stored {rows} x {columns} times: {MOST_COPIES} are the most"
+                f"each pixel would be stored {rows} x {columns} times, and {MOST_COPIES} times are "
+                "the most: two resizes by smaller factors would do"
             )
         return UpsampleWorkload(found.shape("data"), factors), Arguments()
 

@@ -12,6 +12,7 @@ from compiler.errors import ReplayError, ScheduleError, Unsupported
 from compiler.graph import Atom, Call, Constant, Function, Var
 from compiler.graph.infer import infer
 from compiler.graph.passes import InferTypes
+from compiler.graph.reasons import describe
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import Planner, best_choice, candidates
 from compiler.targets.target import CostModel, Target
@@ -25,10 +26,15 @@ from tests.support.quantised_graphs import Net
 
 TINY = accelerator(machine("tiny"))
 POOL = MaxPoolOnAlu()
+REAL = "the accelerator has integers only, so that the CPU converts real numbers"
+MOVES = (
+    "elements change their places within blocks of channels, which LOAD and STORE move as they are"
+)
 
 
-def reasons(function: Function, target: Target[Any] = TINY) -> dict[str, str]:
-    return candidates(target, function.body, infer(function))[1]
+def reasons(function: Function, target: Target[Any] = TINY) -> dict[str, str | None]:
+    _, found = candidates(target, function.body, infer(function))
+    return {name: describe([reason]) for name, reason in found.items()}
 
 
 def matched(function: Function, target: Target[Any] = TINY) -> list[tuple[str, tuple[str, ...]]]:
@@ -52,31 +58,33 @@ def test_candidates() -> None:
         ("dense_wide", ("out_acc",)),
     ]
     assert reasons(net.function((1, 3, 4, 4), out)) == {
-        "x8": "no schedule template for quantise",
-        "out_flat": "no schedule template for flatten",
-        "out": "no schedule template for dequantise",
+        "x8": f"quantise: {REAL}",
+        "out_flat": f"flatten: {MOVES}",
+        "out": f"dequantise: {REAL}",
     }
 
 
 @pytest.mark.parametrize(
     ("lines", "name", "reason"),
     [
-        (["s = relu(x)"], "s", "no schedule template for relu"),
+        (["s = relu(x)"], "s", "relu: the accelerator has no schedule template for it"),
         (
             ["w = cast(x, to=int32)", "s = negative(w)"],
             "w",
-            "cast is done together with requantise or requantise_add only",
+            "cast: it is done together with requantise or requantise_add only, and negative reads "
+            "its result",
         ),
-        (["s = cast(x, to=int16)"], "s", "cast is done to int32 only"),
+        (["s = cast(x, to=int16)"], "s", "cast: it is done to int32 only"),
         (
             ["s = conv2d(f, float32[1, 2, 1, 1](1.0, 2.0))"],
             "s",
-            "data of conv2d is float32, not int8",
+            "conv2d: its data is float32, not int8: quantisation, by --quantize multiplier or "
+            "pow2, would help",
         ),
         (
             ["s = requantise(a, int32[1](1), int64[1](0), shift=4, low=0, high=9)"],
             "s",
-            "acc of requantise comes from no operator, not from "
+            "requantise: its acc comes from an input, not from "
             "conv2d or dense or matmul or reduce_sum or cast",
         ),
         (
@@ -86,7 +94,7 @@ def test_candidates() -> None:
                 "s = requantise(t, int32[1](1), int64[1](0), shift=4, low=0, high=9)",
             ],
             "s",
-            "reduce_sum is done over the axes 2 and 3 only, kept as 1",
+            "requantise: reduce_sum is done over the axes 2 and 3 only, kept as 1",
         ),
     ],
 )
@@ -104,7 +112,7 @@ def test_kernels_of_other_targets_need_no_reason() -> None:
         "kernel[other] @k(p: int8[4]) -> int8[4]:\n  r = relu(p)\n  return r\n\n"
         "func @f(x: int8[4]) -> int8[4]:\n  a = @k(x)\n  b = relu(a)\n  return b\n"
     )
-    assert reasons(function) == {"b": "no schedule template for relu"}
+    assert reasons(function) == {"b": "relu: the accelerator has no schedule template for it"}
 
 
 # Choices -----------------------------------------------------------------------------------------
@@ -163,7 +171,8 @@ def test_settings_of_knobs_that_a_template_does_not_have() -> None:
 def test_nothing_fits() -> None:
     acc = machine("tiny").depth(MemoryId.ACC)
     pattern = (
-        rf"^tiny is too small for the smallest tiles: ACC has {acc} elements and they take \d+$"
+        rf"^tiny is too small for the smallest tiles: ACC has {acc} elements and they take \d+, "
+        r"for which log_acc_buffer would have to be \d+$"
     )
     with pytest.raises(Unsupported, match=pattern):
         best_choice(TINY, POOL, workload(), {"y": (3,), "x": (3,), "oc": (2,)})

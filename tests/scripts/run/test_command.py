@@ -68,7 +68,10 @@ def test_json(model: Path) -> None:
     first = written["layers"][0]
     assert (first["op"], first["device"]) == ("conv2d+relu", "cpu")
     assert first["macs"] == 6 * 8 * 8 * 3 * 3 * 3
-    assert first["reason"] == "data of conv2d is float32, not int8; no schedule template for relu"
+    assert first["reason"] == (
+        "conv2d: its data is float32, not int8: quantisation, by --quantize multiplier or pow2, "
+        "would help; relu: the accelerator has no schedule template for it"
+    )
     (output,) = written["outputs"]
     assert (output["name"], output["shape"]) == ("out:0", [1, 6])
     assert len(output["top5"]) == 5
@@ -122,8 +125,8 @@ def test_why_operators_are_on_the_cpu(model: Path, monkeypatch: pytest.MonkeyPat
     (head, *rows) = result.stdout.split("\non the CPU")[1].splitlines()
     assert head.split() == ["why"]
     assert rows[0].split("  ")[0] == "quantise"
-    assert rows[0].rstrip().endswith("no schedule template for quantise")
-    assert "no schedule template for dequantise" in rows[-1]
+    assert rows[0].rstrip().endswith("so that the CPU converts real numbers")
+    assert "dequantise: the accelerator has integers only" in rows[-1]
     written = json.loads(tandem("run", model, "--config", "tiny", "--json").stdout)["layers"]
     for layer in written:
         assert (layer["reason"] is None) is (layer["device"] == "accelerator")

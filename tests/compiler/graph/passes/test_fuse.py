@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from compiler.graph import Call, Function, FunctionKind
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import Fuse, InferTypes
+from compiler.graph.reasons import Reason
 from compiler.graph.visit import all_lets, functions
 from tests.support.graphs import becomes, graph, graphs, inputs, keeps_meaning
 
@@ -230,14 +231,15 @@ def test_reasons_and_origins_are_carried_into_calls() -> None:
     function = graph(
         f"{HEAD}  c = conv2d(x, w)\n  a = add(c, b)\n  r = relu(a)\n  s = softmax(r)\n  return s\n"
     )
-    reasons = {"c": "too large", "a": None, "r": "not done", "s": "too large"}
+    large = Reason("", "too large")
+    reasons = {"c": (large,), "a": (), "r": (Reason("relu", "not done"),), "s": (large,)}
     lets = tuple(
-        replace(let, reason=reasons[let.name], origin=f"the user's {let.name}")
+        replace(let, reasons=reasons[let.name], origin=f"the user's {let.name}")
         for let in function.body.lets
     )
     found = Fuse().apply(replace(function, body=replace(function.body, lets=lets))).body.lets
     assert [(let.name, let.reason, let.origin) for let in found] == [
-        ("r", "too large; not done", "the user's r"),
+        ("r", "too large; relu: not done", "the user's r"),
         ("s", "too large", "the user's s"),
     ]
     assert [let.reason for let in Fuse().apply(function).body.lets] == [None, None]

@@ -24,6 +24,10 @@ from tests.support.accelerator_operators import machine
 from tests.support.quantised_graphs import Net, residual_net
 
 RUN = NativeRunner(reassociate=False)
+REAL = "the accelerator has integers only, so that the CPU converts real numbers"
+MOVES = (
+    "elements change their places within blocks of channels, which LOAD and STORE move as they are"
+)
 
 
 def offloaded(
@@ -75,7 +79,7 @@ def test_what_is_refused_stays_with_the_cpu() -> None:
     found = offloaded(residual_net(), plan=plan)
     assert "unpack_data_max_pool_pack_data" in asked
     assert not any("max_pool" in each for each in kernels(found))
-    (let,) = (each for each in found.body.lets if each.reason == "windows are too large")
+    (let,) = (each for each in found.body.lets if each.reason == "max_pool: windows are too large")
     assert isinstance(let.value, Call)
     assert "max_pool" in let.value.callee.name
     assert len(kernels(found, FunctionKind.STREAM)) == 2
@@ -91,10 +95,15 @@ def test_nothing_accepted_nothing_changed() -> None:
     )
     reasons = {let.reason for let in found.body.lets}
     assert reasons == {
-        "nothing fits",
-        "no schedule template for quantise",
-        "nothing fits; no schedule template for flatten",
-        "nothing fits; no schedule template for dequantise",
+        f"quantise: {REAL}",
+        "conv2d: nothing fits",
+        "conv2d, requantise: nothing fits",
+        "conv2d, requantise_add: nothing fits",
+        "conv2d, requantise, requantise_add, cast: nothing fits",
+        "max_pool: nothing fits",
+        "reduce_sum: nothing fits",
+        f"requantise: nothing fits; flatten: {MOVES}",
+        f"dense: nothing fits; dequantise: {REAL}",
     }
 
 
@@ -113,7 +122,7 @@ def test_reasons_of_several_targets() -> None:
 
     refused = offload(offload(function, "first", "too large"), "second", "too slow")
     reasons = {let.name: let.reason for let in refused.body.lets}
-    assert reasons == {"x8": "no schedule template for quantise", "y": "too large; too slow"}
+    assert reasons == {"x8": f"quantise: {REAL}", "y": "max_pool: too large; max_pool: too slow"}
     found = transform(offload(offload(function, "first", "too large"), "second", None), ())
     (kernel,) = (
         let.value.callee

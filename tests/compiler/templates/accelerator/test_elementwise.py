@@ -112,7 +112,9 @@ def test_operands_that_fit_one_way_only_come_that_way() -> None:
     workload = ElementwiseWorkload((1, 2, 1, 1, 1, 4), passes)
     assert best_choice(accelerator(small), TEMPLATE, workload)["resident"] == 0
     fixed = {"resident": (1,)}
-    with pytest.raises(Unsupported, match=r"ACC has 8 elements and they take 9$"):
+    with pytest.raises(
+        Unsupported, match=r"ACC has 8 elements and they take 9, for which log_acc_buffer would"
+    ):
         best_choice(accelerator(small, hiding=False), TEMPLATE, workload, fixed)
 
 
@@ -159,6 +161,7 @@ def test_refuses_what_never_fits() -> None:
     )
     with pytest.raises(
         Unsupported,
-        match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 42$",
+        match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 42, "
+        r"for which log_acc_buffer would have to be 10$",
     ):
         best(ElementwiseWorkload((1, 1, 2, 3, 1, 4), passes))

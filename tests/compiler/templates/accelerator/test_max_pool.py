@@ -77,7 +77,8 @@ def test_refuses_what_never_fits() -> None:
     )
     with pytest.raises(
         Unsupported,
-        match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 52$",
+        match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 52, "
+        r"for which log_acc_buffer would have to be 10$",
     ):
         best_choice(target, TEMPLATE, workload, {"threads": (2,)})
     choice = best_choice(target, TEMPLATE, workload)

@@ -11,6 +11,7 @@ from compiler.errors import Unsupported
 from compiler.graph import Call, Var
 from compiler.graph.infer import infer
 from compiler.graph.passes import InferTypes
+from compiler.graph.reasons import describe
 from compiler.ir.dtypes import INT8
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
@@ -101,7 +102,10 @@ def test_the_choice_keeps_the_bus_busy(shape: tuple[int, ...], factors: tuple[in
 def test_refuses_many_copies() -> None:
     planner = Planner(accelerator(TINY))
     planner.plan(upsampling("8, 8"))
-    message = "each pixel is stored 13 x 5 times: 64 are the most"
+    message = (
+        "each pixel would be stored 13 x 5 times, and 64 times are the most: two resizes by "
+        "smaller factors would do"
+    )
     with pytest.raises(Unsupported, match=f"^{re.escape(message)}$"):
         planner.plan(upsampling("13, 5"))
 
@@ -112,13 +116,20 @@ def test_refuses_many_copies() -> None:
         (
             "float32[1, 4, 3, 3]",
             "upsample(x, factors=[2, 2])",
-            "data of upsample is float32, not int8",
+            "upsample: its data is float32, not int8: quantisation, by --quantize multiplier or "
+            "pow2, would help",
         ),
         (
             "int8[1, 4, 3, 3]",
             "gather(x, int64[5](0, 0, 1, 2, 2), axis=3)",
-            "no schedule template for gather: of resizing, only that to the nearest pixel by whole "
-            "factors is supported",
+            "gather: of resizing, the accelerator has only that of images to the nearest pixel, by "
+            "whole factors",
+        ),
+        (
+            "int8[9, 4]",
+            "gather(x, int64[2](0, 8))",
+            "gather: elements are looked up by indices, and addresses are part of the "
+            "accelerator's instructions",
         ),
     ],
 )
@@ -126,4 +137,4 @@ def test_reasons(type_: str, line: str, reason: str) -> None:
     function = graph(f"func @f(x: {type_}):\n  y = {line}\n  return y\n")
     found, reasons = candidates(accelerator(TINY), function.body, infer(function))
     assert not found
-    assert reasons == {"y": reason}
+    assert {name: describe([each]) for name, each in reasons.items()} == {"y": reason}

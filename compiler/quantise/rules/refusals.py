@@ -1,0 +1,41 @@
+"""Sentences of quantisation rules about operands that have no int8 value."""
+
+from __future__ import annotations
+
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Atom
+from compiler.ir.dtypes import FLOAT32
+from compiler.quantise.rewriter import Rewriter
+
+
+def not_int8(rewriter: Rewriter, operand: str, atom: Atom) -> str:
+    """Why an operand, by its name in the sentence, has no int8 value, and what would help."""
+    if isinstance(atom, Constant):
+        return f"its {operand} is a constant"
+    dtype = rewriter.type(atom).dtype
+    if dtype != FLOAT32:
+        return f"its {operand} is {dtype}, and only float32 is quantised"
+    if rewriter.states_scales:
+        return (
+            f"the model states no int8 scale for its {operand}: QuantizeLinear and "
+            "DequantizeLinear with one constant scale before it would help"
+        )
+    return f"its {operand} stays in real numbers"
+
+
+def never_reached(rewriter: Rewriter, operand: str, atom: Atom) -> str:
+    """As `not_int8`, for an operand whose values calibration counts."""
+    text = not_int8(rewriter, operand, atom)
+    if not text.endswith("stays in real numbers"):
+        return text
+    return (
+        f"no sample of the calibration reached its {operand}: --calibrate with inputs that do "
+        "would help"
+    )
+
+
+def not_constant(operand: str, atom: Atom) -> str:
+    """Why an operand that has to be constant is not taken."""
+    if isinstance(atom, Constant):
+        return f"its {operand} is not finite, and no integer stands for that"
+    return f"its {operand} is computed when the network runs: a constant would help"
