@@ -44,6 +44,7 @@ from scripts.options import (
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.shapes import ShapeOption
+from scripts.round_trips import print_round_trips, round_trips
 from scripts.sources import (
     Accelerator,
     ModelOptions,
@@ -142,6 +143,7 @@ def command(
             operators = _operators(artifact)
             result = {"artifact": str(output), "operators": operators, "seconds": seconds}
             result["calibration"] = calibration_of(artifact.manifest.provenance)
+            result["round_trips"] = [trip.as_json() for trip in round_trips(artifact)]
             print_json(result if tuned is None else {**result, "tuned": tuned.as_json()})
         else:
             typer.echo(_summary(artifact, output, seconds))
@@ -153,6 +155,7 @@ def command(
             if explain:
                 steps = (step for step in artifact.manifest.steps if isinstance(step, KernelCall))
                 print_reasons([(step.operators, step.reason or None) for step in steps])
+                print_round_trips(round_trips(artifact))
 
 
 def _check_constants(source: Source, inputs: Sequence[Path]) -> None:

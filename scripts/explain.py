@@ -23,5 +23,7 @@ def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
         return
     table = plain_table(("on the CPU", "why"), ())
     for operators, reason in dict.fromkeys((tuple(names), reason) for names, reason in steps):
-        table.add_row(" + ".join(operators), reason or "it was compiled for the CPU alone")
+        text = reason or "it was compiled for the CPU alone"
+        # Each reason of a step on a line of its own.
+        table.add_row(" + ".join(dict.fromkeys(operators)), text.replace("; ", "\n"))
     print_table(console, table)

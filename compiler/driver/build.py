@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -124,6 +124,9 @@ def build(
     types = {name: type_ for each in sequences for name, type_ in each.types.items()}
     parts = ArtifactParts(types, progress)
     invocations = [call for each in sequences for call in each.invocations]
+    if len(targets) == 1:
+        # There is a reason only where another target could have had a part.
+        invocations = [replace(call, reason=None) for call in invocations]
     for target in targets:
         calls = [call for call in invocations if call.kernel.target == target.name]
         backends.of(target).prepare(calls, progress)

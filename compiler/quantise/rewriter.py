@@ -125,10 +125,13 @@ class Rewriter:
         """Names of accumulators for whose scale no requantisation is exact."""
         self._refusals: dict[str, str] = {}
         """Why values stay in real numbers, by name."""
+        self.states_scales = False
+        """Whether the body states scales, as that of a QDQ network does."""
 
     def body(self, body: Body) -> Body:
         """The quantised body, whose results are approximately those of `body`."""
         self.uses = use_counts(body)
+        self.states_scales = any(_states_scale(let.value) for let in body.lets)
         for let in body.lets:
             forms = self._forms[let.name] = ValueForms(let)
             value = let.value
@@ -167,11 +170,6 @@ class Rewriter:
         """Records that a value is another one, so that the users of one are users of both."""
         if isinstance(atom, Var):
             self.uses[name] += self.uses[atom.name] - 1
-
-    @property
-    def states_scales(self) -> bool:
-        """Whether the network states its own scales, and none were measured."""
-        return not self.chosen
 
     def refuse(self, name: str, text: str) -> Literal[False]:
         """Records why a value stays in real numbers: the limit, and what would help. Returns
@@ -260,7 +258,11 @@ class Rewriter:
             except QuantisationError as error:
                 # The accumulator becomes real numbers first, then int8.
                 self._unscalable.add(name)
-                self.refuse(name, f"its sums have no exact requantisation: {error}")
+                self.refuse(
+                    name,
+                    f"its sums have no exact requantisation ({error}): another scale of its result "
+                    "would help",
+                )
                 self.builder.explain(form.acc.name, self._refusals[name])
         elif isinstance(form, Concatenation):
             parts: list[Var] = []
@@ -376,7 +378,8 @@ class Rewriter:
         value, type_ = let.value, self.types[let.name]
         if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
             return let.reasons
-        if not isinstance(type_, TensorType) or not type_.dtype.is_float:
+        is_float = isinstance(type_, TensorType) and type_.dtype.is_float
+        if not is_float and not _states_scale(value):
             return let.reasons
         text = self._refusals.get(let.name)
         if text is None:
@@ -405,6 +408,11 @@ def _moves(value: Value) -> bool:
         and value.callee.pattern is Pattern.INJECTIVE
         and len(value.args) == 1
     )
+
+
+def _states_scale(value: Value) -> bool:
+    """Whether a value is the rounding of another one to a scale."""
+    return isinstance(value, Call) and value.callee.name == "quantise"
 
 
 def attributes_of(call: Call, kind: type[A]) -> A:

@@ -83,7 +83,7 @@ def candidates(
                 refusals = list(_refusals_inside(target, matcher, let, operator))
             if not let.reasons or not all(isinstance(each, _CONSEQUENCES) for each in refusals):
                 text = _message(refusals) or _no_template(target, let.value)
-                if refusals and all(isinstance(each, OtherType) for each in refusals):
+                if any(isinstance(each, OtherType) and each.is_real for each in refusals):
                     text += f": {_QUANTISED}"
                 reasons[let.name] = Reason(operator, text)
     return tuple(found[let.name] for let in body.lets if let.name in found), reasons

@@ -93,7 +93,17 @@ class Incomplete(Unsupported):
 
 
 class OtherType(Unsupported):
-    """The error that a tensor has another element type than a pattern requires."""
+    """The error that a tensor has another element type than a pattern requires.
+
+    Attributes
+    ----------
+    is_real
+        Whether the tensor has real numbers where integers are required.
+    """
+
+    def __init__(self, value: str, found: DType, wanted: DType) -> None:
+        super().__init__(f"{value} is {found}, not {wanted}")
+        self.is_real = found.is_float and not wanted.is_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +257,7 @@ class Matcher:
         if not isinstance(found, TensorType):
             raise Unsupported(f"{place} is no tensor")
         if pattern.dtype is not None and found.dtype != pattern.dtype:
-            raise OtherType(f"{place} is {found.dtype}, not {pattern.dtype}")
+            raise OtherType(place, found.dtype, pattern.dtype)
         if pattern.ranks and len(found.shape) not in pattern.ranks:
             allowed = " or ".join(map(str, pattern.ranks))
             raise Unsupported(f"{place} has {len(found.shape)} dimensions, not {allowed}")

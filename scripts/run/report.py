@@ -10,6 +10,7 @@ from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
 from scripts.calibration import calibration_of
 from scripts.engine_comparison import EngineComparison
+from scripts.round_trips import RoundTrip, round_trips
 from scripts.run.accuracy import ClassAccuracy, LayerLosses
 from scripts.run.comparison import Comparison
 from scripts.run.machine import Machine, Network
@@ -98,6 +99,11 @@ class RunReport:
         return next((why for why in self.reasons if why.name == self.asked), None)
 
     @property
+    def round_trips(self) -> tuple[RoundTrip, ...]:
+        """What the network does on the CPU between launches of the accelerator."""
+        return round_trips(self.network.artifact, self.run.profile.steps)
+
+    @property
     def milliseconds(self) -> float | None:
         """The time of the accelerator's cycles at the user's clock; None without either."""
         cycles = self.run.profile.cycles
@@ -168,6 +174,7 @@ class RunReport:
             **({} if self.why is None else {"why": self.why.as_json()}),
             **({} if tuned is None else {"tuned": tuned.as_json()}),
             "layers": layers,
+            "round_trips": [trip.as_json() for trip in self.round_trips],
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             **({} if self.sqnr is None else {"sqnr": sqnr_json(self.sqnr)}),
             "calibration": calibration_of(self.network.artifact.manifest.provenance),

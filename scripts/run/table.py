@@ -8,6 +8,7 @@ from rich.table import Table
 
 from scripts.calibration import noise_warning
 from scripts.explain import print_reasons
+from scripts.round_trips import print_round_trips
 from scripts.run.accuracy_table import print_accuracy, print_losses
 from scripts.run.outputs import top5
 from scripts.run.report import RunReport
@@ -56,6 +57,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
     if explain:
         steps = (step for step in report.run.profile.steps if step.run is None)
         print_reasons([(step.operators, step.reason) for step in steps])
+        print_round_trips(report.round_trips)
 
 
 def _header(report: RunReport) -> str:

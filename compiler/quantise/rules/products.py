@@ -68,7 +68,11 @@ def _dense(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _gemm(rewriter: Rewriter, name: str, call: Call) -> bool:
     attributes = attributes_of(call, Gemm)
     if attributes.alpha != 1 or attributes.beta != 1 or attributes.trans_a:
-        return rewriter.refuse(name, "alpha and beta of 1, and transA of 0, would help")
+        return rewriter.refuse(
+            name,
+            f"it has alpha {attributes.alpha:g}, beta {attributes.beta:g} and transA "
+            f"{attributes.trans_a:d}: 1, 1 and 0 would help",
+        )
     data, weight, *rest = call.args
     return _matrix(rewriter, name, data, weight, rest, 0 if attributes.trans_b else 1)
 
@@ -88,7 +92,7 @@ def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool
     """The product of two values that are computed when the network runs, both symmetric int8."""
     depth = rewriter.type(left).shape[-1]
     if not isinstance(depth, int) or depth * _LARGEST_TERM > INT32.high:
-        return rewriter.refuse(name, f"sums of {depth} products may exceed 32 bits{_SMALLER_SUMS}")
+        return rewriter.refuse(name, f"{depth:,} products may exceed 32 bits{_SMALLER_SUMS}")
     first, second = rewriter.int8(left), rewriter.int8(right)
     if first is None or second is None:
         operand = left if first is None else right
@@ -135,7 +139,9 @@ def _operands(
     if real_bias.size not in (1, channels) or (
         real_bias.shape and real_bias.shape[-1] != real_bias.size
     ):
-        return refused(f"its bias is no number for each of {channels} channels: Add would help")
+        return refused(
+            f"its bias is not one number for each of {channels} channels: an Add would help"
+        )
     real_bias = np.resize(real_bias, channels)
     stated = rewriter.form(weight)
     if not isinstance(weight, Constant) and not isinstance(stated, Weights):

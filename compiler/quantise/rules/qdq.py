@@ -16,8 +16,7 @@ from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
 from compiler.quantise.weights import Weights
 
 _ONE_SCALE = (
-    "one constant, positive float32 scale with a zero point of int8 or uint8 is taken, of float32 "
-    "data"
+    "one constant and positive scale in float32, with a zero point of int8 or uint8, would help"
 )
 
 

@@ -14,7 +14,7 @@ def not_int8(rewriter: Rewriter, operand: str, atom: Atom) -> str:
         return f"its {operand} is a constant"
     dtype = rewriter.type(atom).dtype
     if dtype != FLOAT32:
-        return f"its {operand} is {dtype}, and only float32 is quantised"
+        return f"its {operand} is {dtype}: a model in float32 would help"
     if rewriter.states_scales:
         return (
             f"the model states no int8 scale for its {operand}: QuantizeLinear and "

@@ -228,13 +228,16 @@ class _Placer:
         if isinstance(given, Slice):
             first = first_channel(given, self._shape(parts[0])) or 0
             if first % packing.block:
-                raise Unsupported(f"channel {first} does not begin a block of {packing.block}")
+                raise Unsupported(
+                    f"channel {first} does not begin a block of {packing.block}: a multiple would "
+                    "help"
+                )
         for part in parts[:-1]:
             channels = self._shape(part)[_CHANNELS]
             if channels % packing.block or not channels:
                 raise Unsupported(
                     f"part {part} has {channels} channels, which are no whole blocks of "
-                    f"{packing.block}"
+                    f"{packing.block}: a multiple would help"
                 )
 
     def _place(self, name: str, call: Call) -> None:
