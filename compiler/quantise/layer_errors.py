@@ -67,7 +67,9 @@ def layer_errors(
     names |= dict.fromkeys(each.layer.name for each in found)
     names |= dict.fromkeys(param.name for each in found for param in each.layer.real.params)
     # With all calibrated values as results, kernels are those of the calibration.
-    names |= dict.fromkeys(int8_values(network.real, verify(network.real)))
+    values = {let.name for let in network.real.body.lets}
+    calibrated = int8_values(network.real, verify(network.real))
+    names |= dict.fromkeys(name for name in calibrated if name in values)
     tensors = [each.layer.tensor for each in found]
     real, quantised = (
         return_values(function, wanted)

@@ -78,7 +78,9 @@ def layers(network: Quantised) -> Iterator[Layer]:
         if scale is None and all(of is None for _, of in inputs):
             continue  # in real numbers alone
         operators = [_operator(each) for each in own]
-        part, read = _back(name, real_lets, [of for of, _ in inputs])
+        given = [of for of, _ in inputs]
+        # A layer that only rounds a value has that value as its input.
+        part, read = ([], [name]) if name in given else _back(name, real_lets, given)
         if None in (*operators, *map(_operator, part)) or _EXACT.issuperset(operators):
             continue
         function = _function(own, found, types, end)
@@ -103,10 +105,7 @@ def _is_float(type_: Type) -> bool:
 
 
 def _back(end: str, lets: Mapping[str, Let], ends: Collection[str]) -> tuple[list[Let], list[str]]:
-    """The operators between a value and the nearest values `ends` before it, and these values.
-
-    A value that is one of `ends` itself and has no operator, a parameter, is its only operand.
-    """
+    """The operators between a value and the nearest values `ends` before it, and these values."""
     own: set[str] = set()
     inputs: dict[str, None] = {}
     waiting = [end]

@@ -180,3 +180,17 @@ def test_a_reference_that_is_not_finite_has_no_ratio() -> None:
     errors = {each.name: each for each in layer_errors(found, [[zeros]], RUN)}
     assert math.isnan(errors["y"].sqnr)
     assert errors["x"].sqnr == math.inf
+
+
+def test_a_network_with_a_branch() -> None:
+    """The layers around it are compared, those within it are not."""
+    function = network(
+        "func @main(xc: bool[], x: float32[1, 2, 2, 2], w: float32[2, 2, 1, 1]):\n"
+        "  y = conv2d(x, w)\n"
+        "  z = if xc:\n    a = conv2d(y, w)\n    yield a\n  else:\n    yield y\n"
+        "  r = conv2d(z, w)\n  return r"
+    )
+    found = quantise_network(function, list(synthetic(function)), RUN, targets=EXACT_ON)
+    errors = layer_errors(found, synthetic(function, 1, seed=5), RUN)
+    assert [each.name for each in errors] == ["x", "y", "z", "r"]
+    assert min(each.own_sqnr for each in errors) > 10
