@@ -43,8 +43,8 @@ from scripts.options import (
 )
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
-from scripts.shapes import ShapeOption
 from scripts.round_trips import print_round_trips, round_trips
+from scripts.shapes import ShapeOption
 from scripts.sources import (
     Accelerator,
     ModelOptions,
