@@ -129,7 +129,8 @@ def test_calibration(tmp_path: Path) -> None:
         assert run(out)["calibration"] == wanted
         assert ("warning: " in tandem("run", out).stdout) == warns
     written = tandem("compile", net, "-o", tmp_path / "json.tandem", "--device", "cpu", "--json")
-    assert (json.loads(written.stdout)["calibration"], written.stderr) == ("noise", "")
+    assert (written.exit_code, written.stderr) == (0, "")
+    assert json.loads(written.stdout)["calibration"] == "noise"
 
 
 def test_refusals(folder: Path) -> None:
