@@ -20,7 +20,7 @@ from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
 from compiler.intrinsics.extensions import MULTIPLIER_BITS
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
-from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
+from compiler.quantise.forms import Int8Value, Movement, PendingAccumulator, Scale
 from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.targets.target import Target
 
@@ -196,8 +196,15 @@ class Builder:
             operator = "requantise_add"
             operands += [residual.var, _constant([spec.residuals[0].multiplier], np.int32)]
         var = self.call(of, "_int8", operator, operands, Requantise(spec.shift, low, high))
-        self.requantised[var.name] = pending
-        return self.int8_value(of, var, scale)
+        if not pending.moves:
+            self.requantised[var.name] = pending
+        return self.int8_value(of, self.moved(of, var, pending.moves), scale)
+
+    def moved(self, of: str, var: Var, moves: Iterable[Movement]) -> Var:
+        """An int8 tensor after movements of its elements, for the value `of`."""
+        for move in moves:
+            var = self.call(of, "_int8", move.operator, [var], move.attributes)
+        return var
 
     def _cast(self, of: str, suffix: str, data: Atom, to: DType) -> Var:
         return self.call(of, suffix, "cast", [data], Cast(to))

@@ -33,6 +33,14 @@ class Int8Value:
     scale: Scale
 
 
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """An operator that only moves the elements of its operand, or repeats or drops some."""
+
+    operator: str
+    attributes: Attributes
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingAccumulator:
     """An int32 accumulator that has not been requantised yet.
@@ -49,6 +57,8 @@ class PendingAccumulator:
         The largest absolute value of `acc`.
     always_int8
         Whether the value becomes int8 also for users in real numbers: accelerators give only int8.
+    moves
+        Applied in order to the value once it is int8: limits and scales are those before.
     """
 
     acc: Var
@@ -59,11 +69,13 @@ class PendingAccumulator:
     low: float | None = None
     high: float | None = None
     always_int8: bool = False
+    moves: tuple[Movement, ...] = ()
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is no residual and no limit yet."""
-        return self.residual is None and self.low is None and self.high is None
+        """Whether there is no residual, no limit and no movement yet."""
+        limits = self.low, self.high
+        return self.residual is None and limits == (None, None) and not self.moves
 
     def within(self, low: float | None, high: float | None) -> PendingAccumulator:
         """The accumulator clipped to low..high too; if low > high, `high` wins, as in `clip`."""
@@ -80,10 +92,13 @@ class Concatenation:
     ----------
     attributes
         Attributes of `concat`: the axis.
+    moves
+        Applied in order to the concatenation once it is int8.
     """
 
     names: tuple[str, ...]
     attributes: Attributes
+    moves: tuple[Movement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,14 @@ from compiler.quantise.forms import Scale, ValueForms
 from compiler.quantise.histogram import Histogram, scale_of
 from compiler.quantise.image_splits import SliceImages
 from compiler.quantise.integer_moves import IntegerMoves
+from compiler.quantise.integer_products import IntegerProducts
 from compiler.quantise.interleaved_parts import ComputeOnParts
 from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.points import tensor_name
 from compiler.quantise.rewriter import Rewriter
 from compiler.quantise.rules import RULES
 from compiler.quantise.scaled_products import ScaleProducts
+from compiler.quantise.stated_constants import MoveDequantise
 from compiler.quantise.token_layers import TokenLayers
 from compiler.targets.target import Target
 
@@ -102,10 +104,14 @@ def quantise_network(
     chosen_options = options if options is not None else QuantiseOptions()
     _check_not_empty(function)
     if has_scales(function):
-        function = transform(function, (IntegerMoves(),))
-        return apply_scales(function, {}, chosen_options, targets)
+        stated = (
+            *(EliminateDead(), EliminateCommon(), IntegerMoves(), MoveDequantise(run)),
+            *(IntegerProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
+            EliminateDead(),
+        )
+        return apply_scales(transform(function, stated), {}, chosen_options, targets)
     passes = (
-        *(EliminateDead(), EliminateCommon(), FoldConstants(run)),
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run), IntegerProducts()),
         *(ScaleProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
     )

@@ -270,7 +270,8 @@ class Rewriter:
                 value: Int8Value = yield self._int8_of_scale(Var(part), scale)
                 parts.append(value.var)
             joined = self.builder.call(name, "_int8", "concat", parts, form.attributes)
-            return self.builder.int8_value(name, joined, scale)
+            moved = self.builder.moved(name, joined, form.moves)
+            return self.builder.int8_value(name, moved, scale)
         elif isinstance(form, Upsampling):
             small: Int8Value = yield self._int8_of_scale(form.of, scale)
             data = self.builder.call(name, "_int8", "upsample", [small.var], form.attributes)
@@ -294,6 +295,7 @@ class Rewriter:
         if (
             isinstance(form, PendingAccumulator)
             and form.residual is None
+            and not form.moves
             and forms.int8 is None
             and not (form.always_int8 and name in self.chosen)
         ):

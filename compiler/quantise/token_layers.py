@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.constant import Constant
@@ -20,8 +22,10 @@ from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import map_bodies, map_functions, rename, renamed
+from compiler.quantise.stated_constants import StatedConstant
 
 _SWAP = Transpose((1, 0))
+_SCALED = ("quantise", "dequantise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,11 @@ class TokenLayers:
                                       c = conv2d(i, transposed w)
                                       y = c as tokens
 
-    What is computed from such results element by element is computed on the images, so that the
-    changes of layout between one layer and the next are dead. A single token, for which weights
-    would not be read again, becomes a matrix of one row in place of an image. Matrices are left, as
-    dense layers of one image or of several.
+    Weights may also be integers that are dequantised, as in a QDQ network; their integers are
+    transposed. What is computed from such results element by element is computed on the images, so
+    that the changes of layout between one layer and the next are dead. A single token, for which
+    weights would not be read again, becomes a matrix of one row in place of an image. Matrices are
+    left, as dense layers of one image or of several.
     """
 
     name: str = "token-layers"
@@ -64,17 +69,23 @@ class _Rewriter:
         token. What is made on images keeps its name there.
     tokens
         By the same name: the values as tokens, if the name is that of the image.
+    stated
+        Dequantised constants, by name.
     """
 
     types: Mapping[str, Type]
     taken: set[str]
     images: dict[str, Var] = field(default_factory=dict)
     tokens: dict[str, Atom] = field(default_factory=dict)
+    stated: dict[str, StatedConstant] = field(default_factory=dict)
     lets: list[Let] = field(default_factory=list)
 
     def body(self, body: Body) -> Body:
         for let in body.lets:
             value = let.value
+            stated = StatedConstant.of(value)
+            if stated is not None:
+                self.stated[let.name] = stated
             if not isinstance(value, Call) or not (
                 self._product(let, value) or self._elementwise(let, value)
             ):
@@ -84,7 +95,8 @@ class _Rewriter:
 
     def _inner(self, body: Body) -> Body:
         """A body within this one, in which the images around it are known."""
-        inner = _Rewriter(self.types, self.taken, dict(self.images), dict(self.tokens))
+        known = dict(self.images), dict(self.tokens), dict(self.stated)
+        inner = _Rewriter(self.types, self.taken, *known)
         return inner.body(body)
 
     def _product(self, let: Let, call: Call) -> bool:
@@ -94,38 +106,81 @@ class _Rewriter:
         shape = self._token_shape(data)
         if shape is None or len(shape) == 2:
             return False
-        if not isinstance(weight, Constant) or weight.array.ndim != 2:
-            return False
         assert isinstance(data, Var), "it has a token shape"
-        if not np.issubdtype(weight.array.dtype, np.floating):
+        kernels = self._kernels(let, weight)
+        if kernels is None:
             return False
         image = self._image(data, shape)
         if _is_row(shape):
             self._result(let, "matmul", [image, weight], Product())
         else:
-            kernels = Constant(np.ascontiguousarray(weight.array.T)[:, :, None, None])
-            self._result(let, "conv2d", [image, kernels], Conv2d())
+            self._result(let, "conv2d", [image, self._atom(let, kernels)], Conv2d())
         return True
+
+    def _kernels(self, let: Let, weight: Atom) -> Constant | StatedConstant | None:
+        """Constant weights of two axes as kernels of 1x1, outputs first; None for others."""
+        if isinstance(weight, Constant):
+            if weight.array.ndim != 2 or not np.issubdtype(weight.array.dtype, np.floating):
+                return None
+            return Constant(_kernels(weight.array))
+        stated = self.stated.get(weight.name)
+        if stated is None or stated.values.ndim != 2:
+            return None
+        return StatedConstant(_kernels(stated.values), stated.scales, 1 - stated.axis)
+
+    def _atom(self, let: Let, constant: Constant | StatedConstant) -> Atom:
+        """The constant as an operand of what is emitted for `let`."""
+        if isinstance(constant, Constant):
+            return constant
+        name = unique_name(f"{let.name}_weight", self.taken)
+        self.lets.append(Let(name, constant.call))
+        return Var(name)
 
     def _elementwise(self, let: Let, call: Call) -> bool:
         """Whether the value is made on images: it has the shape of its operands that are images,
         and the others are constants for all elements or for each feature."""
         if not isinstance(call.callee, OpSpec) or call.callee.pattern > Pattern.BROADCAST:
             return False
-        names = [each.name for each in call.args if isinstance(each, Var)]
+        names = [
+            each.name
+            for each in call.args
+            if isinstance(each, Var) and each.name not in self.stated
+        ]
         if not names or any(name not in self.images for name in names):
             return False
         shape = self._token_shape(Var(let.name))
         if shape is None or any(self._token_shape(Var(name)) != shape for name in names):
             return False
-        operands: list[Atom] = []
-        for atom in call.args:
-            operand = self.images[atom.name] if isinstance(atom, Var) else _by_feature(atom, shape)
-            if operand is None:
+        if call.callee.name in _SCALED:
+            # Scales for each token or feature have an axis, which an image has elsewhere.
+            if any(not isinstance(each, Var) and each.array.size > 1 for each in call.args):
                 return False
-            operands.append(operand)
-        self._result(let, call.callee.name, operands, call.attributes)
+            scaled = [
+                self.images[each.name] if isinstance(each, Var) else each for each in call.args
+            ]
+            self._result(let, call.callee.name, scaled, call.attributes)
+            return True
+        operands = [self._operand(atom, shape) for atom in call.args]
+        known = [operand for operand in operands if operand is not None]
+        if len(known) < len(operands):
+            return False
+        atoms = [each if isinstance(each, Var) else self._atom(let, each) for each in known]
+        self._result(let, call.callee.name, atoms, call.attributes)
         return True
+
+    def _operand(self, atom: Atom, shape: Sequence[int]) -> Var | Constant | StatedConstant | None:
+        """An operand of an operator on images; None for a constant with other numbers for other
+        tokens."""
+        if isinstance(atom, Constant):
+            array = _by_feature(atom.array, shape)
+            return None if array is None else Constant(array)
+        if atom.name not in self.stated:
+            return self.images[atom.name]
+        stated = self.stated[atom.name]
+        values = _by_feature(stated.values, shape)
+        if values is None or (stated.scales.size > 1 and stated.axis != stated.values.ndim - 1):
+            return None
+        return StatedConstant(values, stated.scales, values.ndim - 1 if _is_row(shape) else 0)
 
     def _token_shape(self, atom: Atom) -> tuple[int, ...] | None:
         """The shape of a tensor of tokens; None for other values."""
@@ -173,12 +228,16 @@ def _is_row(shape: Sequence[int]) -> bool:
     return prod(shape[:-1]) == 1
 
 
-def _by_feature(constant: Constant, shape: Sequence[int]) -> Constant | None:
+def _kernels(weight: NDArray[Any]) -> NDArray[Any]:
+    """Weights [inputs, outputs] as kernels of 1x1, outputs first."""
+    return np.ascontiguousarray(weight.T)[:, :, None, None]
+
+
+def _by_feature(array: NDArray[Any], shape: Sequence[int]) -> NDArray[Any] | None:
     """A constant that broadcasts to tokens as one that does to the image; None if it has other
     numbers for other tokens."""
-    array = constant.array
     if array.ndim > len(shape) or any(extent != 1 for extent in array.shape[:-1]):
         return None
     last = array.shape[-1] if array.ndim else 1
     wanted = (last,) if _is_row(shape) else (last, 1, 1)
-    return Constant(array.reshape(wanted)) if last in (1, shape[-1]) else None
+    return array.reshape(wanted) if last in (1, shape[-1]) else None

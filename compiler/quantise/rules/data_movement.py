@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 
@@ -11,10 +12,11 @@ import numpy as np
 from compiler.graph.nodes import Atom, Call, Var
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, Reduction
-from compiler.quantise.forms import Concatenation, PendingAccumulator, Upsampling
+from compiler.quantise.forms import Concatenation, Movement, PendingAccumulator, Upsampling
 from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.rules.products import convolved
 from compiler.quantise.rules.refusals import never_reached, not_int8
+from compiler.quantise.stated_constants import MOVES
 from compiler.quantise.weights import Weights
 
 _GIVES_SHAPE = ": --shape, which gives it, would help"
@@ -25,7 +27,22 @@ _MOST_TERMS = 1 << 23
 def _move(rewriter: Rewriter, name: str, call: Call) -> bool:
     if name in rewriter.chosen or rewriter.is_int8(call.args[0]):
         return _on_int8(rewriter, name, call)
+    if _on_pending(rewriter, name, call):
+        return True
     return rewriter.refuse(name, not_int8(rewriter, "data", call.args[0]))
+
+
+def _on_pending(rewriter: Rewriter, name: str, call: Call) -> bool:
+    """Applies the same operator to an accumulator, or to a concatenation, once that is int8: its
+    scale is stated behind the operator."""
+    (data,) = call.args
+    form = rewriter.form(data)
+    if not isinstance(form, PendingAccumulator | Concatenation) or rewriter.may_be_int8(data):
+        return False
+    if not rewriter.is_unshared(data):
+        return False
+    move = Movement(call.callee.name, call.attributes)
+    return rewriter.set_form(name, replace(form, moves=(*form.moves, move)))
 
 
 def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
@@ -116,13 +133,7 @@ DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
     {
         "concat": Rule(_concat, on_demand=True),
         "upsample": Rule(_upsample, on_demand=True),
-        **dict.fromkeys(
-            (
-                *("depth_to_space", "expand", "flatten", "reshape", "slice", "space_to_depth"),
-                *("squeeze", "tile", "transpose", "unsqueeze"),
-            ),
-            Rule(_move, on_demand=True),
-        ),
+        **dict.fromkeys(sorted(MOVES), Rule(_move, on_demand=True)),
     }
 )
 """Rules of operators that only move elements, by the operator's name."""

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call, Var
-from compiler.graph.operators.parts import Pad
+from compiler.graph.operators.parts import Gather, Pad
 from compiler.graph.operators.products import Conv2d, Gemm, Product
 from compiler.ir.dtypes import INT8, INT32
+from compiler.quantise.centred_operands import CentredOperands, centred_depth
 from compiler.quantise.forms import Int8Value, PendingAccumulator
+from compiler.quantise.narrow_weights import NarrowWeights
 from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.rules.refusals import never_reached, not_constant
 from compiler.quantise.weights import Weights, quantised_weights
@@ -48,13 +50,14 @@ def convolved(
 ) -> bool:
     """Emits an int8 convolution and records its accumulator as the form. Returns True."""
     var = data.var
+    narrow = NarrowWeights.of(weights.values, attributes.groups)
     if data.scale.zero and any(attributes.padding):
         # Padding is 0 in real numbers: the zero point in int8.
         top, left, bottom, right = attributes.padding
         pads = Pad((0, 0, top, left, 0, 0, bottom, right), value=data.scale.zero)
         var = rewriter.builder.call(name, "_pad", "pad", [var], pads)
         attributes = replace(attributes, padding=(0, 0, 0, 0))
-    operands: list[Atom] = [var, Constant(weights.values)]
+    operands: list[Atom] = _with_narrow(rewriter, name, var, weights, narrow)
     attributes = replace(attributes, out_dtype=INT32)
     acc = rewriter.builder.call(name, "_acc", "conv2d", operands, attributes)
     return rewriter.set_form(name, _accumulator(acc, data, weights, bias))
@@ -89,7 +92,8 @@ def _matmul(rewriter: Rewriter, name: str, call: Call) -> bool:
 
 
 def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool:
-    """The product of two values that are computed when the network runs, both symmetric int8."""
+    """The product of two values that are computed when the network runs, both int8."""
+    ranks = len(rewriter.type(left).shape), len(rewriter.type(right).shape)
     depth = rewriter.type(left).shape[-1]
     if not isinstance(depth, int) or depth * _LARGEST_TERM > INT32.high:
         return rewriter.refuse(name, f"{depth:,} products may exceed 32 bits{_SMALLER_SUMS}")
@@ -97,14 +101,21 @@ def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool
     if first is None or second is None:
         operand = left if first is None else right
         return rewriter.refuse(name, never_reached(rewriter, "operand", operand))
-    if first.scale.zero or second.scale.zero:
-        # With zero points, sums over rows and columns would have to be subtracted.
-        return rewriter.refuse(name, "both operands change, and one has a zero point: 0 would help")
-    operands: list[Atom] = [first.var, second.var]
+    zeros = first.scale.zero, second.scale.zero
+    if any(zeros) and min(ranks) < 2:
+        return rewriter.refuse(name, "an operand with a zero point is a vector: 0 would help")
+    inner = centred_depth(depth, *zeros)
+    if inner * _LARGEST_TERM > INT32.high:
+        return rewriter.refuse(
+            name, f"{inner:,} products may exceed 32 bits with zero points: 0 would help"
+        )
+    found = CentredOperands.of(rewriter.builder, name, first, second, ranks, depth)
+    operands: list[Atom] = [found.left, found.right]
     acc = rewriter.builder.call(name, "_acc", "matmul", operands, Product(INT32))
     scales = np.array([first.scale.step * second.scale.step])
-    bound = max(depth, 1) * _LARGEST_TERM
-    return rewriter.set_form(name, PendingAccumulator(acc, scales, np.zeros(1, np.int64), bound))
+    bias = np.array([found.constant], np.int64)
+    bound = max(found.depth, 1) * _LARGEST_TERM
+    return rewriter.set_form(name, PendingAccumulator(acc, scales, bias, bound))
 
 
 def _matrix(
@@ -114,7 +125,8 @@ def _matrix(
     if found is None:
         return False
     value, weights, bias = found
-    operands: list[Atom] = [value.var, Constant(weights.values)]
+    narrow = NarrowWeights.of(weights.values)
+    operands: list[Atom] = _with_narrow(rewriter, name, value.var, weights, narrow)
     acc = rewriter.builder.call(name, "_acc", "dense", operands, Product(INT32))
     return rewriter.set_form(name, _accumulator(acc, value, weights, bias))
 
@@ -171,6 +183,19 @@ def _operands(
     if np.abs(bias).max(initial=0) > INT32.high:
         return refused(_LARGE_BIAS)
     return value, weights, bias
+
+
+def _with_narrow(
+    rewriter: Rewriter, name: str, data: Var, weights: Weights, narrow: NarrowWeights | None
+) -> list[Atom]:
+    """The data and its int8 weights, as operands: with inputs repeated for weights beyond int8.
+    Weights that are far beyond stay wide."""
+    if narrow is None:
+        return [data, Constant(weights.values)]
+    if narrow.inputs is not None:
+        repeated: list[Atom] = [data, Constant(narrow.inputs)]
+        data = rewriter.builder.call(name, "_inputs", "gather", repeated, Gather(1))
+    return [data, Constant(narrow.values)]
 
 
 def _accumulator(

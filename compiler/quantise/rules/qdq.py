@@ -9,10 +9,10 @@ import numpy as np
 
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call
-from compiler.graph.operators.quantised import Dequantise
-from compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, smallest_int
+from compiler.ir.dtypes import FLOAT32, INT8, UINT8
 from compiler.quantise.forms import Scale, StatedInt8
-from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.rewriter import Rewriter, Rule
+from compiler.quantise.stated_constants import StatedConstant
 from compiler.quantise.weights import Weights
 
 _ONE_SCALE = (
@@ -31,7 +31,7 @@ def _quantise(rewriter: Rewriter, name: str, call: Call) -> bool:
 def _dequantise(rewriter: Rewriter, name: str, call: Call) -> bool:
     data, step, zero = call.args
     if isinstance(data, Constant):
-        return _weights(rewriter, name, data, step, zero, attributes_of(call, Dequantise).axis)
+        return _weights(rewriter, name, call)
     scale = _scale(step, zero)
     if scale is None or rewriter.type(step).dtype != FLOAT32:
         return rewriter.refuse(name, _ONE_SCALE)
@@ -46,26 +46,16 @@ def _dequantise(rewriter: Rewriter, name: str, call: Call) -> bool:
     return rewriter.set_int8(name, rewriter.builder.int8_value(name, var, scale))
 
 
-def _weights(
-    rewriter: Rewriter, name: str, data: Constant, step: Atom, zero: Atom, axis: int
-) -> bool:
-    if not isinstance(step, Constant) or not isinstance(zero, Constant):
-        return rewriter.refuse(name, "its scale is computed when the network runs")
-    rank = data.array.ndim
-    along = axis % rank if rank and step.array.size > 1 else 0
-
-    zeros = zero.array.reshape(-1).astype(np.int64)
-    if zeros.size > 1:
-        zeros = zeros.reshape((-1, *(1,) * (rank - 1 - along)))
-    values = data.array.astype(np.int64) - zeros
-    scales = step.array.reshape(-1).astype(np.float64)
-    if not (scales > 0).all():
-        return rewriter.refuse(name, "a scale is not positive")
-    least, greatest = values.min(initial=0), values.max(initial=0)
-    if least < INT32.low or greatest > INT32.high:
+def _weights(rewriter: Rewriter, name: str, call: Call) -> bool:
+    stated = StatedConstant.of(call)
+    if stated is None:
+        if not all(isinstance(each, Constant) for each in call.args):
+            return rewriter.refuse(name, "its scale is computed when the network runs")
         return rewriter.refuse(name, "its integers exceed 32 bits without their zero point")
-    values = values.astype(smallest_int(least, greatest).numpy)
-    return rewriter.set_form(name, Weights(values, scales, along))
+    if not (stated.scales > 0).all():
+        return rewriter.refuse(name, "a scale is not positive")
+    scales = stated.scales.astype(np.float64)
+    return rewriter.set_form(name, Weights(stated.values, scales, stated.axis))
 
 
 def _scale(step: Atom, zero: Atom) -> Scale | None:

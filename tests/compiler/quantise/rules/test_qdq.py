@@ -99,12 +99,14 @@ def test_unsigned_with_zero_points() -> None:
     assert called(found) == ["quantise", "conv2d", "requantise", "dequantise"]
 
 
-def test_weights_with_zero_points_are_wider() -> None:
+def test_weights_beyond_int8_take_their_inputs_twice() -> None:
     given = {**values(5), "zw": np.array([-100, 90, 0, 1, 2, 3, 4, 5])}
     text = program([*START, *CONV, *END]).format(padding=", padding=[0, 1, 0, 1]", last="c")
     found = same(network(text, **given), 0.11)
     (weights,) = [each for each in constants(found).values() if each.array.ndim == 4]
-    assert weights.array.dtype == np.int16
+    assert weights.array.dtype == np.int8
+    assert weights.array.shape[1] > 4
+    assert "gather" in called(found)
 
 
 def test_a_residual_block_with_a_scale_between() -> None:

@@ -1,0 +1,150 @@
+"""Dequantised constants, such as the weights of a QDQ network, and the pass that moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.graph.attributes import Attributes
+from compiler.graph.constant import Constant
+from compiler.graph.evaluate import Runner, run_call
+from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
+from compiler.graph.operators import OPERATORS
+from compiler.graph.operators.quantised import Dequantise
+from compiler.graph.opspec import OpSpec
+from compiler.graph.verify import verify
+from compiler.graph.visit import map_bodies, map_functions
+from compiler.ir.dtypes import INT32, smallest_int
+from compiler.quantise.integer_moves import MOVES as INTEGER_MOVES
+
+MOVES = INTEGER_MOVES - {"max_pool", "upsample"}
+"""Operators that only move the elements of their operand, whatever its shape."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatedConstant:
+    """A constant in integers whose scales the network states: the real numbers are
+    values * scales.
+
+    Attributes
+    ----------
+    values
+        Integers, less their zero points.
+    scales
+        Of the real numbers' type: one, or one for each index of `axis`.
+    """
+
+    values: NDArray[Any]
+    scales: NDArray[Any]
+    axis: int = 0
+
+    @staticmethod
+    def of(value: Value) -> StatedConstant | None:
+        """The operands of a `dequantise` of constants; None for other values, and where integers
+        less their zero points exceed 32 bits."""
+        match value:
+            case Call(
+                callee=OpSpec(name="dequantise"),
+                args=(Constant() as data, Constant() as step, Constant() as zero),
+                attributes=Dequantise(axis=axis),
+            ):
+                pass
+            case _:
+                return None
+        rank = data.array.ndim
+        axis = axis % rank if rank and max(step.array.size, zero.array.size) > 1 else 0
+        zeros = _along(zero.array.astype(np.int64), axis, rank)
+        values = data.array.astype(np.int64) - zeros
+        least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
+        if least < INT32.low or greatest > INT32.high:
+            return None
+        narrow = values.astype(smallest_int(least, greatest).numpy)
+        return StatedConstant(narrow, step.array.reshape(-1), axis)
+
+    @property
+    def call(self) -> Call:
+        """The constant in real numbers, as a `dequantise`."""
+        scales = self.scales if self.scales.size > 1 else self.scales.reshape(())
+        zeros = np.zeros(scales.shape, self.values.dtype)
+        operands = Constant(self.values), Constant(scales), Constant(zeros)
+        return Call(OPERATORS["dequantise"], operands, Dequantise(self.axis))
+
+    def moved(self, operator: str, given: Attributes, run: Runner) -> StatedConstant | None:
+        """The constant with its elements moved by an operator of `MOVES`; None where the scales
+        are not those of one axis any more."""
+
+        def changed(array: NDArray[Any]) -> NDArray[Any]:
+            found = run_call(Call(OPERATORS[operator], (Constant(array),), given), [array], run)
+            assert isinstance(found, np.ndarray), "it has one result"
+            return found
+
+        values = changed(self.values)
+        if self.scales.size == 1:
+            return StatedConstant(values, self.scales)
+        whole = np.broadcast_to(_along(self.scales, self.axis, self.values.ndim), self.values.shape)
+        scales = changed(np.ascontiguousarray(whole))
+        for axis in range(scales.ndim):
+            line = np.moveaxis(scales, axis, 0).reshape(scales.shape[axis], -1)[:, 0]
+            if np.array_equal(
+                scales, np.broadcast_to(_along(line, axis, scales.ndim), scales.shape)
+            ):
+                return StatedConstant(values, line, axis)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveDequantise:
+    """Moves the integers of dequantised constants in place of their real numbers.
+
+    ::
+
+        r = dequantise(int8[8, 4, 3], s, z)
+        w = unsqueeze(r, axes=[2])             ->    w = dequantise(int8[8, 4, 1, 3], s, 0)
+
+    The importer makes weights of convolutions along one axis, and of transposed ones, so. Their
+    integers have to be known where they are multiplied.
+
+    Attributes
+    ----------
+    run
+        The runner that moves the integers.
+    """
+
+    run: Runner
+    name: str = "move-dequantise"
+
+    def apply(self, function: Function) -> Function:
+        """The function with integers moved; dead values are left to `EliminateDead`."""
+        verify(function)
+        return map_functions(function, lambda one: replace(one, body=self._moved(one.body, {})))
+
+    def _moved(self, body: Body, around: Mapping[str, StatedConstant]) -> Body:
+        known = dict(around)
+        lets: list[Let] = []
+        for let in body.lets:
+            found = self._stated(let.value, known)
+            if found is None:
+                value = map_bodies(let.value, lambda inner: self._moved(inner, known))
+            else:
+                known[let.name], value = found, found.call
+            lets.append(replace(let, value=value))
+        return Body(tuple(lets), body.result)
+
+    def _stated(self, value: Value, known: Mapping[str, StatedConstant]) -> StatedConstant | None:
+        match value:
+            case Call(callee=OpSpec(name=operator), args=(Var(name),), attributes=given) if (
+                operator in MOVES and name in known
+            ):
+                return known[name].moved(operator, given, self.run)
+            case _:
+                return StatedConstant.of(value)
+
+
+def _along(numbers: NDArray[Any], axis: int, rank: int) -> NDArray[Any]:
+    """Numbers for each index of an axis, or one number, as an array that broadcasts to `rank`."""
+    shape: Sequence[int] = [-1 if number == axis else 1 for number in range(rank)]
+    return numbers.reshape(() if numbers.size == 1 else tuple(shape))
