@@ -55,7 +55,8 @@ class StatedLayer:
     plain
         The layer with the same weights in float32, whose scales are calibrated.
     wanted
-        What ONNX's reference gives, in the form QDQ unless the scale of the data is computed.
+        What ONNX's reference gives in the form QDQ; where the scale of the data is computed, sums
+        of integers times that scale.
     step
         The scale of the result; 0 if it is not rounded.
     """
@@ -133,9 +134,20 @@ def stated_layer(kind: str, form: str, numbers: Numbers, relu: bool, seed: int) 
         case _:
             nodes = qdq
     made = _model(nodes, inputs, given)
-    dynamic = form == "dynamic"
-    (wanted,) = _reference(made if dynamic else _model(qdq, inputs, given), inputs)
-    return StatedLayer(made, plain, inputs, wanted, 0.0 if dynamic else float(step))
+    if form == "dynamic":
+        read = _model(
+            [helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])], inputs, {}
+        )
+        whole_data, scale, zero = _reference(read, inputs, ["y", "s", "z"])
+        centred_data = {"x": whole_data.astype(np.float64) - zero}
+        # Integers in float64 are exact; ONNX's reference has no zero points of channels.
+        product = _model(
+            [operator("x", "v", to="y")], centred_data, {"v": centred.astype(np.float64)}
+        )
+        (sums,) = _reference(product, centred_data)
+        return StatedLayer(made, plain, inputs, sums.astype(np.float32) * scale, 0.0)
+    (wanted,) = _reference(_model(qdq, inputs, given), inputs)
+    return StatedLayer(made, plain, inputs, wanted, float(step))
 
 
 def _shapes(
@@ -178,11 +190,14 @@ def _model(nodes: list[NodeProto], inputs: dict[str, Array], given: dict[str, Ar
     shapes: dict[str, Sequence[int | str | None]] = {
         name: each.shape for name, each in inputs.items()
     }
-    return model(nodes, shapes, ["y"], used, opset=19)
+    (kind,) = {helper.np_dtype_to_tensor_dtype(each.dtype) for each in inputs.values()}
+    return model(nodes, shapes, ["y"], used, opset=19, dtype=kind)
 
 
-def _reference(made: ModelProto, inputs: dict[str, Array]) -> list[Array]:
-    found: Any = ReferenceEvaluator(made).run(None, dict(inputs))
+def _reference(
+    made: ModelProto, inputs: dict[str, Array], names: Sequence[str] | None = None
+) -> list[Array]:
+    found: Any = ReferenceEvaluator(made).run(names, dict(inputs))
     return list(found)
 
 

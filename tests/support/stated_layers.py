@@ -15,7 +15,7 @@ from runtime.artifact import Provenance, StreamCall
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.devices.device import Device
 from runtime.executor import Executor
-from scripts.run.comparison import boundaries, compare, defined_elements
+from scripts.run.comparison import boundaries, compare
 from sim.engines import make_engine
 from tests.support.offloaded import targets
 
@@ -41,7 +41,7 @@ def share_and_outputs(
         )
     finally:
         engine.close()
-    compared = compare(run, reference, defined_elements(artifact))
+    compared = compare(run, reference, artifact)
     assert compared.equal, compared.first
     steps = artifact.manifest.steps
     whole = sum(step.macs for step in steps)
