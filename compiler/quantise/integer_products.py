@@ -117,10 +117,18 @@ class _Rewriter:
                     callee=OpSpec(name=("squeeze" | "transpose" | "unsqueeze")), args=(Var(name),)
                 )
             ):
-                found = self.centred.get(name)
-                return found if found is not None and self._has_one_zero(found) else None
+                return self._moved((name,))
+            case Call(callee=OpSpec(name="concat"), args=args):
+                names = [operand.name for operand in args if isinstance(operand, Var)]
+                return self._moved(names) if len(names) == len(args) else None
             case _:
                 return None
+
+    def _moved(self, names: Sequence[str]) -> _Centred | None:
+        """What is made of the elements of values that have one zero point."""
+        found = {self.centred.get(name) for name in names}
+        first = found.pop()
+        return first if first is not None and not found and self._has_one_zero(first) else None
 
     def _has_one_zero(self, found: _Centred) -> bool:
         return found.zero is None or self._type(found.zero).size == 1

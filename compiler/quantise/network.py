@@ -52,7 +52,7 @@ class Quantised:
     function
         The quantised network, with the signature of `real`.
     real
-        The network in real numbers; a QDQ network, with `IntegerMoves` applied.
+        The network in real numbers that was quantised; it means the same as the given one.
     scales
         By int8 tensor of `function`: the name of the value in `real` and the scale.
     """

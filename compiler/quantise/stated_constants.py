@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from compiler.graph.attributes import Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.evaluate import Runner, run_call
-from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
+from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.quantised import Dequantise
 from compiler.graph.opspec import OpSpec
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, map_functions
+from compiler.graph.visit import map_bodies, map_functions, rename, renamed
 from compiler.ir.dtypes import INT32, smallest_int
 from compiler.quantise.integer_moves import MOVES as INTEGER_MOVES
 
@@ -106,7 +106,8 @@ class MoveDequantise:
         w = unsqueeze(r, axes=[2])             ->    w = dequantise(int8[8, 4, 1, 3], s, 0)
 
     The importer makes weights of convolutions along one axis, and of transposed ones, so. Their
-    integers have to be known where they are multiplied.
+    integers have to be known where they are multiplied. Real constants that the network quantises
+    itself, as after training with quantisation, are quantised here.
 
     Attributes
     ----------
@@ -120,19 +121,39 @@ class MoveDequantise:
     def apply(self, function: Function) -> Function:
         """The function with integers moved; dead values are left to `EliminateDead`."""
         verify(function)
-        return map_functions(function, lambda one: replace(one, body=self._moved(one.body, {})))
+        return map_functions(function, lambda one: replace(one, body=self._body(one.body, {}, {})))
 
-    def _moved(self, body: Body, around: Mapping[str, StatedConstant]) -> Body:
-        known = dict(around)
+    def _body(
+        self, body: Body, around: Mapping[str, StatedConstant], quantised: Mapping[str, Atom]
+    ) -> Body:
+        known, names = dict(around), dict(quantised)
         lets: list[Let] = []
         for let in body.lets:
-            found = self._stated(let.value, known)
+            value = rename(let.value, names)
+            integers = self._quantised(value)
+            if integers is not None:
+                names[let.name] = integers
+                continue
+            found = self._stated(value, known)
             if found is None:
-                value = map_bodies(let.value, lambda inner: self._moved(inner, known))
+                value = map_bodies(value, lambda inner: self._body(inner, known, names))
             else:
                 known[let.name], value = found, found.call
             lets.append(replace(let, value=value))
-        return Body(tuple(lets), body.result)
+        return Body(tuple(lets), renamed(body.result, names))
+
+    def _quantised(self, value: Value) -> Constant | None:
+        """The integers of a `quantise` of constants; None for other values."""
+        match value:
+            case Call(
+                callee=OpSpec(name="quantise"),
+                args=(Constant() as data, Constant() as step, Constant() as zero),
+            ):
+                found = run_call(value, [data.array, step.array, zero.array], self.run)
+                assert isinstance(found, np.ndarray), "it has one result"
+                return Constant(found)
+            case _:
+                return None
 
     def _stated(self, value: Value, known: Mapping[str, StatedConstant]) -> StatedConstant | None:
         match value:

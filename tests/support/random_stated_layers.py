@@ -19,8 +19,10 @@ Array = NDArray[Any]
 FORMS = {
     "conv1d": ("qdq", "operator", "dynamic"),
     "conv2d": ("qdq", "operator", "dynamic"),
+    "conv3d": ("qdq", "operator", "dynamic"),
     "grouped": ("qdq", "operator", "dynamic"),
     "transposed": ("qdq",),
+    "transposed1d": ("qdq",),
     "gemm": ("qdq",),
     "matrix": ("qdq", "operator", "dynamic"),
     "tokens": ("qdq", "operator", "dynamic"),
@@ -83,7 +85,7 @@ def stated_layer(kind: str, form: str, numbers: Numbers, relu: bool, seed: int) 
     data = _integers(random, numbers.data_type, shape).astype(np.int64) - numbers.data_zero
     inputs = {"x": (data * _STEP).astype(np.float32)} | ({"v": real} if kind == "pair" else {})
 
-    named = _OPERATORS.get(kind, "ConvTranspose" if kind == "transposed" else "Conv")
+    named = _OPERATORS.get(kind, "ConvTranspose" if "transposed" in kind else "Conv")
 
     def operator(*operands: str, to: str) -> NodeProto:
         return helper.make_node(named, operands, [to], **attributes)
@@ -164,12 +166,18 @@ def _shapes(
             strides = [int(random.integers(1, 3))] * 2
             given = {"pads": [pad] * 4, "strides": strides}
             return (1, inputs, *image), (outputs, inputs, size, size), 0, given
+        case "conv3d":
+            given = {"pads": [pad, 1, 1] * 2, "strides": [1 + pad, 1, 1]}
+            return (1, inputs // 4 + 1, 4, *image), (outputs, inputs // 4 + 1, size, 3, 3), 0, given
         case "grouped":
             groups, own = int(random.integers(2, 9)), int(random.integers(1, 3))
             grouped: dict[str, Any] = {"group": groups, "pads": [1] * 4}
             return (1, groups * own, *image), (groups, own, 3, 3), 0, grouped
         case "transposed":
             return (1, inputs, *image), (inputs, outputs, 2, 2), 1, {"strides": [2, 2]}
+        case "transposed1d":
+            given = {"strides": [2], "pads": [pad] * 2}
+            return (1, inputs, columns + 2), (inputs, outputs, 3), 1, given
         case "tokens":
             return (1, rows, inputs), (inputs, outputs), 1, {}
         case "pair":

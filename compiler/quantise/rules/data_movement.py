@@ -10,8 +10,10 @@ from types import MappingProxyType
 import numpy as np
 
 from compiler.graph.nodes import Atom, Call, Var
+from compiler.graph.operators.parts import Pad
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, Reduction
+from compiler.operators.pad import PadMode
 from compiler.quantise.forms import Concatenation, Movement, PendingAccumulator, Upsampling
 from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
 from compiler.quantise.rules.products import convolved
@@ -52,6 +54,21 @@ def _on_int8(rewriter: Rewriter, name: str, call: Call) -> bool:
         return rewriter.refuse(name, not_int8(rewriter, "data", call.args[0]))
     moved = rewriter.builder.call(name, "_int8", call.callee.name, [data.var], call.attributes)
     return rewriter.set_int8(name, rewriter.builder.int8_value(name, moved, data.scale))
+
+
+def _pad(rewriter: Rewriter, name: str, call: Call) -> bool:
+    """Zeros around a value that is int8 already are its zero point, in a network that states its
+    own scales; others calibrate what is padded."""
+    given, (data, *_) = attributes_of(call, Pad), call.args
+    zeros = given.mode is not PadMode.CONSTANT or given.value == 0
+    if rewriter.chosen or not zeros or not rewriter.is_int8(data):
+        return False
+    value = rewriter.int8(data)
+    if value is None:
+        return False
+    own = replace(given, value=value.scale.zero)
+    padded = rewriter.builder.call(name, "_int8", "pad", [value.var], own)
+    return rewriter.set_int8(name, rewriter.builder.int8_value(name, padded, value.scale))
 
 
 def _upsample(rewriter: Rewriter, name: str, call: Call) -> bool:
@@ -123,6 +140,15 @@ def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
     names = [each.name for each in call.args if isinstance(each, Var)]
     if len(names) != len(call.args):
         return rewriter.refuse(name, "a part of it is constant")
+    if not rewriter.chosen and all(rewriter.is_int8(each) for each in call.args):
+        # Without a scale of its own it has that of its parts.
+        parts = [part for each in call.args if (part := rewriter.int8(each)) is not None]
+        if len({part.scale for part in parts}) == 1:
+            operands = [part.var for part in parts]
+            joined = rewriter.builder.call(name, "_int8", "concat", operands, call.attributes)
+            return rewriter.set_int8(
+                name, rewriter.builder.int8_value(name, joined, parts[0].scale)
+            )
     for part in call.args:
         if not rewriter.may_be_int8(part) and rewriter.form(part) is None:
             return rewriter.refuse(name, not_int8(rewriter, "part", part))
@@ -132,6 +158,7 @@ def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
 DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
     {
         "concat": Rule(_concat, on_demand=True),
+        "pad": Rule(_pad, lambda _: ()),
         "upsample": Rule(_upsample, on_demand=True),
         **dict.fromkeys(sorted(MOVES), Rule(_move, on_demand=True)),
     }

@@ -15,7 +15,7 @@ from tests.support.networks import network
 RUN = NativeRunner()
 HEAD = (
     "x: float32[1, 6, 4, 4], w: uint8[4, 6, 3], s: float32[4], z: uint8[4], t: float32[6], "
-    "u: uint8[6]"
+    "u: uint8[6], f: float32[4, 6, 3]"
 )
 
 
@@ -28,6 +28,7 @@ def moved(lines: list[str], **more: np.ndarray) -> list[Call]:
         "z": np.array([0, 255, 128, 7]),
         "t": np.linspace(0.02, 0.03, 6),
         "u": np.arange(100, 106),
+        "f": np.zeros((4, 6, 3)),
         **more,
     }
     text = "\n".join([f"func @f({HEAD}):", *(f"  {each}" for each in lines), "  return y"])
@@ -86,6 +87,19 @@ def test_one_scale_needs_no_axis() -> None:
     lines += ["y = transpose(a, perm=[1, 2, 0])"]
     calls = moved(lines, s=np.full(4, 0.5), z=np.array([1, 2, 3, 4]))
     assert [each.callee.name for each in calls] == ["dequantise"]
+
+
+def test_constants_that_are_quantised_when_the_network_runs() -> None:
+    """As models are exported after training with quantisation."""
+    lines = ["q = quantise(f, s, z, axis=0, to=uint8)", "r = dequantise(q, s, z, axis=0)"]
+    weights = np.random.default_rng(1).normal(size=(4, 6, 3)).astype("float32")
+    (call,) = moved([*lines, "y = unsqueeze(r, axes=[2])"], f=weights)
+    stated = StatedConstant.of(call)
+    assert stated is not None
+    steps, zeros = np.linspace(0.01, 0.05, 4).astype("float32"), np.array([0, 255, 128, 7])
+    whole = np.rint(weights / steps[:, None, None]) + zeros[:, None, None]
+    wanted = np.clip(whole, 0, 255) - zeros[:, None, None]
+    np.testing.assert_array_equal(stated.values[:, :, 0], wanted)
 
 
 def test_other_values_are_left() -> None:

@@ -10,7 +10,7 @@ from compiler.frontends.onnx.node import Node
 from compiler.frontends.onnx.operators.spatial import padding_of, per_axis
 from compiler.frontends.onnx.values import Value
 from compiler.graph.extents import product
-from compiler.graph.operators.parts import Pad, Slice
+from compiler.graph.operators.parts import Concat, Pad, Slice
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.shapes import Squeeze, Transpose, Unsqueeze
 
@@ -70,7 +70,7 @@ def convolution(
 def _convolution3d(
     node: Node, data: Value, weight: Value, bias: Value | None, windows: Windows
 ) -> Value:
-    """The sum of the convolutions of images by each of the kernel's planes."""
+    """The convolution of images that have the planes that a kernel meets as channels."""
     top, left, bottom, right = (windows.padding[each] for each in (1, 2, 4, 5))
     to = Conv2d(
         windows.strides[1:], (top, left, bottom, right), windows.dilation[1:], windows.groups
@@ -83,25 +83,26 @@ def _convolution3d(
     count = (depth - (planes - 1) * gap - 1) // stride + 1
     if count < 1:
         node.refuse(f"{weight.type} is larger than {data.type}")
+    if not planes:
+        node.refuse(f"{weight.type} has no elements")
     # Images [N, D, C, H, W], so that the depth can become part of the batch.
     images = node.call("transpose", data, to=Transpose((0, 2, 1, 3, 4)))
-    shape = (product((data.shape[0], count)), data.shape[1], *data.shape[3:])
-    total: Value | None = None
+    outputs, inputs, _, *kernel = weight.type.static_shape("weights")
+    groups = (data.shape[0], count, windows.groups, inputs, *data.shape[3:])
+    parts = []
     for plane in range(planes):
         first = plane * gap
         taken = Slice((first,), (first + (count - 1) * stride + 1,), (1,), (stride,))
-        part = node.call("slice", images, to=taken)
-        kernel = node.call("slice", weight, to=Slice((plane,), (plane + 1,), (2,)))
-        kernel = node.call("squeeze", kernel, to=Squeeze((2,)))
-        found = node.call("conv2d", node.reshape(part, shape), kernel, to=to)
-        total = found if total is None else node.call("add", total, found)
-    total = node.needed(total, f"{weight.type} has no elements")
-    rows, columns = total.shape[2:]
-    apart = node.reshape(total, (data.shape[0], count, weight.shape[0], rows, columns))
-    result = node.call("transpose", apart, to=Transpose((0, 2, 1, 3, 4)))
-    if bias is None:
-        return result
-    return node.call("add", result, node.reshape(bias, (weight.shape[0], 1, 1, 1)))
+        parts.append(node.reshape(node.call("slice", images, to=taken), groups))
+    whole = parts[0] if planes == 1 else node.call("concat", *parts, to=Concat(3))
+    channels = windows.groups * planes * inputs
+    whole = node.reshape(whole, (product((data.shape[0], count)), channels, *data.shape[3:]))
+    swapped = node.call("transpose", weight, to=Transpose((0, 2, 1, 3, 4)))
+    kernels = node.reshape(swapped, (outputs, planes * inputs, *kernel))
+    found = node.call("conv2d", whole, kernels, bias, to=to)
+    rows, columns = found.shape[2:]
+    apart = node.reshape(found, (data.shape[0], count, outputs, rows, columns))
+    return node.call("transpose", apart, to=Transpose((0, 2, 1, 3, 4)))
 
 
 def convolve(node: Node) -> Value:
