@@ -214,3 +214,53 @@ def test_what_has_no_integers_stays() -> None:
     assert called(found) == [
         *("quantise", "dequantise", "quantise", "dequantise", "sigmoid", "quantise", "dequantise")
     ]
+
+
+NUMBERS = ("s", "z", "o", "u")
+
+
+@pytest.mark.parametrize(
+    ("lines", "integers"),
+    [
+        # What moves the sums of a layer waits for the scale behind it.
+        (["t = transpose(c, perm=[0, 2, 3, 1])"], ["requantise", "transpose"]),
+        (
+            ["a = reshape(c, shape=[2, 8, 16])", "b = relu(a)", "t = unsqueeze(b, axes=[0])"],
+            ["requantise", "reshape", "unsqueeze"],
+        ),
+        (
+            ["k = conv2d(xr, vr)", "j = concat(c, k, axis=1)", "t = depth_to_space(j, block=2)"],
+            ["conv2d", "requantise", "requantise", "concat", "depth_to_space"],
+        ),
+    ],
+)
+def test_sums_that_move(lines: list[str], integers: list[str]) -> None:
+    weights = ["vr = dequantise(v, sw, zw, axis=0)"] if "vr" in " ".join(lines) else []
+    text = program(
+        [*START, *weights, CONV[0], "c = conv2d(xr, wr)", *lines, *END],
+        f"{HEAD}, sw: float32[8], zw: int8[8]{', v: int8[8, 4, 3, 3]' if weights else ''}",
+    )
+    names = (*NUMBERS, "w", "sw", "zw", *(["v"] if weights else []))
+    given = {name: each for name, each in values(11).items() if name in names}
+    found = same(network(text.format(last="t"), **given), 0.11)
+    assert called(found) == ["quantise", "conv2d", *integers, "dequantise"]
+
+
+def test_padding_and_joining_what_is_int8() -> None:
+    """Zeros are the zero point; parts of one scale have it together."""
+    lines = [
+        *START,
+        "p = pad(xr, pads=[0, 0, 1, 0, 0, 0, 0, 2], value=0.0)",
+        "j = concat(p, p, axis=1)",
+        "t = max_pool(j, kernel=[2, 2])",
+        *END,
+    ]
+    text = program(lines, HEAD.replace("w: int8[8, 4, 3, 3], ", "")).format(last="t")
+    given = {name: each for name, each in values(-37).items() if name in NUMBERS}
+    found = same(network(text, **given), 0.11)
+    assert called(found)[:4] == ["quantise", "pad", "concat", "max_pool"]
+    lines[2] = lines[2].replace("value=0.0", "value=1.0")
+    text = program(lines, HEAD.replace("w: int8[8, 4, 3, 3], ", "")).format(last="t")
+    # Ones have no integer.
+    found = quantise_network(network(text, **given), [], RUN, targets=EXACT_ON).function
+    assert called(found)[:3] == ["quantise", "dequantise", "pad"]
