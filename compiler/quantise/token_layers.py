@@ -141,11 +141,8 @@ class _Rewriter:
         and the others are constants for all elements or for each feature."""
         if not isinstance(call.callee, OpSpec) or call.callee.pattern > Pattern.BROADCAST:
             return False
-        names = [
-            each.name
-            for each in call.args
-            if isinstance(each, Var) and each.name not in self.stated
-        ]
+        operands = [atom for atom in call.args if isinstance(atom, Var)]
+        names = [operand.name for operand in operands if operand.name not in self.stated]
         if not names or any(name not in self.images for name in names):
             return False
         shape = self._token_shape(Var(let.name))
@@ -153,16 +150,17 @@ class _Rewriter:
             return False
         if call.callee.name in _SCALED:
             # Scales for each token or feature have an axis, which an image has elsewhere.
-            if any(not isinstance(each, Var) and each.array.size > 1 for each in call.args):
+            scales = [atom.array for atom in call.args if isinstance(atom, Constant)]
+            if len(names) < len(operands) or any(each.size > 1 for each in scales):
                 return False
             scaled = [
                 self.images[each.name] if isinstance(each, Var) else each for each in call.args
             ]
             self._result(let, call.callee.name, scaled, call.attributes)
             return True
-        operands = [self._operand(atom, shape) for atom in call.args]
-        known = [operand for operand in operands if operand is not None]
-        if len(known) < len(operands):
+        found = [self._operand(atom, shape) for atom in call.args]
+        known = [operand for operand in found if operand is not None]
+        if len(known) < len(found):
             return False
         atoms = [each if isinstance(each, Var) else self._atom(let, each) for each in known]
         self._result(let, call.callee.name, atoms, call.attributes)
