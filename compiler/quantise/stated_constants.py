@@ -55,15 +55,17 @@ class StatedConstant:
                 pass
             case _:
                 return None
-        rank = data.array.ndim
-        axis = axis % rank if rank and max(step.array.size, zero.array.size) > 1 else 0
+        rank, scales = data.array.ndim, step.array.reshape(-1)
+        axis = axis % rank if rank and max(scales.size, zero.array.size) > 1 else 0
+        if data.array.dtype == np.int8 and not zero.array.any():
+            return StatedConstant(data.array, scales, axis)
         zeros = _along(zero.array.astype(np.int64), axis, rank)
         values = data.array.astype(np.int64) - zeros
         least, greatest = int(values.min(initial=0)), int(values.max(initial=0))
         if least < INT32.low or greatest > INT32.high:
             return None
         narrow = values.astype(smallest_int(least, greatest).numpy)
-        return StatedConstant(narrow, step.array.reshape(-1), axis)
+        return StatedConstant(narrow, scales, axis)
 
     @property
     def call(self) -> Call:

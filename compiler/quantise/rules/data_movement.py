@@ -39,7 +39,7 @@ def _on_pending(rewriter: Rewriter, name: str, call: Call) -> bool:
     scale is stated behind the operator."""
     (data,) = call.args
     form = rewriter.form(data)
-    if not isinstance(form, PendingAccumulator | Concatenation) or rewriter.may_be_int8(data):
+    if rewriter.chosen or not isinstance(form, PendingAccumulator | Concatenation):
         return False
     if not rewriter.is_unshared(data):
         return False
