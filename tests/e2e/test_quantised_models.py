@@ -136,6 +136,7 @@ def images() -> tuple[ModelProto, tuple[int, ...]]:
 MODELS = {"attention": attention, "images": images}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("types", ["s8 s8", "u8 u8", "dynamic"])
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str, types: str, tmp_path: Any) -> None:

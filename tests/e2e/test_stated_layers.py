@@ -32,7 +32,7 @@ def check(layer: StatedLayer, preset: str) -> None:
     assert np.count_nonzero(off > 0.01) <= max(3, off.size // 25)
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(layer=stated_layers(), preset=st.sampled_from(_PRESETS))
 def test_layers(layer: StatedLayer, preset: str) -> None:
     check(layer, preset)
