@@ -142,13 +142,12 @@ def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
         return rewriter.refuse(name, "a part of it is constant")
     if not rewriter.chosen and all(rewriter.is_int8(each) for each in call.args):
         # Without a scale of its own it has that of its parts.
-        parts = [part for each in call.args if (part := rewriter.int8(each)) is not None]
-        if len({part.scale for part in parts}) == 1:
-            operands = [part.var for part in parts]
+        values = [value for each in call.args if (value := rewriter.int8(each)) is not None]
+        if len({value.scale for value in values}) == 1:
+            operands = [value.var for value in values]
             joined = rewriter.builder.call(name, "_int8", "concat", operands, call.attributes)
-            return rewriter.set_int8(
-                name, rewriter.builder.int8_value(name, joined, parts[0].scale)
-            )
+            whole = rewriter.builder.int8_value(name, joined, values[0].scale)
+            return rewriter.set_int8(name, whole)
     for part in call.args:
         if not rewriter.may_be_int8(part) and rewriter.form(part) is None:
             return rewriter.refuse(name, not_int8(rewriter, "part", part))
