@@ -17,6 +17,7 @@ from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import Opcode
 from hw.features import BASE
 from hw.hazards.dram import rectangles_of
+from hw.hazards.order import order_of
 from hw.isa.columns import Columns, Ints, units_of
 from hw.isa.program import Program
 from hw.operations import AluOp
@@ -102,9 +103,6 @@ def _end(columns: Columns) -> tuple[VtaWarning, ...]:
 
     A program in which FINISH never starts, or without FINISH, is not judged.
     """
-    # Imported here: the module imports Numba, which takes half a second.
-    from hw.hazards.order import order_of
-
     finishes = np.flatnonzero(columns.opcode == Opcode.FINISH)
     units = units_of(columns)
     order = order_of(columns, units)

@@ -1,6 +1,6 @@
 """A command group that imports a verb's module only when that verb is invoked.
 
-NumPy, Numba and Amaranth take seconds to import together, and `tandem --help` needs none of them.
+NumPy, LLVM and Amaranth take seconds to import together, and `tandem --help` needs none of them.
 Lazy loading lets a command's module have all its imports at the top.
 """
 

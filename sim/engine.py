@@ -90,6 +90,11 @@ class Engine(Protocol):
         """The engine's name on the command line."""
         ...
 
+    def prepare(self, data: bool = True) -> None:
+        """Compile, or build, what launches need, with `Launch.data` or without. A launch does it
+        too, if nobody has; it is no part of `Result.seconds`."""
+        ...
+
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program` on `memory` to its end.
 

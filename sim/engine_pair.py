@@ -50,6 +50,11 @@ class EnginePair:
         for engine in self._engines:
             engine.close()
 
+    def prepare(self, data: bool = True) -> None:
+        """Prepare both engines."""
+        for engine in self._engines:
+            engine.prepare(data)
+
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program` on both engines; see `sim.engine.Engine.launch`.
 

@@ -1,6 +1,6 @@
 """The factory of engines by name, and `run`, which runs a program on a new engine.
 
-Engines import large packages (Numba, Verilator, Amaranth's simulator), so `make_engine` imports an
+Engines import large packages (LLVM, Verilator, Amaranth's simulator), so `make_engine` imports an
 engine's module on first use.
 """
 

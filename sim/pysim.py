@@ -55,6 +55,13 @@ class PysimEngine:
         """The engine's name on the command line."""
         return "pysim"
 
+    def prepare(self, data: bool = True) -> None:
+        """Make the design, with data always."""
+        if self._driver is None:
+            design = self._design if self._design is not None else Accelerator(self.config)
+            bench = SimulatorBench(design, self.memory_model, self.config.bus_bytes)
+            self._driver = Driver(self.name, self.config, bench)
+
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
         if how.waveform is not None:
@@ -64,10 +71,8 @@ class PysimEngine:
                 )
             if self._driver is not None:
                 raise EngineError("pysim can only write the waveform of an engine's first launch")
-        if self._driver is None:
-            design = self._design if self._design is not None else Accelerator(self.config)
-            bench = SimulatorBench(design, self.memory_model, self.config.bus_bytes)
-            self._driver = Driver(self.name, self.config, bench)
+        self.prepare()
+        assert self._driver is not None
         return self._driver.launch(program, memory, how)
 
     def close(self) -> None:

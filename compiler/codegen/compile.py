@@ -13,11 +13,11 @@ from llvmlite import binding
 
 from compiler.codegen.cpu_target import CpuTarget
 from compiler.codegen.module import build_module, entry_name
-from compiler.codegen.object_cache import ObjectCache
 from compiler.errors import CodegenError
 from compiler.ir.stmt import Function, LoopKind, parameters
 from compiler.ir.visit import loops
 from compiler.lower.lowering import CPU_PASSES, Pass, lower
+from hw.object_cache import ObjectCache
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 from runtime.native.host import initialise
 

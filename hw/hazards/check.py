@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
+from hw.hazards.conflicts import search
 from hw.hazards.dram import Rectangles, rectangles_of
 from hw.hazards.explain import race_of
 from hw.hazards.hazard_report import HazardReport, Overwrite, Unchecked, Unknown
@@ -64,9 +65,6 @@ def check_hazards(
             f"the image is an array of {data.dtype} with {data.ndim} dimensions: "
             f"it must be a flat array of uint8"
         )
-    # Imported here: the module imports Numba, which takes half a second.
-    from hw.hazards.conflicts import search
-
     found = search(program.config, columns, units, rectangles, bases, data, RACES_KEPT)
     owners = units.tolist()
     unknown = {

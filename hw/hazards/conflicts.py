@@ -15,8 +15,6 @@ instruction of compute runs alone, and STOREs' writes have one AXI ID, which kee
 Few pairs of units can conflict. Each on-chip memory has one unit that writes it: load for INP
 and WGT; compute for ACC, its mirror OUT, and UOP, which no other unit accesses. Only store writes
 DRAM.
-
-Importing this module imports Numba.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from hw.hazards.explain import Conflict
 from hw.hazards.hazard_report import Unknown
 from hw.hazards.order import Order, order_of
 from hw.isa.columns import Columns, Ints
-from hw.jit import cached
+from hw.jit import compiled
 from hw.topology import MemoryId
 
 
@@ -147,7 +145,6 @@ def _find_conflicts(
     return conflicts, count
 
 
-@cached
 def compare_accesses(
     sequence: Ints,
     clocks: Ints,
@@ -168,10 +165,50 @@ def compare_accesses(
     its unit, the later instruction, the location. All comparisons up to that of the `keep`-th
     conflict have their rows.
     """
-    # 1 + the position, within its unit, of the instruction with the last access.
     last = np.zeros(tables[-1], dtype=np.int32)
     seen = np.zeros((len(tables) - 1, len(clocks) + 1), dtype=np.int32)
     rows = np.empty((keep + len(clocks), 6), dtype=np.int64)
+    kept, count = _compare_accesses(
+        sequence,
+        clocks,
+        kinds,
+        which,
+        start,
+        begin,
+        end,
+        opponents,
+        units,
+        tables,
+        keep,
+        last,
+        seen,
+        rows,
+    )
+    return rows[:kept], count
+
+
+@compiled
+def _compare_accesses(
+    sequence: Ints,
+    clocks: Ints,
+    kinds: Ints,
+    which: Ints,
+    start: Ints,
+    begin: Ints,
+    end: Ints,
+    opponents: Ints,
+    units: Ints,
+    tables: Ints,
+    keep: int,
+    last: npt.NDArray[np.int32],
+    seen: npt.NDArray[np.int32],
+    rows: Ints,
+) -> tuple[int, int]:
+    """The rows of `compare_accesses`, put into `rows`: how many, and the number of conflicts.
+
+    `last` is, for each entry of a table, 1 + the position, within its unit, of the instruction with
+    the last access; `seen` the comparison in which each instruction last conflicted, by kind.
+    """
     comparisons = count = kept = 0
     for position in sequence:
         for slot in range(which.shape[1]):
@@ -183,7 +220,7 @@ def compare_accesses(
                     continue
                 table = last[tables[opponent] : tables[opponent + 1]]
                 clock = clocks[position, units[opponent]]
-                latest = np.int32(0)
+                latest = 0
                 for run in range(start[chosen], start[chosen + 1]):
                     for value in table[begin[run] : end[run]]:
                         latest = max(latest, value)
@@ -207,4 +244,4 @@ def compare_accesses(
             for run in range(start[chosen], start[chosen + 1]):
                 for location in range(begin[run], end[run]):
                     own[location] = number
-    return rows[:kept], count
+    return kept, count

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.isa.columns import Ints
-from hw.jit import cached
+from hw.jit import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +49,27 @@ class IntervalSets:
         return zip(self.begin[own].tolist(), self.end[own].tolist(), strict=True)
 
 
-@cached
 def group_rows(rows: Ints) -> tuple[Ints, Ints]:
     """The first row of each group of equal `rows`, and the group that each row belongs to.
 
     Groups are numbered in the order in which they first appear.
     """
+    count = len(rows)
+    slots = np.full(1 << (2 * count + 1).bit_length(), -1, dtype=np.int64)
+    firsts, groups = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    found = _group_rows(np.ascontiguousarray(rows), slots, firsts, groups)
+    return firsts[:found], groups
+
+
+@compiled
+def _group_rows(rows: Ints, slots: Ints, firsts: Ints, groups: Ints) -> int:
+    """The number of groups; fills in `firsts` and `groups`.
+
+    `slots` is a hash table of groups, probed linearly: -1 everywhere, more than twice as long as
+    `rows`, and a power of two.
+    """
     count, width = rows.shape
-    mask = 1
-    while mask <= 2 * count:
-        mask = 2 * mask + 1
-    slots = np.full(mask + 1, -1, dtype=np.int64)  # a hash table of groups, probed linearly
-    groups = np.empty(count, dtype=np.int64)
-    firsts = np.empty(count, dtype=np.int64)
+    mask = len(slots) - 1
     group_count = 0
     for row in range(count):
         hashed = 0
@@ -83,4 +91,4 @@ def group_rows(rows: Ints) -> tuple[Ints, Ints]:
             firsts[group_count] = row
             group_count += 1
         groups[row] = slots[slot]
-    return firsts[:group_count], groups
+    return group_count

@@ -13,7 +13,7 @@ from hw.encoding import Opcode, uop_layout
 from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Columns, Ints
 from hw.isa.modes import active_modes
-from hw.jit import cached
+from hw.jit import compiled
 from hw.topology import MemoryId
 
 
@@ -106,7 +106,6 @@ def operand_elements_of(
     return OperandElements(which, IntervalSets.of(lengths, begin, end))
 
 
-@cached
 def reached_elements(
     indices: Ints, count_out: int, count_in: int, factor_out: int, factor_in: int, depth: int
 ) -> Ints:
@@ -115,19 +114,35 @@ def reached_elements(
     Returns a row of first element and end for each run of neighbours, in ascending order; none at
     all where an element lies beyond the memory.
     """
-    last = indices[0]
-    for index in indices:
-        last = max(last, index)
-    end = last + (count_out - 1) * factor_out + (count_in - 1) * factor_in + 1
-    runs = np.empty((end // 2 + 1, 2), dtype=np.int64)
+    end = int(indices.max()) + (count_out - 1) * factor_out + (count_in - 1) * factor_in + 1
     if end > depth:
-        return runs[:0]
-    reached = np.zeros(end, dtype=np.bool_)
+        return np.empty((0, 2), dtype=np.int64)
+    runs = np.empty((end // 2 + 1, 2), dtype=np.int64)
+    reached, steps = np.zeros(end, dtype=np.bool_), np.empty(end, dtype=np.int64)
+    found = _runs(indices, count_out, count_in, factor_out, factor_in, reached, steps, runs)
+    return runs[:found]
+
+
+@compiled
+def _runs(
+    indices: Ints,
+    count_out: int,
+    count_in: int,
+    factor_out: int,
+    factor_in: int,
+    reached: npt.NDArray[np.bool_],
+    steps: Ints,
+    runs: Ints,
+) -> int:
+    """Fills in `runs`, as `reached_elements` returns them; returns their number.
+
+    `reached` is false for each element up to the last that is reached; `steps` is as long.
+    """
+    end = len(reached)
     for index in indices:
         reached[index] = True
     # An element is reached in a loop of `count` iterations if one that is reached without the loop
     # lies less than `count` steps below it. `steps` counts from the nearest such element.
-    steps = np.empty(end, dtype=np.int64)
     for count, step in ((count_in, factor_in), (count_out, factor_out)):
         if step > 0:
             for element in range(end):
@@ -143,4 +158,4 @@ def reached_elements(
                 runs[found, 0] = element
                 found += 1
             runs[found - 1, 1] = element + 1
-    return runs[:found]
+    return found

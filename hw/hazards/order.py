@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.isa.columns import Columns, Ints
-from hw.jit import cached
+from hw.jit import compiled
 from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 
@@ -77,7 +77,6 @@ _POPPED, _PUSHED = (
 """By unit and flag (`prev`, `next`), the queue that the flag names, or -1."""
 
 
-@cached
 def run_tokens(
     positions: Ints, begins: Ints, pops: Ints, pushes: Ints, queues: int, clocks: Ints
 ) -> Ints:
@@ -85,13 +84,46 @@ def run_tokens(
 
     Fills in `clocks` and returns the sequence.
     """
-    unit_count = len(begins) - 1
+    units = len(begins) - 1
     sequence = np.empty(len(positions), dtype=np.int64)
-    # The clocks of the instruction that each unit started last, and of each push.
-    now = np.zeros((unit_count, unit_count), dtype=np.int64)
-    tokens = np.empty((queues, len(positions), unit_count), dtype=np.int64)
-    pushed, popped = np.zeros(queues, dtype=np.int64), np.zeros(queues, dtype=np.int64)
-    started = np.zeros(unit_count, dtype=np.int64)
+    now = np.zeros((units, units), dtype=np.int64)
+    tokens = np.empty((queues, len(positions), units), dtype=np.int64)
+    pushed, popped = np.zeros((2, queues), dtype=np.int64)
+    started = np.zeros(units, dtype=np.int64)
+    steps = _run_tokens(
+        positions, begins, pops, pushes, clocks, sequence, now, tokens, pushed, popped, started
+    )
+    return sequence[:steps]
+
+
+@compiled
+def _run_tokens(
+    positions: Ints,
+    begins: Ints,
+    pops: Ints,
+    pushes: Ints,
+    clocks: Ints,
+    sequence: Ints,
+    now: Ints,
+    tokens: Ints,
+    pushed: Ints,
+    popped: Ints,
+    started: Ints,
+) -> int:
+    """The loop of `run_tokens`: fills in `clocks` and `sequence`; returns the sequence's length.
+
+    Parameters
+    ----------
+    now
+        [unit, unit]: the clock of the instruction that each unit started last.
+    tokens
+        [queue, number, unit]: the clock of each push.
+    pushed, popped
+        By queue, the pushes and pops until now.
+    started
+        By unit, the instructions that have started.
+    """
+    unit_count = len(begins) - 1
     steps = 0
     while True:
         chosen, position = -1, len(positions)
@@ -104,8 +136,7 @@ def run_tokens(
                 ):
                     chosen, position = unit, positions[head]
         if chosen < 0:
-            return sequence[:steps]
-        # Element by element throughout: assignments of slices take seconds to compile.
+            return steps
         for side in range(2):
             queue = pops[position, side]
             if queue >= 0:

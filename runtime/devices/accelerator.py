@@ -40,7 +40,7 @@ class AcceleratorDevice:
         return isinstance(step, StreamCall)
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
-        """Load the instruction streams of the steps; see `Device.prepare`.
+        """Load the instruction streams of the steps, and compile the engine; see `Device.prepare`.
 
         Raises
         ------
@@ -48,6 +48,8 @@ class AcceleratorDevice:
             If the artifact was compiled for another configuration: names the fields that differ.
         """
         _check_config(artifact, self._engine)
+        if steps:
+            self._engine.prepare()
         return [self._load(artifact.streams[_stream(step)]) for step in steps]
 
     def _load(self, code: StreamCode) -> StepFunction:

@@ -28,7 +28,7 @@ class CpuDevice:
         return isinstance(step, KernelCall)
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
-        """Load the native code of the steps; see `Device.prepare`.
+        """Load the native code of the steps, and start the threads; see `Device.prepare`.
 
         Raises
         ------
@@ -37,4 +37,6 @@ class CpuDevice:
         """
         names = [step.function for step in steps if isinstance(step, KernelCall)]
         loaded = {name: load(artifact.kernels[name], pool=self._pool) for name in {*names}}
+        for function in loaded.values():
+            function.prepare()
         return [loaded[name].unchecked() for name in names]

@@ -102,6 +102,13 @@ class NativeFunction:
         self._run(pointers)
         return tuple(output_arrays[name] for name in code.outputs)
 
+    def prepare(self) -> None:
+        """Make the first call's workspace and start the threads, so that the call need not."""
+        workspace = self._workspace()
+        if workspace.launcher is not None:
+            workspace.launcher.pool.start()
+        self._free_workspaces.append(workspace)
+
     def unchecked(self) -> Callable[[Sequence[_Array], Sequence[_Array]], None]:
         """The function of (inputs, outputs) without checks, for calls that use the same arrays
         repeatedly: arrays must fit, and outputs overlap no other array.

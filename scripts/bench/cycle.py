@@ -32,7 +32,7 @@ from scripts.sources import Accelerator, ModelOptions
 from sim.cycle.machine import make_machine
 from sim.cycle.prepare import make_run, prepare
 from sim.cycle.reads import make_reads
-from sim.cycle.run import make_runner
+from sim.cycle.run import run_program
 from sim.cycle.state import LAST
 from sim.cycle.stores import make_stores
 from sim.engine import Bytes, Launch
@@ -168,7 +168,7 @@ def _time_alone(subject: Subject) -> tuple[float, int]:
         nonlocal last
         uops = np.zeros(config.depth(MemoryId.UOP), np.int64)
         run = make_run(prepared, address, (0,) * len(MemoryId), memory, uops)
-        make_runner()(machine, run, make_reads(machine), make_stores(machine))
+        run_program(machine, run, make_reads(machine), make_stores(machine))
         last = int(run.state[LAST])
 
     return _seconds(compute), last

@@ -11,16 +11,19 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.faults import Fault
-from hw.isa import Program, work_of_columns
+from hw.isa import Finish, Program, work_of_columns
+from hw.jit import prepare
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from hw.topology import MemoryId
 from sim.cycle.counters import unit_cycles
 from sim.cycle.events import events_of
 from sim.cycle.machine import make_machine
 from sim.cycle.micro_op_sources import check_micro_op_sources, check_program
 from sim.cycle.outcome import error_of, outcome_of
-from sim.cycle.prepare import Prepared, make_run, prepare
+from sim.cycle.prepare import Prepared, make_run
+from sim.cycle.prepare import prepare as prepare_program
 from sim.cycle.reads import make_reads
-from sim.cycle.run import make_runner
+from sim.cycle.run import run_program
 from sim.cycle.shifts import check_shifts
 from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Run
 from sim.cycle.stores import Stores, make_stores
@@ -59,6 +62,7 @@ class CycleEngine:
         self.memory_model = memory_model
         self._values = FunctionalEngine(config, memory_model)
         self._machine = make_machine(config, memory_model)
+        self._compiled = False
         self._prepared: tuple[Program, Prepared] | None = None
 
     @property
@@ -70,6 +74,21 @@ class CycleEngine:
         """Free the simulated machine; the next launch finds a new one."""
         self._values = FunctionalEngine(self.config, self.memory_model)
 
+    def prepare(self, data: bool = True) -> None:
+        """Compile the model of time, and with `data` the functional engine; see
+        `Engine.prepare`."""
+        self._values.prepare(data)
+        if self._compiled:
+            return
+        machine = self._machine
+        example = prepare_program(
+            self.config, Program.from_instructions(self.config, [Finish()]).columns()
+        )
+        uops = self._values.micro_ops()
+        run = make_run(example, 0, (0,) * len(MemoryId), np.zeros(0, np.uint8), uops, ())
+        prepare(run_program, machine, run, make_reads(machine), make_stores(machine))
+        self._compiled = True
+
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
         if how.stalls is not None:
@@ -80,6 +99,7 @@ class CycleEngine:
             )
         preflight(self.config, program, memory, replace(how, data=True))
         check_beats(self.config, memory)
+        self.prepare(how.data)
         started = perf_counter()
         prepared = self._prepare(program)
         accesses = prepared.accesses(how.bases)
@@ -104,7 +124,7 @@ class CycleEngine:
     def _prepare(self, program: Program) -> Prepared:
         """The tables of `program`, kept for its next launch."""
         if self._prepared is None or self._prepared[0] is not program:
-            self._prepared = program, prepare(self.config, program.columns())
+            self._prepared = program, prepare_program(self.config, program.columns())
         return self._prepared[1]
 
     def _make_run(self, prepared: Prepared, memory: npt.NDArray[np.uint8], how: Launch) -> Run:
@@ -144,7 +164,7 @@ class CycleEngine:
                 run.state[SHIFT_AT + 1] = failure.micro_op
         reads, stores = make_reads(self._machine), make_stores(self._machine)
         if len(run.units):
-            make_runner()(self._machine, run, reads, stores)
+            run_program(self._machine, run, reads, stores)
         outcome = outcome_of(prepared, run, reads)
         if how.max_cycles is not None and outcome.cycles > how.max_cycles:
             raise CycleLimitError(how.max_cycles, f"still running after {how.max_cycles} cycles")

@@ -7,15 +7,12 @@ or ALU may have written it since.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 import numpy.typing as npt
 
 from hw.encoding import Opcode
 from hw.isa import Columns, MemoryId, Unit
-from hw.jit import cached, compiled, fingerprint
+from hw.jit import compiled
 from hw.operations import MAX_SHIFT, AluOp
 from sim.cycle.pipeline_state import UopMemory
 from sim.cycle.prepare import Prepared
@@ -68,7 +65,7 @@ def check_shifts(
     compute = run.stream[run.first[Unit.COMPUTE] : run.first[Unit.COMPUTE + 1]]
     own = run._replace(memory=run.memory._replace(uop=run.memory.uop.copy()))
     small = np.zeros(run.memory.acc_depth, np.bool_)
-    found = _make_first_unknown()(own, compute, small, memory.view(np.int8), begins, ends)
+    found = _first_unknown(own, compute, small, memory.view(np.int8), begins, ends)
     if found >= 0:
         raise NeedsDataError(
             f"instruction {found} shifts by accumulators that depend on data, and whether it "
@@ -97,33 +94,25 @@ def _stored(program: Prepared, bases: tuple[int, ...]) -> tuple[Ints, Ints]:
 
 NONE = -1
 
-FirstUnknown = Callable[[Run, Ints, Flags, Bytes, Ints, Ints], int]
 
-
-@cache
-def _make_first_unknown() -> FirstUnknown:
-    source = fingerprint("hw", "sim.semantics", "sim.cycle")
-
-    @cached
-    def first_unknown(
-        run: Run, compute: Ints, small: Flags, memory: Bytes, begins: Ints, ends: Ints
-    ) -> int:
-        """The first shift by an accumulator that may be out of range, or -1."""
-        for instruction in compute:
-            row = run.table[instruction]
-            if row[OPCODE] == LOAD:
-                if row[X_SIZE] > 0 and row[MEMORY_TYPE] == UOP:
-                    load_micro_ops(run, instruction)
-                elif row[X_SIZE] > 0:
-                    _load(run, row, small, memory, begins, ends)
-            elif row[OPCODE] != FINISH:
-                if row[OPCODE] == ALU and row[ALU_OPCODE] == SHR and not row[USE_IMM]:
-                    if not _all_small(run.memory, row, small):
-                        return int(instruction)
-                _forget(run.memory, row, small)
-        return NONE if source else -2
-
-    return first_unknown
+@compiled
+def _first_unknown(
+    run: Run, compute: Ints, small: Flags, memory: Bytes, begins: Ints, ends: Ints
+) -> int:
+    """The first shift by an accumulator that may be out of range, or -1."""
+    for instruction in compute:
+        row = run.table[instruction]
+        if row[OPCODE] == LOAD:
+            if row[X_SIZE] > 0 and row[MEMORY_TYPE] == UOP:
+                load_micro_ops(run, instruction)
+            elif row[X_SIZE] > 0:
+                _load(run, row, small, memory, begins, ends)
+        elif row[OPCODE] != FINISH:
+            if row[OPCODE] == ALU and row[ALU_OPCODE] == SHR and not row[USE_IMM]:
+                if not _all_small(run.memory, row, small):
+                    return int(instruction)
+            _forget(run.memory, row, small)
+    return NONE
 
 
 @compiled
@@ -139,7 +128,7 @@ def _load(
     for y in range(row[Y_SIZE]):
         address = run.bases[kind] + (row[DRAM_BASE] + y * row[X_STRIDE]) * size
         end = address + row[X_SIZE] * size
-        after = np.searchsorted(begins, end)
+        after = _lower_bound(begins, end)
         constant = end <= len(memory) and (after == 0 or ends[after - 1] <= address)
         place = to + (row[Y_PAD_0] + y) * width + row[X_PAD_0]
         for x in range(row[X_SIZE]):
@@ -152,7 +141,8 @@ def _load(
 def _is_small(memory: Bytes, first: int, size: int, kind: int) -> bool:
     """Whether all lanes of an element are amounts in range."""
     step = 1 if kind == ACC_8BIT else 4
-    for lane in range(first, first + size, step):
+    for number in range(size // step):
+        lane = first + number * step
         low = memory[lane]
         if low < -MAX_SHIFT or low > MAX_SHIFT:
             return False
@@ -185,3 +175,16 @@ def _forget(memory: UopMemory, row: InstructionFields, small: Flags) -> None:
     last += (row[ITER_OUT] - 1) * row[DST_FACTOR_OUT] + (row[ITER_IN] - 1) * row[DST_FACTOR_IN]
     for place in range(first, min(last + 1, len(small))):
         small[place] = False
+
+
+@compiled
+def _lower_bound(values: Ints, wanted: int) -> int:
+    """The number of ascending values that are less than `wanted`."""
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low

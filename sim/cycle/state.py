@@ -53,9 +53,7 @@ FAULT_AT = FAULT_CODE + 1
 """Its instruction, or -1."""
 SHIFT_AT = FAULT_AT + 1
 """The instruction whose shift is refused, or -1; then the number of its micro-op."""
-FINGERPRINT = SHIFT_AT + 2
-"""The fingerprint of the source that the code was compiled from."""
-FIELDS = FINGERPRINT + 1
+FIELDS = SHIFT_AT + 2
 WATCH_BUS = 1
 WATCH_INDICES = 2
 WAKE_FETCH = 1 << UNITS

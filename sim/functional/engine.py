@@ -10,14 +10,16 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
-from hw.isa import Columns, Program, TokenQueue, Unit, work_of_columns
+from hw.isa import Columns, Finish, Program, TokenQueue, Unit, work_of_columns
+from hw.jit import prepare
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from hw.topology import MemoryId
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.events import EventTable
 from sim.functional.events import events_of
 from sim.functional.plan import Plan, make_plan
-from sim.functional.schedule import DONE, RUNNING, make_run_slice
+from sim.functional.schedule import DONE, RUNNING, run_slice
 from sim.functional.state import (
     FAULTY,
     ISSUED,
@@ -29,12 +31,12 @@ from sim.functional.state import (
 )
 from sim.preflight import preflight
 from sim.result import Result
-from sim.semantics.chip import make_chip
+from sim.semantics.chip import Chip, make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
 from sim.semantics.fields import InstructionFields
 from sim.semantics.report import program_error
-from sim.semantics.requantiser import make_requantiser
+from sim.semantics.requantiser import Requantiser, make_requantiser
 from sim.slices import next_slice
 
 SLICE_SECONDS = 0.05
@@ -61,7 +63,7 @@ class FunctionalEngine:
         self.memory_model = memory_model
         self._chip = make_chip(config)
         self._requantiser = make_requantiser(config, self._chip)
-        self._run_slice = make_run_slice()
+        self._prepared = False
 
     @property
     def name(self) -> str:
@@ -75,6 +77,16 @@ class FunctionalEngine:
     def close(self) -> None:
         """Do nothing: the engine has no resources to free."""
 
+    def prepare(self, data: bool = True) -> None:
+        """Compile the interpreter, unless it is on disk; see `Engine.prepare`."""
+        if self._prepared or not data:
+            return
+        example = Program.from_instructions(self.config, [Finish()]).columns()
+        dram = make_dram(np.zeros(0, np.uint8), (0,) * len(MemoryId), (), self.config.address_bits)
+        run = _Run(make_plan(self.config, example), dram)
+        prepare(run_slice, *self._arguments(run), 0, 0)
+        self._prepared = True
+
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
         for option, value in (("waveform", how.waveform), ("stalls", how.stalls)):
@@ -87,6 +99,7 @@ class FunctionalEngine:
             self._requantiser.mode[:] = 0
         dram = make_dram(memory, how.bases, how.bus_errors, self.config.address_bits)
         run = _Run(make_plan(self.config, columns), dram)
+        self.prepare()
         started = perf_counter()
         status = self._drive(run, how)
         seconds = perf_counter() - started
@@ -107,17 +120,7 @@ class FunctionalEngine:
         budget = max(1, FIRST_SLICE_MACS // self.config.macs)
         while True:
             before = perf_counter()
-            status = self._run_slice(
-                run.plan,
-                self._chip,
-                self._requantiser,
-                run.dram,
-                run.state,
-                run.log,
-                run.detail,
-                budget,
-                limit,
-            )
+            status = run_slice(*self._arguments(run), budget, limit)
             done = int(run.state[MICRO_OPS])
             if done > limit:
                 raise CycleLimitError(
@@ -128,6 +131,12 @@ class FunctionalEngine:
             if how.progress is not None:
                 how.progress(done)
             budget = next_slice(budget, perf_counter() - before, SLICE_SECONDS)
+
+    def _arguments(
+        self, run: _Run
+    ) -> tuple[Plan, Chip, Requantiser | None, Dram, State, InstructionFields, Detail]:
+        """The arguments of `run_slice` but for the last two."""
+        return run.plan, self._chip, self._requantiser, run.dram, run.state, run.log, run.detail
 
     def _error(self, run: _Run, columns: Columns, fault: Fault) -> Exception:
         position = int(run.state[FAULTY])

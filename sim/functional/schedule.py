@@ -7,12 +7,9 @@ program order, as far as its tokens allow that order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 from hw.encoding import Opcode
 from hw.faults import Fault
-from hw.jit import cached, compiled, fingerprint, inlined
+from hw.jit import compiled, inlined
 from hw.topology import MAX_TOKENS, TokenQueue, Unit
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
@@ -20,7 +17,6 @@ from sim.functional.state import (
     DISPATCHED,
     EXECUTED,
     FAULTY,
-    FINGERPRINT,
     FINISHED,
     ISSUED,
     MICRO_OPS,
@@ -33,7 +29,7 @@ from sim.semantics.chip import Chip
 from sim.semantics.compute import compute
 from sim.semantics.detail import NONE, Detail
 from sim.semantics.dram import Dram
-from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields, ProgramTable
+from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields
 from sim.semantics.load import load, load_with_out
 from sim.semantics.loops import micro_ops
 from sim.semantics.requantiser import Requantiser
@@ -56,55 +52,40 @@ TOKENS_LEFT = int(Fault.TOKENS_LEFT)
 TOKEN_OVERFLOW = int(Fault.TOKEN_OVERFLOW)
 DEADLOCK = int(Fault.DEADLOCK)
 
-RunSlice = Callable[
-    [Plan, Chip, Requantiser | None, Dram, State, ProgramTable, Detail, int, int], int
-]
 
+@compiled
+def run_slice(
+    plan: Plan,
+    chip: Chip,
+    requantiser: Requantiser | None,
+    dram: Dram,
+    state: State,
+    log: InstructionFields,
+    detail: Detail,
+    budget: int,
+    limit: int,
+) -> int:
+    """Continue the run for about `budget` micro-ops (a moved element counts as one).
 
-@cache
-def make_run_slice() -> RunSlice:
-    """The compiled function `run_slice`, the same for every engine and configuration.
-
-    Its machine code comes from the disk cache unless the source has changed.
+    Returns early after more than `limit` micro-ops of the whole run. Appends instructions to
+    `log` as they start. Returns RUNNING, DONE or a fault's code.
     """
-    source = fingerprint("hw", "sim.semantics", "sim.functional")
-
-    @cached
-    def run_slice(
-        plan: Plan,
-        chip: Chip,
-        requantiser: Requantiser | None,
-        dram: Dram,
-        state: State,
-        log: InstructionFields,
-        detail: Detail,
-        budget: int,
-        limit: int,
-    ) -> int:
-        """Continue the run for about `budget` micro-ops (a moved element counts as one).
-
-        Returns early after more than `limit` micro-ops of the whole run. Appends instructions to
-        `log` as they start. Returns RUNNING, DONE or a fault's code.
-        """
-        state[FINGERPRINT] = source
-        while budget > 0 and state[MICRO_OPS] <= limit:
-            if state[ACTIVE] < 0 and not _start_next(plan, state, log):
-                return _final_status(plan, state)
-            row = plan.table[state[ACTIVE]]
-            if row[OPCODE] == GEMM or row[OPCODE] == ALU:
-                most = min(budget, limit + 1 - state[MICRO_OPS])
-                fault, cost = _compute(chip, requantiser, row, state, detail, most)
-            else:
-                fault, cost = _transfer(chip, requantiser, dram, row, state, detail)
-            budget -= cost
-            if fault == NONE and state[POSITION] == 0:
-                fault = _complete(plan, state)
-            if fault != NONE:
-                state[FAULTY] = state[ACTIVE]
-                return fault
-        return RUNNING
-
-    return run_slice
+    while budget > 0 and state[MICRO_OPS] <= limit:
+        if state[ACTIVE] < 0 and not _start_next(plan, state, log):
+            return _final_status(plan, state)
+        row = plan.table[state[ACTIVE]]
+        if row[OPCODE] == GEMM or row[OPCODE] == ALU:
+            most = min(budget, limit + 1 - state[MICRO_OPS])
+            fault, cost = _compute(chip, requantiser, row, state, detail, most)
+        else:
+            fault, cost = _transfer(chip, requantiser, dram, row, state, detail)
+        budget -= cost
+        if fault == NONE and state[POSITION] == 0:
+            fault = _complete(plan, state)
+        if fault != NONE:
+            state[FAULTY] = state[ACTIVE]
+            return fault
+    return RUNNING
 
 
 @compiled

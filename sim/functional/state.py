@@ -11,11 +11,9 @@ from sim.functional.plan import NOWHERE
 State = npt.NDArray[np.int64]
 """The scheduler's state, indexed by the constants below."""
 
-FINGERPRINT = 0
-"""The fingerprint of the source that the code was compiled from."""
-DISPATCHED = 1
+DISPATCHED = 0
 """Number of dispatched instructions."""
-ISSUED = 2
+ISSUED = 1
 """An entry for each unit: number of instructions put in the unit's queue."""
 STARTED = ISSUED + len(Unit)
 """An entry for each unit: number of instructions taken from the unit's queue."""

@@ -50,8 +50,8 @@ class RtlEngine:
         """The engine's name on the command line."""
         return "rtl"
 
-    def prepare(self, waves: Waves = Waves.NONE) -> None:
-        """Build the simulator unless the cache has it, and load it.
+    def prepare(self, data: bool = True, waves: Waves = Waves.NONE) -> None:
+        """Build the simulator, with data always, unless the cache has it, and load it.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class RtlEngine:
         """Run `program`; see `sim.engine.Engine.launch`."""
         wanted = _waves(how.waveform)
         if self._driver is None:
-            self.prepare(wanted)
+            self.prepare(waves=wanted)
         elif wanted not in (Waves.NONE, self._waves):
             raise EngineError(
                 f"a {wanted.value} waveform must be asked for in the engine's first launch"

@@ -1,4 +1,4 @@
-"""The meaning of each instruction, in Python that Numba compiles.
+"""The meaning of each instruction, in Python that is compiled.
 
 One function for each instruction: `load`, `store`, `gemm`, `alu` take the on-chip memories
 (`chip`), main memory (`dram`) and the instruction's fields (`fields`), and return the code of a

@@ -165,11 +165,11 @@ def _input_shift(
     return NONE
 
 
-_SWEEP_IMMEDIATE = with_loops("alu_immediate", _immediate)
-_SWEEP_TENSOR = with_loops("alu_tensor", _tensor)
-_SWEEP_TENSOR_SHIFT = with_loops("alu_tensor_shift", _tensor_shift)
-_SWEEP_INPUT = with_loops("alu_input", _input)
-_SWEEP_INPUT_SHIFT = with_loops("alu_input_shift", _input_shift)
+_SWEEP_IMMEDIATE = with_loops(_immediate)
+_SWEEP_TENSOR = with_loops(_tensor)
+_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
+_SWEEP_INPUT = with_loops(_input)
+_SWEEP_INPUT_SHIFT = with_loops(_input_shift)
 
 
 @compiled

@@ -34,7 +34,7 @@ _ALIGNMENT = 64
 
 
 class Chip(NamedTuple):
-    """The on-chip memories and sizes: a named tuple, which Numba unpacks at no cost."""
+    """The on-chip memories and sizes: a named tuple, which compiled code unpacks at no cost."""
 
     uop: npt.NDArray[np.uint32]
     wgt: npt.NDArray[np.int8]

@@ -10,7 +10,6 @@ from hw.faults import Fault
 Detail = npt.NDArray[np.int64]
 """Details of one fault, indexed by the constants below."""
 
-# Plain integers, because Numba has no IntEnum constants.
 NONE = int(Fault.NONE)
 SHIFT = int(Fault.SHIFT)
 SRAM_INDEX = int(Fault.SRAM_INDEX)

@@ -6,20 +6,60 @@ pairs of int16: `vpdpwssd` or `vpmaddwd` on x86, the equivalent elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba.core import cgutils, types
 
-from hw.jit import intrinsic, overload
+from hw.jit import in_llvm
 from sim.semantics.chip import LANES, PAIR
 
-_TOOLS: Any = cgutils  # untyped
+_PRODUCTS = LANES * PAIR
 
 
+def _every(second: int) -> str:
+    """The mask of a shuffle: one product of each pair."""
+    return f"<{LANES} x i32> <{', '.join(f'i32 {PAIR * at + second}' for at in range(LANES))}>"
+
+
+# The parameters: pointer and length of `acc`, `a`, then `inp`, `s`, `wgt` and `w` likewise, `pairs`.
+# Weights are widened to int16 first, so that LLVM recognises the operands of its multiply-add.
+_VECTORS = f"""
+entry:
+  %acc = getelementptr i32, ptr %p0, i64 %p2
+  %inp = getelementptr i16, ptr %p3, i64 %p5
+  %wgt = getelementptr i8, ptr %p6, i64 %p8
+  br label %test
+test:
+  %pair = phi i64 [0, %entry], [%next, %step]
+  %sums = phi <{LANES} x i32> [zeroinitializer, %entry], [%more, %step]
+  %going = icmp slt i64 %pair, %p9
+  br i1 %going, label %step, label %done
+step:
+  %inputs = getelementptr <{PAIR} x i16>, ptr %inp, i64 %pair
+  %word = load i32, ptr %inputs, align 2
+  %one = insertelement <{LANES} x i32> undef, i32 %word, i32 0
+  %words = shufflevector <{LANES} x i32> %one, <{LANES} x i32> undef, <{LANES} x i32> zeroinitializer
+  %input = bitcast <{LANES} x i32> %words to <{_PRODUCTS} x i16>
+  %weights = getelementptr <{_PRODUCTS} x i8>, ptr %wgt, i64 %pair
+  %bytes = load <{_PRODUCTS} x i8>, ptr %weights, align 1
+  %weight = sext <{_PRODUCTS} x i8> %bytes to <{_PRODUCTS} x i16>
+  %a = sext <{_PRODUCTS} x i16> %input to <{_PRODUCTS} x i32>
+  %b = sext <{_PRODUCTS} x i16> %weight to <{_PRODUCTS} x i32>
+  %products = mul <{_PRODUCTS} x i32> %a, %b
+  %evens = shufflevector <{_PRODUCTS} x i32> %products, <{_PRODUCTS} x i32> undef, {_every(0)}
+  %odds = shufflevector <{_PRODUCTS} x i32> %products, <{_PRODUCTS} x i32> undef, {_every(1)}
+  %sum = add <{LANES} x i32> %evens, %odds
+  %more = add <{LANES} x i32> %sums, %sum
+  %next = add nsw i64 %pair, 1
+  br label %test
+done:
+  %old = load <{LANES} x i32>, ptr %acc, align 4
+  %new = add <{LANES} x i32> %old, %sums
+  store <{LANES} x i32> %new, ptr %acc, align 4
+  ret void
+"""
+
+
+@in_llvm(_VECTORS)
 def dot(
     acc: npt.NDArray[np.int32],
     a: int,
@@ -40,74 +80,3 @@ def dot(
                 weight = wgt[w + (pair * LANES + lane) * PAIR + half]
                 total += int(inp[s + pair * PAIR + half]) * int(weight)
         acc[a + lane] = (total + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
-
-
-@overload(dot)
-def _compiled_dot(
-    acc: Any, a: Any, inp: Any, s: Any, wgt: Any, w: Any, pairs: Any
-) -> Callable[..., None]:
-    # Numba requires equal signatures, annotations included.
-    def vector(acc: Any, a: Any, inp: Any, s: Any, wgt: Any, w: Any, pairs: Any) -> None:
-        _vector_dot(acc, a, inp, s, wgt, w, pairs)
-
-    return vector
-
-
-_PRODUCTS = LANES * PAIR
-_INT8, _INT16, _INT32, _INT64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
-_SUMS = ir.VectorType(_INT32, LANES)
-
-
-@intrinsic
-def _vector_dot(
-    context: Any, acc: Any, a: Any, inp: Any, s: Any, wgt: Any, w: Any, pairs: Any
-) -> Any:
-    index = types.int64
-    return types.void(acc, index, inp, index, wgt, index, index), _emit
-
-
-def _emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    acc, inp, wgt = (
-        builder.gep(context.make_array(kind)(context, builder, array).data, [at])
-        for kind, array, at in zip(
-            signature.args[0:6:2], arguments[0:6:2], arguments[1:6:2], strict=True
-        )
-    )
-    total = _TOOLS.alloca_once(builder, _SUMS)
-    builder.store(ir.Constant(_SUMS, [0] * LANES), total)
-    with _TOOLS.for_range(builder, arguments[6], intp=_INT64) as loop:
-        step = _multiply_add(builder, inp, wgt, loop.index)
-        builder.store(builder.add(builder.load(total), step), total)
-    where = builder.bitcast(acc, _SUMS.as_pointer())
-    old = builder.load(where, align=_INT32.width // 8)
-    builder.store(builder.add(old, builder.load(total)), where, align=_INT32.width // 8)
-    return context.get_dummy_value()
-
-
-def _multiply_add(builder: Any, inp: Any, wgt: Any, pair: Any) -> Any:
-    """16 sums of two products: one pair of inputs with 16 pairs of weights."""
-    inputs = _broadcast(builder, _load(builder, inp, pair, _INT32, PAIR, _INT16.width // 8))
-    inputs = builder.bitcast(inputs, ir.VectorType(_INT16, _PRODUCTS))
-    weights = _load(builder, wgt, pair, ir.VectorType(_INT8, _PRODUCTS), _PRODUCTS, 1)
-    wide = ir.VectorType(_INT32, _PRODUCTS)
-    # Widened to int16 first, so that LLVM recognises the operands of its multiply-add.
-    weights = builder.sext(weights, ir.VectorType(_INT16, _PRODUCTS))
-    products = builder.mul(builder.sext(inputs, wide), builder.sext(weights, wide))
-    evens, odds = (
-        builder.shuffle_vector(
-            products, products, ir.Constant(_SUMS, list(range(half, _PRODUCTS, PAIR)))
-        )
-        for half in range(PAIR)
-    )
-    return builder.add(evens, odds)
-
-
-def _load(builder: Any, base: Any, step: Any, kind: Any, stride: int, align: int) -> Any:
-    """A value of type `kind`, `step` times `stride` entries after `base`."""
-    where = builder.gep(base, [builder.mul(step, ir.Constant(_INT64, stride))])
-    return builder.load(builder.bitcast(where, kind.as_pointer()), align=align)
-
-
-def _broadcast(builder: Any, value: Any) -> Any:
-    one = builder.insert_element(ir.Constant(_SUMS, ir.Undefined), value, ir.Constant(_INT32, 0))
-    return builder.shuffle_vector(one, one, ir.Constant(_SUMS, [0] * LANES))

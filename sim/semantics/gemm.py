@@ -54,10 +54,10 @@ def _overwrite(
     return _accumulate(chip, row, dst, src, wgt, detail)
 
 
-_SWEEP_BLOCK = with_loops("gemm_block", _accumulate)
-_SWEEP_OVERWRITE = with_loops("gemm_overwrite", _overwrite)
-_SWEEP_VECTOR = with_loops("gemm_vector", _accumulate_vector)
-_SWEEP_RESET = with_loops("gemm_reset", _reset)
+_SWEEP_BLOCK = with_loops(_accumulate)
+_SWEEP_OVERWRITE = with_loops(_overwrite)
+_SWEEP_VECTOR = with_loops(_accumulate_vector)
+_SWEEP_RESET = with_loops(_reset)
 
 
 @compiled

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hw.config import PARAMETER_BYTES
-from hw.jit import compiled, compiled_as, inlined
+from hw.jit import compiled, inlined
 from hw.topology import MemoryId
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail
@@ -142,12 +142,9 @@ def _clear_par(requantiser: Requantiser, at: int, count: int) -> None:
 
 
 def _filling(
-    name: str, put: Put[Memories], clear: Clear[Memories]
+    put: Put[Memories], clear: Clear[Memories]
 ) -> Callable[[Memories, Dram, InstructionFields, int], None]:
-    """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding.
-
-    The name must be unique.
-    """
+    """A compiled LOAD for one memory: `put` loads elements, and `clear` zeroes the padding."""
 
     def fill(memories: Memories, dram: Dram, row: InstructionFields, size: int) -> None:
         width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
@@ -165,15 +162,15 @@ def _filling(
             at += row[X_PAD_1]
         clear(memories, at, row[Y_PAD_1] * width)
 
-    return compiled_as(name, fill)
+    return compiled(fill)
 
 
-_FILL_UOP = _filling("load_uop", _put_uop, _clear_uop)
-_FILL_WGT = _filling("load_wgt", _put_wgt, _clear_wgt)
-_FILL_INP = _filling("load_inp", _put_inp, _clear_inp)
-_FILL_ACC = _filling("load_acc", _put_acc, _clear_acc)
-_FILL_ACC_8BIT = _filling("load_acc_8bit", _put_acc_8bit, _clear_acc)
-_FILL_PAR = _filling("load_par", _put_par, _clear_par)
+_FILL_UOP = _filling(_put_uop, _clear_uop)
+_FILL_WGT = _filling(_put_wgt, _clear_wgt)
+_FILL_INP = _filling(_put_inp, _clear_inp)
+_FILL_ACC = _filling(_put_acc, _clear_acc)
+_FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
+_FILL_PAR = _filling(_put_par, _clear_par)
 
 
 @compiled

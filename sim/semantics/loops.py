@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from hw.encoding import Opcode
-from hw.jit import compiled, compiled_as
+from hw.jit import compiled
 from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
@@ -79,8 +79,8 @@ def micro_ops(row: InstructionFields) -> int:
     return int((row[UOP_END] - row[UOP_BGN]) * row[ITER_OUT] * row[ITER_IN])
 
 
-def with_loops(name: str, body: Body) -> MicroOpLoop:
-    """Compile the loops around `body`, whose indices must be in bounds, under a unique name."""
+def with_loops(body: Body) -> MicroOpLoop:
+    """Compile the loops around `body`, whose indices must be in bounds."""
 
     def sweep(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
         # Copied to variables, else compiled code would reread them after each write to ACC.
@@ -118,7 +118,7 @@ def with_loops(name: str, body: Body) -> MicroOpLoop:
                 o += 1
         return NONE
 
-    return compiled_as(name, sweep)
+    return compiled(sweep)
 
 
 @compiled

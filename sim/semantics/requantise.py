@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.jit import compiled, compiled_as, inlined
+from hw.jit import compiled, inlined
 from hw.operations import AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.fields import (
@@ -99,11 +99,8 @@ def _requantise_residual(
             to[k] = _clipped(total >> int(shifts[k]), low, high) & 0xFF
 
 
-def _pass(
-    name: str, write: Write
-) -> Callable[[Chip, Requantiser, InstructionFields, int, int], None]:
-    """Compile the pass over micro-ops [start, stop) with one way to write OUT, under a unique
-    name."""
+def _pass(write: Write) -> Callable[[Chip, Requantiser, InstructionFields, int, int], None]:
+    """Compile the pass over micro-ops [start, stop) with one way to write OUT."""
 
     def sweep(
         chip: Chip, requantiser: Requantiser, row: InstructionFields, start: int, stop: int
@@ -153,12 +150,12 @@ def _pass(
                 i = 0
                 o += 1
 
-    return compiled_as(name, sweep)
+    return compiled(sweep)
 
 
-_LOW_BYTES = _pass("out_low_bytes", _low_byte)
-_REQUANTISED = _pass("out_requantised", _requantise)
-_RESIDUALS = _pass("out_residuals", _requantise_residual)
+_LOW_BYTES = _pass(_low_byte)
+_REQUANTISED = _pass(_requantise)
+_RESIDUALS = _pass(_requantise_residual)
 
 
 @compiled

@@ -1,7 +1,7 @@
 """OUT, PAR and the mode, of a machine that requantises its results.
 
 They are apart from `Chip` so that a machine without them runs the code that it would run if there
-were none: compiled code gets None instead, and Numba drops the branches for a requantiser.
+were none: compiled code gets None instead, and has no branches for a requantiser.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from scripts.cli import VERBS, app
 
-HEAVY = ("numba", "llvmlite", "amaranth", "numpy")
+HEAVY = ("llvmlite", "amaranth", "numpy")
 
 
 def test_help_lists_the_verbs() -> None:

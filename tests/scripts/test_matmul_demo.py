@@ -68,6 +68,9 @@ class LazyEngine:
     def __init__(self, real: Engine) -> None:
         self._real = real
 
+    def prepare(self, data: bool = True) -> None:
+        self._real.prepare(data)
+
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         return self._real.launch(program, memory.copy(), how)
 

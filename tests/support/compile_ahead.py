@@ -1,8 +1,8 @@
 """Compiles what many tests run, before any: `python -m tests.support.compile_ahead`.
 
-Numba takes a minute for the engines and the compiler's tables, and so does the WebAssembly of
-Yosys; both keep their machine code on disk. Without this every worker of pytest would compile the
-same at the same time. Here it is compiled once, in two processes.
+The engines and the compiler's loops take seconds, and the WebAssembly of Yosys a minute; both keep
+their machine code on disk. Without this every worker of pytest would compile the same at the same
+time. Here it is compiled once, in two processes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from scripts.cli import app
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
+from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
+from sim.semantics.compute import compute
 from sim.semantics.detail import make_detail
 from sim.semantics.fields import make_table
 from sim.semantics.requantiser import make_requantiser
 from tests.support.compile_yosys import compile_yosys
 from tests.support.programs import random_program
-from tests.support.semantics import make_alu, make_compute
 
 
 def compile_functional() -> None:
@@ -42,10 +43,10 @@ def compile_others() -> None:
     config = load_config("tiny-x")
     table = make_table(Program.from_instructions(config, [Finish()]).columns())
     chip, detail = make_chip(config), make_detail()
-    make_alu()(chip, table[0], 0, 0, detail)
+    alu(chip, table[0], 0, 0, detail)
     requantiser = make_requantiser(config, chip)
     assert requantiser is not None
-    make_compute()(chip, requantiser, table[0], 0, 0, detail)
+    compute(chip, requantiser, table[0], 0, 0, detail)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "digits.tandem"
         CliRunner().invoke(app, ["compile", "digits", "--config", "tiny", "-o", str(path)])

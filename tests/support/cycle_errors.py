@@ -1,6 +1,6 @@
 """Errors of one cycle to plant in the model of time, and the program that plants them.
 
-`python -m tests.support.cycle_errors` (with NUMBA_DISABLE_JIT=1) prints the errors that the record
+`python -m tests.support.cycle_errors` (with TANDEM_JIT=0) prints the errors that the record
 of the RTL's times does not show.
 """
 
@@ -182,10 +182,9 @@ class _Finder(MetaPathFinder):
 def _shows(error: CycleError, record: Sequence[str]) -> bool:
     """Whether a run of the record differs with the error planted."""
     for name in [name for name in sys.modules if name.startswith(f"{PACKAGE}.")]:
-        if name != f"{PACKAGE}.cells":
-            del sys.modules[name]
-            # `from sim.cycle import loads` takes what the package has of this name.
-            vars(sys.modules[PACKAGE]).pop(name.rpartition(".")[2], None)
+        del sys.modules[name]
+        # `from sim.cycle import loads` takes what the package has of this name.
+        vars(sys.modules[PACKAGE]).pop(name.rpartition(".")[2], None)
     found = find_spec(f"{PACKAGE}.{error.module}")
     assert found is not None
     assert found.origin is not None

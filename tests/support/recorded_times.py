@@ -93,7 +93,7 @@ def modelled(case: RecordedCase) -> str:
     uops = np.zeros(case.config.depth(MemoryId.UOP), np.int64)
     run = prepares.make_run(program, address, (0,) * len(MemoryId), memory, uops)
     read_state, store_state = reads.make_reads(machine), stores.make_stores(machine)
-    import_module("sim.cycle.run").make_runner()(machine, run, read_state, store_state)
+    import_module("sim.cycle.run").run_program(machine, run, read_state, store_state)
     outcome = import_module("sim.cycle.outcome").outcome_of(program, run, read_state)
     units = import_module("sim.cycle.counters").unit_cycles(machine, run, store_state)
     events = import_module("sim.cycle.events").events_of(run)

@@ -1,7 +1,7 @@
-"""Sequential loops over columns of commands, compiled by Numba.
+"""Sequential loops over columns of commands, compiled.
 
-Importing Numba takes half a second, so this module is imported only where it is needed. All callees
-are here too: the date of this file is part of the key of the compiled code on disk.
+A function with a name that starts with an underscore is the loop of the function above it, which
+makes the arrays that the loop works on: compiled code makes none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.lower.accelerator.commands import Ints
-from hw.jit import cached, compiled
+from hw.jit import compiled
 from hw.topology import Unit
 
 Flags = npt.NDArray[np.bool_]
@@ -22,7 +22,6 @@ SIZE = 3
 """The index of the stream's length in `counts`."""
 
 
-@cached
 def runs_of(
     kernel: Ints,
     outer: int,
@@ -46,11 +45,30 @@ def runs_of(
     used
         A mask of elements, all false: for use in here.
     """
-    low, high = begin + kernel.min(), begin + kernel.max() + 1
+    low, high = begin + int(kernel.min()), begin + int(kernel.max()) + 1
     for extent, stride in ((outer, outer_stride), (inner, inner_stride)):
         low, high = low + min(0, (extent - 1) * stride), high + max(0, (extent - 1) * stride)
     if low < 0 or high > len(used):
         raise IndexError("an operand lies beyond the memories")
+    count = _mark_elements(kernel, outer, outer_stride, inner, inner_stride, begin, used, low, high)
+    runs = np.empty((count, 2), dtype=np.int64)
+    _take_runs(used, low, high, runs)
+    return runs
+
+
+@compiled
+def _mark_elements(
+    kernel: Ints,
+    outer: int,
+    outer_stride: int,
+    inner: int,
+    inner_stride: int,
+    begin: int,
+    used: Flags,
+    low: int,
+    high: int,
+) -> int:
+    """Mark the elements of `runs_of`, from `low` to before `high`; returns the number of runs."""
     for first in range(outer if outer_stride else 1):
         for second in range(inner if inner_stride else 1):
             offset = begin + first * outer_stride + second * inner_stride
@@ -59,7 +77,12 @@ def runs_of(
     count = 0
     for element in range(low, high):
         count += used[element] and (element == low or not used[element - 1])
-    runs = np.empty((count, 2), dtype=np.int64)
+    return count
+
+
+@compiled
+def _take_runs(used: Flags, low: int, high: int, runs: Ints) -> None:
+    """Fill in the runs of the marked elements, and clear the marks."""
     count = 0
     for element in range(low, high):
         if used[element]:
@@ -68,10 +91,8 @@ def runs_of(
                 count += 1
             runs[count - 1, 1] = element + 1
     used[low:high] = False
-    return runs
 
 
-@cached
 def requantised_read(
     which: Ints,
     writes: Flags,
@@ -94,6 +115,26 @@ def requantised_read(
     """
     maker = np.full(end - begin, NO_COMMAND, dtype=np.int64)
     reads = np.zeros(end - begin, dtype=np.bool_)
+    return _requantised_read(
+        which, writes, requantises, first, runs, keeps, begin, end, maker, reads
+    )
+
+
+@compiled
+def _requantised_read(
+    which: Ints,
+    writes: Flags,
+    requantises: Flags,
+    first: Ints,
+    runs: Ints,
+    keeps: Ints,
+    begin: int,
+    end: int,
+    maker: Ints,
+    reads: Flags,
+) -> tuple[int, int, int]:
+    """`requantised_read`, with the command that made each accumulator's result, and whether a
+    command reads it."""
     for position in range(len(which)):
         prototype = which[position]
         if not writes[prototype]:
@@ -119,12 +160,19 @@ def requantised_read(
     return NO_COMMAND, NO_COMMAND, 0
 
 
-@cached
 def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, size: int) -> Flags:
     """The mask of commands to keep: all but dead loads, of which no element is read before it is
     overwritten. `loads` is the mask of prototypes that are loads."""
-    live = np.zeros(size, dtype=np.bool_)
     used = np.ones(len(which), dtype=np.bool_)
+    _used_loads(which, loads, first, runs, keeps, np.zeros(size, dtype=np.bool_), used)
+    return used
+
+
+@compiled
+def _used_loads(
+    which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, live: Flags, used: Flags
+) -> None:
+    """Clear the marks of dead loads in `used`; `live` marks elements that are read later."""
     for position in range(len(which) - 1, -1, -1):
         prototype = which[position]
         begin, end = first[prototype], first[prototype + 1]
@@ -141,10 +189,8 @@ def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, 
                 if runs[run, 2] == written:
                     for element in range(runs[run, 0], runs[run, 1]):
                         live[element] = not written or keeps[prototype] != 0
-    return used
 
 
-@cached
 def fresh_loads(which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, size: int) -> Flags:
     """The mask of commands to keep: all but LOADs of what lies in their place already.
 
@@ -157,6 +203,16 @@ def fresh_loads(which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, 
     """
     writer = np.full(size, NO_COMMAND, dtype=np.int64)
     fresh = np.ones(len(which), dtype=np.bool_)
+    _fresh_loads(which, dram, loads, first, runs, writer, fresh)
+    return fresh
+
+
+@compiled
+def _fresh_loads(
+    which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, writer: Ints, fresh: Flags
+) -> None:
+    """Clear the marks of repeated LOADs in `fresh`; `writer` is the last command to write each
+    element."""
     for position in range(len(which)):
         prototype = which[position]
         begin, end = first[prototype], first[prototype + 1]
@@ -176,7 +232,6 @@ def fresh_loads(which: Ints, dram: Ints, loads: Flags, first: Ints, runs: Ints, 
             if runs[run, 2]:
                 for element in range(runs[run, 0], runs[run, 1]):
                     writer[element] = position
-    return fresh
 
 
 @compiled
@@ -189,12 +244,19 @@ def _overlap(one: int, other: int, first: Ints, runs: Ints) -> bool:
     return False
 
 
-@cached
 def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
     """The positions of all commands, reordered: each reset just before the first command that
     accesses the same elements."""
-    order = np.empty(len(which), dtype=np.int64)
-    pending = np.empty(len(which), dtype=np.int64)
+    order, pending = np.empty((2, len(which)), dtype=np.int64)
+    _late_order(which, resets, first, runs, order, pending)
+    return order
+
+
+@compiled
+def _late_order(
+    which: Ints, resets: Flags, first: Ints, runs: Ints, order: Ints, pending: Ints
+) -> None:
+    """Fill in `order`; `pending` has the positions of the resets that wait."""
     emitted = count = 0
     for position in range(len(which)):
         kept = 0
@@ -215,7 +277,6 @@ def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
             emitted += 1
     for at in range(count):
         order[emitted + at] = pending[at]
-    return order
 
 
 @compiled
@@ -315,7 +376,6 @@ def _on_chip(
     return found
 
 
-@cached
 def place(
     which: Ints,
     command_units: Ints,
@@ -355,12 +415,64 @@ def place(
     waits = np.empty((2, 3, capacity), dtype=np.int64)
     # The number of waits for load and for store, of instructions of compute, and of all (`SIZE`).
     counts = np.zeros(4, dtype=np.int64)
-    computes = np.empty(capacity, dtype=np.int64)
-    last = np.full(3, NO_COMMAND, dtype=np.int64)
-    chip = np.full((3, 2, elements), NO_COMMAND, dtype=np.int64)
-    # One table for each unit: a unit either only reads DRAM or only writes it.
-    dram = np.full((3, granules), NO_COMMAND, dtype=np.int64)
-    needs = np.empty(3, dtype=np.int64)
+    last, needs = np.full((2, 3), NO_COMMAND, dtype=np.int64)
+    _place(
+        which,
+        command_units,
+        access,
+        first,
+        runs,
+        granule,
+        commands,
+        units,
+        tokens,
+        clocks,
+        waits,
+        counts,
+        np.empty(capacity, dtype=np.int64),
+        last,
+        np.full((3, 2, elements), NO_COMMAND, dtype=np.int64),
+        np.full((3, granules), NO_COMMAND, dtype=np.int64),
+        needs,
+    )
+    size = counts[SIZE]
+    return commands[:size], units[:size], tokens[:size]
+
+
+@compiled
+def _place(
+    which: Ints,
+    command_units: Ints,
+    access: Ints,
+    first: Ints,
+    runs: Ints,
+    granule: int,
+    commands: Ints,
+    units: Ints,
+    tokens: Ints,
+    clocks: Ints,
+    waits: Ints,
+    counts: Ints,
+    computes: Ints,
+    last: Ints,
+    chip: Ints,
+    dram: Ints,
+    needs: Ints,
+) -> None:
+    """The loop of `place`, which fills in `commands`, `units`, `tokens` and their number.
+
+    Parameters
+    ----------
+    computes
+        The positions of the instructions of compute.
+    last
+        By unit, the position of its last instruction.
+    chip, dram
+        [unit, written, element] and [unit, granule]: the last command to access it. A unit either
+        only reads DRAM or only writes it.
+    needs
+        By unit, the instruction that a command waits for.
+    """
     for command in range(len(which)):
         unit = command_units[command]
         begin, end = first[which[command]], first[which[command] + 1]
@@ -407,5 +519,3 @@ def place(
             _pop(position, needed, units, tokens, clocks, waits, counts)
         _on_chip(chip, unit, unit, begin, end, runs, position)
         _in_dram(dram[unit], access[command], granule, position)
-    size = counts[SIZE]
-    return commands[:size], units[:size], tokens[:size]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.lower.accelerator.commands import Commands, Compute, Copy
+from compiler.lower.accelerator.compiled import late_order, used_loads
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
@@ -24,8 +25,6 @@ def drop_unused_loads(
     footprints
         The footprints of the commands' prototypes.
     """
-    from compiler.lower.accelerator.compiled import used_loads  # Numba takes long to import
-
     is_load = (isinstance(p, Copy) and p.memory not in _NO_DATA for p in commands.prototypes)
     loads = np.fromiter(is_load, np.bool_, len(commands.prototypes))
     at = footprints
@@ -39,8 +38,6 @@ def late_resets(commands: Commands, footprints: Footprints) -> Commands:
     A reset waits until the accumulators' last results are stored; until then other virtual threads
     can compute.
     """
-    from compiler.lower.accelerator.compiled import late_order  # Numba takes long to import
-
     is_reset = (isinstance(each, Compute) and each.reset for each in commands.prototypes)
     resets = np.fromiter(is_reset, np.bool_, len(commands.prototypes))
     if not resets.any():

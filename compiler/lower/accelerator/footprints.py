@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from compiler.lower.accelerator.commands import Command, Compute, Copy, Ints, SetMode
+from compiler.lower.accelerator.compiled import runs_of
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
@@ -98,8 +99,6 @@ def _of_copy(copy: Copy, begin: int) -> list[tuple[int, int, int]]:
 def _of_compute(
     command: Compute, begins: dict[MemoryId, int], used: np.ndarray
 ) -> list[tuple[int, int, int]]:
-    from compiler.lower.accelerator.compiled import runs_of  # Numba takes long to import
-
     operands = [("dst", MemoryId.ACC, 1)]
     operands += [("src", command.source, 0)] if command.reads_src else []
     operands += [("wgt", MemoryId.WGT, 0)] if command.reads_wgt else []

@@ -6,6 +6,7 @@ import numpy as np
 
 from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import ZEROS, Commands, Copy
+from compiler.lower.accelerator.compiled import fresh_loads
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from compiler.te.tree import allocated
 from hw.config import HardwareConfig
@@ -27,8 +28,6 @@ def drop_repeated_loads(
     footprints
         The footprints of the commands' prototypes.
     """
-    from compiler.lower.accelerator.compiled import fresh_loads  # Numba takes long to import
-
     again: set[str | None] = {ZEROS}
     again |= {
         command.tensor

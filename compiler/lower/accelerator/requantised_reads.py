@@ -6,6 +6,7 @@ import numpy as np
 
 from compiler.errors import LoweringError
 from compiler.lower.accelerator.commands import Command, Commands, Compute, Copy
+from compiler.lower.accelerator.compiled import requantised_read
 from compiler.lower.accelerator.footprints import Footprints, first_element
 from hw.config import HardwareConfig
 from hw.topology import MemoryId
@@ -26,8 +27,6 @@ def check_requantised_reads(
     """
     if not any(isinstance(each, Compute) and each.mode for each in commands.prototypes):
         return
-    from compiler.lower.accelerator.compiled import requantised_read  # Numba takes long to import
-
     begin = first_element(MemoryId.ACC, config)
     reader, maker, count = requantised_read(
         commands.which,

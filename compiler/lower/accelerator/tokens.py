@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.lower.accelerator.commands import Commands, Copy, Ints, unit_of_command
+from compiler.lower.accelerator.compiled import place
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.topology import MemoryId, Unit
@@ -69,8 +70,6 @@ def place_tokens(
     dram_bytes
         The size of the memory that commands access, from address 0.
     """
-    from compiler.lower.accelerator.compiled import place  # Numba takes long to import
-
     table = np.zeros((len(commands.prototypes), 6), np.int64)
     for row, command in zip(table, commands.prototypes, strict=True):
         row[0] = unit_of_command(command)

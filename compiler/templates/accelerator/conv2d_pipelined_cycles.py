@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 
 from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
@@ -18,6 +15,7 @@ from compiler.templates.accelerator.conv2d_pipelined import (
 from compiler.templates.accelerator.machine_cost import MachineCost
 from compiler.templates.accelerator.work_counts import kernel_length
 from compiler.templates.space import Choices, Floats, Ints
+from hw.jit import compiled
 from hw.topology import MemoryId
 
 LONGEST = 2000
@@ -118,14 +116,17 @@ def estimate(
             stores,
         )
     ]
-    _simulator()(
+    _simulate(
         found,
-        np.stack(numbers, axis=1).astype(np.int64),
-        np.stack(durations, axis=1).astype(np.int64),
+        np.ascontiguousarray(np.stack(numbers, axis=1), np.int64),
+        np.ascontiguousarray(np.stack(durations, axis=1), np.int64),
         workload.data[0],
         extents["y"],
         extents["x"],
         cost.overhead,
+        np.zeros((2, taken["image_slots"].max(initial=1)), np.int64),
+        np.zeros((2, taken["weight_slots"].max(initial=1)), np.int64),
+        np.zeros((taken["sum_slots"].max(initial=1), parts.max(initial=1)), np.int64),
     )
     fits = kernels <= cost.config.depth(MemoryId.UOP)
     return np.where(fits, np.maximum(found, loading), np.inf)
@@ -136,100 +137,95 @@ def remainder_and_whole(extent: int, size: Ints) -> Ints:
     return np.stack([extent - (extent - 1) // size * size, size], axis=1)
 
 
-@cache
-def _simulator() -> Callable[[Floats, Ints, Ints, int, int, int, int], None]:
-    """The simulator: a compiled loop over choices, tiles, steps and parts."""
-    # Lazy import: Numba takes half a second to import.
-    from hw.jit import cached
-
-    longest, handover = LONGEST, _HANDOVER
-
-    @cached
-    def simulate(
-        found: Floats,
-        numbers: Ints,
-        durations: Ints,
-        batches: int,
-        height: int,
-        width: int,
-        overhead: int,
-    ) -> None:
-        for row in range(len(found)):
-            begin, steps, parts, channels, y, x, outputs = numbers[row, :7]
-            image_slots, weight_slots, sum_slots = numbers[row, 7:10]
-            keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[row, 10:16]
-            groups = channels // numbers[row, 16]
-            down, across = (height + y - 1) // y, (width + x - 1) // x
-            pixels = down * across
-            tiles = batches * channels * pixels
-            most = max(4, longest // (steps * rows * parts))
-            image_free = np.zeros(image_slots, np.int64)
-            weight_free = np.zeros(weight_slots, np.int64)
-            stored = np.zeros((sum_slots, parts), np.int64)
-            # Box of data in each slot.
-            image_box = np.full(image_slots, -1, np.int64)
-            weight_box = np.full(weight_slots, -1, np.int64)
-            # The first loads wait for the bus: for fetch, and for what compute loads.
-            compute, load, store = begin, behind, 0
-            images = weights = 0
-            # Meanwhile compute resets the sums of the first tile.
-            compute += parts * durations[row, 1, int(down > 1), int(across > 1)]
-            half, half_volume, volume = 0, 0, 0
-            for tile in range(min(tiles, most)):
-                batch, rest = tile // (channels * pixels), tile % (channels * pixels)
-                if outputs:
-                    channel, pixel = rest // pixels, rest % pixels
-                else:
-                    channel, pixel = rest % channels, rest // channels
-                a = int(pixel // across < down - 1)
-                b = int(pixel % across < across - 1)
-                accumulators = tile % sum_slots
-                for step in range(steps):
-                    slot = images % image_slots
-                    images += 1
-                    group = channel * groups // channels
-                    box = ((batch * groups + group) * pixels + pixel) * steps + step
-                    if not keeps_image or image_box[slot] != box:
-                        load = max(load, image_free[slot]) + durations[row, 0, a, b]
-                        image_box[slot] = box
-                    image_ready = load
-                    for product in range(rows * parts):
-                        part = product % parts
-                        at = weights % weight_slots
-                        weights += 1
-                        box = (channel * steps + step) * rows * parts + product
-                        if not keeps_weights or weight_box[at] != box:
-                            load = max(load, weight_free[at]) + of_weights
-                            weight_box[at] = box
-                            ready = load
-                        else:
-                            ready = image_ready
-                        if tile > 0 and step == 0 and product < parts:
-                            compute = max(compute, stored[accumulators, part])
-                            compute += durations[row, 1, a, b]
-                        compute = max(compute, ready + handover) + durations[row, 2, a, b]
-                        weight_free[at] = compute + handover
-                        if step == steps - 1 and product >= (rows - 1) * parts:
-                            compute += operands
-                            operands = 0
-                            operand = durations[row, 4, a, b]
-                            if operand > 0:
-                                load += operand
-                                compute = max(compute, load)
-                            compute += durations[row, 3, a, b]
-                            store = max(store, compute + handover) + durations[row, 5, a, b]
-                            stored[accumulators, part] = store + overhead
-                    image_free[slot] = compute + handover
-                volume += (y if a else height - (down - 1) * y) * (
-                    x if b else width - (across - 1) * x
-                )
-                if tile == most // 2 - 1:
-                    half, half_volume = compute, volume
-            end = float(compute)
-            total = batches * channels * height * width
-            if volume < total:
-                # Extrapolate at the rate of the second half of the simulated tiles.
-                end += (compute - half) / max(1, volume - half_volume) * (total - volume)
-            found[row] = end + max(0, store - compute) + overhead
-
-    return simulate
+@compiled
+def _simulate(
+    found: Floats,
+    numbers: Ints,
+    durations: Ints,
+    batches: int,
+    height: int,
+    width: int,
+    overhead: int,
+    image: Ints,
+    weight: Ints,
+    stored: Ints,
+) -> None:
+    """The simulation: a loop over choices, tiles, steps and parts."""
+    # Of each slot, the cycle in which it is free, and the box of data in it.
+    image_free, image_box = image[0], image[1]
+    weight_free, weight_box = weight[0], weight[1]
+    for row in range(len(found)):
+        begin, steps, parts, channels, y, x, outputs = numbers[row, :7]
+        image_slots, weight_slots, sum_slots = numbers[row, 7:10]
+        keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[row, 10:16]
+        groups = channels // numbers[row, 16]
+        down, across = (height + y - 1) // y, (width + x - 1) // x
+        pixels = down * across
+        tiles = batches * channels * pixels
+        most = max(4, LONGEST // (steps * rows * parts))
+        image_free[:] = 0
+        weight_free[:] = 0
+        image_box[:] = -1
+        weight_box[:] = -1
+        for slot in range(sum_slots):
+            stored[slot, :] = 0
+        # The first loads wait for the bus: for fetch, and for what compute loads.
+        compute, load, store = begin, behind, 0
+        images = weights = 0
+        # Meanwhile compute resets the sums of the first tile.
+        compute += parts * durations[row, 1, int(down > 1), int(across > 1)]
+        half, half_volume, volume = 0, 0, 0
+        for tile in range(min(tiles, most)):
+            batch, rest = tile // (channels * pixels), tile % (channels * pixels)
+            if outputs:
+                channel, pixel = rest // pixels, rest % pixels
+            else:
+                channel, pixel = rest % channels, rest // channels
+            a = int(pixel // across < down - 1)
+            b = int(pixel % across < across - 1)
+            accumulators = tile % sum_slots
+            for step in range(steps):
+                slot = images % image_slots
+                images += 1
+                group = channel * groups // channels
+                box = ((batch * groups + group) * pixels + pixel) * steps + step
+                if not keeps_image or image_box[slot] != box:
+                    load = max(load, image_free[slot]) + durations[row, 0, a, b]
+                    image_box[slot] = box
+                image_ready = load
+                for product in range(rows * parts):
+                    part = product % parts
+                    at = weights % weight_slots
+                    weights += 1
+                    box = (channel * steps + step) * rows * parts + product
+                    if not keeps_weights or weight_box[at] != box:
+                        load = max(load, weight_free[at]) + of_weights
+                        weight_box[at] = box
+                        ready = load
+                    else:
+                        ready = image_ready
+                    if tile > 0 and step == 0 and product < parts:
+                        compute = max(compute, stored[accumulators, part])
+                        compute += durations[row, 1, a, b]
+                    compute = max(compute, ready + _HANDOVER) + durations[row, 2, a, b]
+                    weight_free[at] = compute + _HANDOVER
+                    if step == steps - 1 and product >= (rows - 1) * parts:
+                        compute += operands
+                        operands = 0
+                        operand = durations[row, 4, a, b]
+                        if operand > 0:
+                            load += operand
+                            compute = max(compute, load)
+                        compute += durations[row, 3, a, b]
+                        store = max(store, compute + _HANDOVER) + durations[row, 5, a, b]
+                        stored[accumulators, part] = store + overhead
+                image_free[slot] = compute + _HANDOVER
+            volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)
+            if tile == most // 2 - 1:
+                half, half_volume = compute, volume
+        end = float(compute)
+        total = batches * channels * height * width
+        if volume < total:
+            # Extrapolate at the rate of the second half of the simulated tiles.
+            end += (compute - half) / max(1, volume - half_volume) * (total - volume)
+        found[row] = end + max(0, store - compute) + overhead

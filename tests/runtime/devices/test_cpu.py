@@ -11,6 +11,7 @@ from runtime.artifact import Artifact
 from runtime.devices import CpuDevice
 from runtime.errors import NativeCodeError
 from runtime.executor import Executor
+from runtime.native import ThreadPool
 from tests.support.artifacts import compiled
 
 
@@ -35,3 +36,19 @@ def test_code_for_another_machine() -> None:
 def test_threads() -> None:
     with pytest.raises(NativeCodeError, match="not 0"):
         CpuDevice(0)
+
+
+def test_threads_start_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first layer's time has no part of it."""
+    started: list[int] = []
+    start = ThreadPool.start
+
+    def counted(pool: ThreadPool) -> None:
+        started.append(pool.threads)
+        start(pool)
+
+    monkeypatch.setattr(ThreadPool, "start", counted)
+    parallel = [code for code in compiled().kernels.values() if code.parallel]
+    executor = Executor(compiled(), [CpuDevice(2)])
+    assert started == [2] * len(parallel)
+    assert executor.inputs

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import Alu, AluOp, MemoryId, Program
+from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import NONE, make_detail
 from sim.semantics.fields import make_table
 from tests.support.alu_cases import CASES, Case, alu_result, fits_immediate
-from tests.support.semantics import make_alu
 
 INT32 = st.one_of(
     st.integers(-(1 << 31), (1 << 31) - 1),
@@ -55,7 +55,7 @@ def execute(
         src_factor_in=0,
     )
     table = make_table(Program.from_instructions(CONFIG, [instruction]).columns())
-    assert make_alu()(chip, table[0], 0, 1, make_detail()) == NONE
+    assert alu(chip, table[0], 0, 1, make_detail()) == NONE
     assert not chip.acc[:LANES].any()
     return [int(value) for value in chip.acc[LANES : 2 * LANES]]
 

@@ -11,24 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hw.config_files import load_config
-from hw.jit import compiled
 from sim.semantics.chip import LANES, make_chip
 from sim.semantics.dot import dot
+from tests.support.compiled import plain
 
 INT8 = st.one_of(st.integers(-128, 127), st.sampled_from([-128, 127]))
-
-
-@compiled
-def compiled_dot(
-    acc: npt.NDArray[np.int32],
-    a: int,
-    inp: npt.NDArray[np.int16],
-    s: int,
-    wgt: npt.NDArray[np.int8],
-    w: int,
-    pairs: int,
-) -> None:
-    dot(acc, a, inp, s, wgt, w, pairs)
 
 
 def expected(acc: Any, inp: Any, wgt: Any) -> npt.NDArray[np.int32]:
@@ -47,13 +34,13 @@ def test_compiled_and_plain_kernel_equal_numpy(data: st.DataObject, pairs: int, 
     wgt[data.draw(st.integers(0, pairs - 1))] = data.draw(INT8)
     acc = random.integers(-(1 << 31), 1 << 31, LANES).astype(np.int32)
 
-    for kernel in (compiled_dot, dot):
+    for kernel in (dot, plain(dot)):
         result = acc.copy()
         kernel(result, 0, inp, 0, wgt.ravel(), 0, pairs)
         np.testing.assert_array_equal(result, expected(acc, inp, wgt))
 
 
-@pytest.mark.parametrize("kernel", [compiled_dot, dot])
+@pytest.mark.parametrize("kernel", [dot, plain(dot)])
 @pytest.mark.parametrize(("x", "w"), [(-128, -128), (-128, 127), (127, -128), (127, 127)])
 def test_extremes_do_not_saturate(kernel: Any, x: int, w: int) -> None:
     pairs = 64
@@ -68,7 +55,7 @@ def test_extremes_do_not_saturate(kernel: Any, x: int, w: int) -> None:
     np.testing.assert_array_equal(acc, total.astype(np.int32))
 
 
-@pytest.mark.parametrize("kernel", [compiled_dot, dot])
+@pytest.mark.parametrize("kernel", [dot, plain(dot)])
 def test_offsets_and_nothing_around(kernel: Any) -> None:
     inp = np.arange(8, dtype=np.int16)
     wgt = np.ones(4 * LANES * 2, dtype=np.int8)

@@ -17,12 +17,12 @@ from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Program, Requantise, pack_uops
 from sim.semantics.chip import Chip, make_chip
+from sim.semantics.compute import compute
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
 from sim.semantics.fields import make_table
 from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
 from tests.support.random_modes import parameters
 from tests.support.reference import ReferenceMachine
-from tests.support.semantics import make_compute
 
 SMALL8 = load_config("small8")
 EXTENDED = tuple(
@@ -140,7 +140,7 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
         detail, found, done = make_detail(), NONE, 0
         while done < total and found == NONE:
             stop = min(total, done + rng.choice((1, 2, 3, 7, total)))
-            found = make_compute()(chip, requantiser, table[1], done, stop, detail)
+            found = compute(chip, requantiser, table[1], done, stop, detail)
             done = stop
 
         expected, where, indices = run_micro_ops(machine, mode, loops)

@@ -9,18 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import compiler.codegen.compile as compiling
-from compiler.codegen import emit_object, object_cache
-from compiler.codegen.object_cache import ObjectCache
-from compiler.errors import CodegenError
-from compiler.ir.parser import parse
-from tests.support.native import EXACT, HOST
+from hw import object_cache
+from hw.errors import CacheError
+from hw.object_cache import ObjectCache
 
-PROGRAM = """
-func add(A: float32[20], B: float32[20]) -> (C: float32[20]):
-  for i in 20 vectorized:
-    C[i] = A[i] * B[i] + B[i]
-"""
 PARTS = ("0.44", "x86_64", "text")
 
 
@@ -98,9 +90,9 @@ def test_a_folder_in_an_objects_place(tmp_path: Path) -> None:
 
 def test_an_error_keeps_nothing(tmp_path: Path) -> None:
     def refuses() -> bytes:
-        raise CodegenError("no")
+        raise CacheError("no")
 
-    with pytest.raises(CodegenError):
+    with pytest.raises(CacheError):
         ObjectCache(tmp_path).object_of(PARTS, refuses)
     assert not files(tmp_path)
 
@@ -125,20 +117,3 @@ def test_many_threads(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = pool.map(lambda name: cache.object_of((name,), lambda: name.encode()), names)
         assert [*found] == [name.encode() for name in names]
-
-
-def test_llvm_works_once_for_a_text_and_a_processor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TANDEM_CACHE", str(tmp_path))
-    optimise, texts = compiling.optimise, list[str]()
-
-    def counted(text: str, machine: object) -> object:
-        texts.append(text)
-        return optimise(text, machine)
-
-    monkeypatch.setattr(compiling, "optimise", counted)
-    objects = [emit_object(parse(PROGRAM), target) for target in (HOST, EXACT, HOST, EXACT)]
-    assert objects[:2] == objects[2:]
-    assert len(texts) == 2
-    assert len(files(tmp_path)) == 2

@@ -1,0 +1,54 @@
+"""A compiled function's machine code: from the cache, or made now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from hw.jit.errors import CompilationError
+from hw.jit.module import module_text
+from hw.jit.native import load, machine_code, settings
+from hw.jit.sources import Source, digest_of
+from hw.jit.translator import declared
+from hw.jit.types import Type
+from hw.object_cache import ObjectCache
+
+
+def build(
+    source: Source, kinds: Sequence[Type], report: Callable[[str], None] | None
+) -> tuple[Callable[[int], None], Type]:
+    """The machine code of a function for arguments of these types, and the type of its result.
+
+    It is kept on disk under a digest of all that determines it.
+
+    Raises
+    ------
+    CompilationError
+        If the function, or one that it calls, is outside the part of Python that is compiled.
+    """
+    result = declared(source.python)
+    if result is None:
+        raise CompilationError(
+            f"{source.python.__qualname__} is called from Python, and its annotation does not "
+            "say whether it returns numbers, tuples of them, or None"
+        )
+
+    def make() -> bytes:
+        if report is not None:
+            report(source.python.__qualname__)
+        return machine_code(module_text(source, kinds))
+
+    parts = (*settings(), _own_source(), digest_of(source), repr(kinds))
+    return load(ObjectCache.default().object_of(parts, make)), result
+
+
+@cache
+def _own_source() -> str:
+    """A digest of this package."""
+    digest = sha256()
+    for entry in sorted(files("hw.jit").iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".py"):
+            digest.update(entry.name.encode() + entry.read_bytes())
+    return digest.hexdigest()

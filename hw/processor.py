@@ -1,0 +1,52 @@
+"""The processor of this computer, as LLVM names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from llvmlite import binding
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A processor.
+
+    Attributes
+    ----------
+    triple, cpu
+        LLVM's names, as `x86_64-unknown-linux-gnu` and `znver4`.
+    features
+        LLVM's names of the instruction sets that the processor has, sorted: `avx2`, `fma`.
+    absent
+        Names of the instruction sets that LLVM knows and the processor lacks, sorted.
+    """
+
+    triple: str
+    cpu: str
+    features: tuple[str, ...]
+    absent: tuple[str, ...]
+
+    @classmethod
+    def detect(cls) -> Host:
+        """The processor that this process runs on."""
+        return _detected()
+
+
+@cache
+def _detected() -> Host:
+    initialise()
+    features = binding.get_host_cpu_features()
+    return Host(
+        binding.get_process_triple(),
+        binding.get_host_cpu_name(),
+        tuple(sorted(name for name, present in features.items() if present)),
+        tuple(sorted(name for name, present in features.items() if not present)),
+    )
+
+
+@cache
+def initialise() -> None:
+    """Register LLVM's back end for this machine; may be called any number of times."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
