@@ -17,6 +17,7 @@ from compiler.errors import CompilerError
 from hw.errors import HardwareError
 from runtime.errors import RunError
 from scripts.errors import CommandError
+from scripts.progress import compilation_told
 from scripts.signals import interruptions_in_one_line
 from sim.errors import SimulationError
 
@@ -34,7 +35,12 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
     pass through.
     """
     try:
-        with interruptions_in_one_line(), _said_if_interrupted(debug), repeated_interrupts():
+        with (
+            interruptions_in_one_line(),
+            _said_if_interrupted(debug),
+            repeated_interrupts(),
+            compilation_told(),
+        ):
             yield
         # Flush here, so that a write error is reported like any other error.
         if sys.stdout is not None:  # None if the caller closed it

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 from rich.progress import Progress as RichProgress
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
+from hw.cache import default_cache
+from hw.jit import reported
 from sim.engine import Progress
 
 
@@ -50,4 +53,32 @@ def show_activity(what: str, quiet: bool = False) -> Iterator[Callable[[str], No
         def show(step: str) -> None:
             progress.update(task, description=f"{what}: {step}")
 
-        yield show
+        with reported(lambda function: show(f"compiling {function}")):
+            yield show
+
+
+@contextmanager
+def compilation_told() -> Iterator[None]:
+    """A context in which one line on standard error says that simulators are compiled, if they are:
+    that takes seconds, and their machine code is kept."""
+    lines: list[str] = []
+
+    def tell(function: str) -> None:
+        if not lines:
+            lines.append(_compilation_line())
+            print(*lines, file=sys.stderr)
+
+    with reported(tell):
+        yield
+
+
+def _compilation_line() -> str:
+    root = default_cache()
+    with suppress(OSError):
+        root.mkdir(parents=True, exist_ok=True)
+    if os.access(root, os.W_OK | os.X_OK):
+        return f"compiling the simulator, once: its machine code is kept in {root}"
+    return (
+        f"compiling the simulator: its machine code cannot be kept in {root}; "
+        "name another folder in the environment's TANDEM_CACHE"
+    )
