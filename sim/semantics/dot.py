@@ -13,6 +13,8 @@ from hw.jit import in_llvm
 from sim.semantics.chip import LANES, PAIR
 
 _PRODUCTS = LANES * PAIR
+_FIRST = f"<{LANES} x i32> zeroinitializer"
+"""The mask of a shuffle: the first lane everywhere."""
 
 
 def _every(second: int) -> str:
@@ -20,7 +22,7 @@ def _every(second: int) -> str:
     return f"<{LANES} x i32> <{', '.join(f'i32 {PAIR * at + second}' for at in range(LANES))}>"
 
 
-# The parameters: pointer and length of `acc`, `a`, then `inp`, `s`, `wgt` and `w` likewise, `pairs`.
+# The parameters: pointer and length of `acc`, `a`, then `inp`, `s`, `wgt`, `w` likewise; `pairs`.
 # Weights are widened to int16 first, so that LLVM recognises the operands of its multiply-add.
 _VECTORS = f"""
 entry:
@@ -37,7 +39,7 @@ step:
   %inputs = getelementptr <{PAIR} x i16>, ptr %inp, i64 %pair
   %word = load i32, ptr %inputs, align 2
   %one = insertelement <{LANES} x i32> undef, i32 %word, i32 0
-  %words = shufflevector <{LANES} x i32> %one, <{LANES} x i32> undef, <{LANES} x i32> zeroinitializer
+  %words = shufflevector <{LANES} x i32> %one, <{LANES} x i32> undef, {_FIRST}
   %input = bitcast <{LANES} x i32> %words to <{_PRODUCTS} x i16>
   %weights = getelementptr <{_PRODUCTS} x i8>, ptr %wgt, i64 %pair
   %bytes = load <{_PRODUCTS} x i8>, ptr %weights, align 1
