@@ -60,12 +60,13 @@ def _pad(rewriter: Rewriter, name: str, call: Call) -> bool:
     """Zeros around a value that is int8 already are its zero point, in a network that states its
     own scales; others calibrate what is padded."""
     given, (data, *_) = attributes_of(call, Pad), call.args
-    zeros = given.mode is not PadMode.CONSTANT or given.value == 0
-    if rewriter.chosen or not zeros or not rewriter.is_int8(data):
+    if rewriter.chosen:
         return False
-    value = rewriter.int8(data)
+    if given.mode is PadMode.CONSTANT and given.value != 0:
+        return rewriter.refuse(name, f"it pads with {given.value:g}: 0 would help")
+    value = rewriter.int8(data) if rewriter.is_int8(data) else None
     if value is None:
-        return False
+        return rewriter.refuse(name, not_int8(rewriter, "data", data))
     own = replace(given, value=value.scale.zero)
     padded = rewriter.builder.call(name, "_int8", "pad", [value.var], own)
     return rewriter.set_int8(name, rewriter.builder.int8_value(name, padded, value.scale))
