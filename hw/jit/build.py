@@ -7,11 +7,11 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
+from hw.jit.annotations import declared
 from hw.jit.errors import CompilationError
 from hw.jit.module import module_text
 from hw.jit.native import load, machine_code, settings
 from hw.jit.sources import Source, digest_of
-from hw.jit.translator import declared
 from hw.jit.types import Type
 from hw.object_cache import ObjectCache
 

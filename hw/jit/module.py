@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hw.jit.annotations import declared
 from hw.jit.sources import Source
-from hw.jit.translator import Translator, declared
+from hw.jit.translator import Translator
 from hw.jit.types import Type, leaves_of
 from hw.jit.values import Value
 from hw.jit.writer import Writer

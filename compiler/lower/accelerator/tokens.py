@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.lower.accelerator.commands import Commands, Copy, Ints, unit_of_command
-from compiler.lower.accelerator.compiled import place
+from compiler.lower.accelerator.compiled_tokens import place
 from compiler.lower.accelerator.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.topology import MemoryId, Unit
