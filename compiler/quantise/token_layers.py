@@ -154,7 +154,7 @@ class _Rewriter:
             if len(names) < len(operands) or any(each.size > 1 for each in scales):
                 return False
             scaled = [
-                self.images[each.name] if isinstance(each, Var) else each for each in call.args
+                self.images[atom.name] if isinstance(atom, Var) else atom for atom in call.args
             ]
             self._result(let, call.callee.name, scaled, call.attributes)
             return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from compiler.targets.target import TunedChoices
 from compiler.te.knobs import Choice
 from compiler.tune.plain import canonical, canonical_text
@@ -36,7 +38,7 @@ def best_record(records: Iterable[Record]) -> Record | None:
     luck. Without comparisons it is the measured one of the lowest cost, the first of equal ones.
     """
     measured = [record for record in records if record.status is Status.MEASURED]
-    won = [record for record in measured if record.default_cost is not None]
+    won = [record for record in measured if record.default_cost is not UNSET]
     if won:
         return won[-1]
     return min(measured, key=lambda record: record.outcome.cost, default=None)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from compiler.errors import RecordError
 from compiler.te.knobs import Setting
@@ -57,7 +58,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     explorer, seed
         What proposed the choice.
     default_cost
-        Of a choice that won: the default choice's cost in that comparison. None of a trial.
+        Of a choice that won: the default choice's cost in that comparison. A trial's record has no
+        such field.
     """
 
     tandem: str
@@ -73,7 +75,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limit: int | float | None = None
     explorer: str
     seed: int
-    default_cost: int | float | None = None
+    default_cost: int | float | UnsetType = UNSET
 
     @property
     def outcome(self) -> Outcome:
@@ -136,7 +138,7 @@ def _check(record: Record, machines: set[str]) -> None:
     check_workload(record.workload)
     check_choice(record.choice)
     check_cost(record.target, record.status, record.cost)
-    if record.default_cost is not None:
+    if record.default_cost is not UNSET:
         check_winner(record.status, record.default_cost)
     check_proposer(record.limit, record.explorer, record.seed)
 

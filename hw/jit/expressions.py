@@ -127,8 +127,8 @@ class Expressions:
             case ast.Name(id=name):
                 self._assign_name(name, value)
             case ast.Tuple(elts=targets):
-                for each, item in zip(targets, self._items(value, len(targets)), strict=True):
-                    self._assign(each, item)
+                for inner, item in zip(targets, self._items(value, len(targets)), strict=True):
+                    self._assign(inner, item)
             case ast.Subscript():
                 self._store(target, value)
             case _:
@@ -257,8 +257,8 @@ class Expressions:
 
     def _compare(self, node: ast.Compare) -> Value:
         found, before = TRUE, self._value(node.left)
-        for operator, each in zip(node.ops, node.comparators, strict=True):
-            value = self._value(each)
+        for operator, operand in zip(node.ops, node.comparators, strict=True):
+            value = self._value(operand)
             told = compared(self._writer, operator, before, value)
             found = told if found == TRUE else binary(self._writer, ast.BitAnd(), found, told)
             before = value
@@ -329,9 +329,9 @@ class Expressions:
         if not isinstance(kind, Scalar):
             raise CompilationError("an index into a tuple is constant unless its items are numbers")
         found = converted(self._writer, fields[0], kind)
-        for at, each in enumerate(fields[1:], 1):
+        for at, field in enumerate(fields[1:], 1):
             here = compared(self._writer, ast.Eq(), index, integer(at))
-            found = chosen(self._writer, here, converted(self._writer, each, kind), found)
+            found = chosen(self._writer, here, converted(self._writer, field, kind), found)
         return found
 
     def _place(self, node: ast.Subscript) -> Value:

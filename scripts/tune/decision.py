@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from compiler.targets.planner import space_of_choice
 from compiler.te.knobs import Choice
@@ -65,7 +65,7 @@ class Decision:
     def costs(self) -> tuple[float, float] | None:
         """The cost of the default, and of the choice; None if nothing was measured."""
         record = self.record
-        if record is None or record.default_cost is None:
+        if record is None or record.default_cost is UNSET:
             return None
         return record.default_cost, record.outcome.cost
 
@@ -81,6 +81,7 @@ class Decision:
         """The decision for the default instead."""
         record = self.record
         assert record is not None, "a choice is kept"
+        assert record.default_cost is not UNSET, "it won"
         back = structs.replace(record, choice=dict(self.task.default), cost=record.default_cost)
         return replace(self, record=back, fresh=True)
 
@@ -153,9 +154,9 @@ def _decided(
     """The decision for a task with its records."""
     own = [record for record in own if _is_known(done.task, record.choice)]
     before = best_record(own)
-    if before is None or (before.default_cost is not None and not has_new):
+    if before is None or (before.default_cost is not UNSET and not has_new):
         return Decision(done.task, before, fresh=False)
-    trials = [record for record in own if record.default_cost is None]
+    trials = [record for record in own if record.default_cost is UNSET]
     best = best_record(trials)
     default = next((one for one in trials if _equal(one.choice, done.task.default)), None)
     assert default is not None, "the default choice is measured first"

@@ -100,7 +100,7 @@ def test_records_of_another_memory_are_not_taken(tuned: tuple[Path, dict[str, An
     assert code == 0
     count = sum(task["count"] for task in tuned[1]["tasks"])
     said = f"schedules: 0 of {count} layers by records, {count} by the compiler's estimate"
-    assert output.splitlines()[-1] == said
+    assert said in output.splitlines()
 
 
 def test_a_choice_that_does_not_fit_gives_way_to_the_estimate(
@@ -145,7 +145,7 @@ def test_choices_that_make_the_network_slower_are_not_taken(
     code, output, errors = invoke(*arguments)
     assert code == 0
     assert errors.startswith("warning: with the recorded schedules ")
-    assert "0 of" in output.splitlines()[-1]
+    assert "schedules: 0 of" in output
     assert json_of(*arguments)["cycles"] == tuned[1]["total"]["default"]
 
 

@@ -50,7 +50,7 @@ def test_its_command_is_tandem(installed: Path) -> None:
     ("arguments", "answer"),
     [
         (["disasm", "program.bin", "--config", "tiny"], "FINISH"),
-        (["sim", "--help"], "Run a raw program on a raw memory image."),
+        (["sim", "--help"], "Run a raw program on a raw memory image, or an artifact"),
     ],
 )
 def test_the_command_works_from_it(

@@ -196,7 +196,7 @@ def _model(nodes: list[NodeProto], inputs: dict[str, Array], given: dict[str, Ar
     read = {name for node in nodes for name in node.input}
     used = {name: each for name, each in given.items() if name in read}
     shapes: dict[str, Sequence[int | str | None]] = {
-        name: each.shape for name, each in inputs.items()
+        name: array.shape for name, array in inputs.items()
     }
     (kind,) = {helper.np_dtype_to_tensor_dtype(each.dtype) for each in inputs.values()}
     return model(nodes, shapes, ["y"], used, opset=19, dtype=kind)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from compiler.tune.best_known import best_record, of_machine
 from compiler.tune.records import Record
 from compiler.tune.trial import Status
 
 
-def record(x: int, cost: float | None, default_cost: float | None = None) -> Record:
+def record(x: int, cost: float | None, default_cost: float | UnsetType = UNSET) -> Record:
     return Record(
         tandem="1",
         target="cpu",

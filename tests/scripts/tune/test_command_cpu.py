@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from typer.testing import CliRunner
 
 from compiler.tune.records import read_records
@@ -40,7 +41,7 @@ def test_tuned_and_taken(tmp_path: Path) -> None:
     assert all(record.machine["threads"] == 1 and record.memory == "" for record in kept)
     *trials, decision = kept
     assert len(trials) == 4
-    assert all(record.default_cost is None for record in trials)
+    assert all(record.default_cost is UNSET for record in trials)
     assert (decision.cost, decision.default_cost) == (task["best"], task["default"])
     assert dict(decision.choice) == task["choice"]
     assert task["kept"] == (task["choice"] != dict(trials[0].choice))

@@ -198,8 +198,8 @@ class TestRefusals:
             (
                 RequantSpec(5, 0, 25, -128, 127),
                 r"^not exact in 32 bits: acc \* M \+ C, M up to 5, s up to 25, outputs "
-                r"-128\.\.127, accumulators -2147483648\.\.2147483647; take a smaller shift, range "
-                r"or bound$",
+                r"-128\.\.127, accumulators -2147483648\.\.2147483647: a smaller shift, range or "
+                r"bound would help$",
             ),
             (RequantSpec.pow2(4, 0, **LOGITS), "s up to 4, outputs -2147483648"),
             (RequantSpec.pow2(4, 0, bound=GREATEST - 7, **LOGITS), "^not exact in 32 bits"),
