@@ -59,6 +59,9 @@ class StatedLayer:
     wanted
         What ONNX's reference gives in the form QDQ; where the scale of the data is computed, sums
         of integers times that scale.
+    steps
+        The same before it is rounded, in steps of its scale, with the products summed in float64;
+        empty if the result is not rounded.
     step
         The scale of the result; 0 if it is not rounded.
     """
@@ -67,6 +70,7 @@ class StatedLayer:
     plain: ModelProto
     inputs: dict[str, Array]
     wanted: Array
+    steps: Array
     step: float
 
 
@@ -147,9 +151,15 @@ def stated_layer(kind: str, form: str, numbers: Numbers, relu: bool, seed: int) 
             [operator("x", "v", to="y")], centred_data, {"v": centred.astype(np.float64)}
         )
         (sums,) = _reference(product, centred_data)
-        return StatedLayer(made, plain, inputs, sums.astype(np.float32) * scale, 0.0)
+        wanted = sums.astype(np.float32) * scale
+        return StatedLayer(made, plain, inputs, wanted, np.zeros(0), 0.0)
     (wanted,) = _reference(_model(qdq, inputs, given), inputs)
-    return StatedLayer(made, plain, inputs, wanted, float(step))
+    centred_data = {"x": data.astype(np.float64)}
+    scaled = centred * np.float64(np.float32(_STEP)) * steps.astype(np.float64).reshape(along) / float(step)
+    unrounded = {} if kind == "pair" else {"v": scaled}
+    operands64 = centred_data | ({"v": scaled} if kind == "pair" else {})
+    (in_steps,) = _reference(_model([operator("x", "v", to="y")], operands64, unrounded), operands64)
+    return StatedLayer(made, plain, inputs, wanted, in_steps, float(step))
 
 
 def _shapes(
