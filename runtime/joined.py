@@ -16,7 +16,8 @@ from runtime.profile import Profile, join_steps
 def join_runs(runs: Sequence[Run]) -> Run:
     """Combine runs of one artifact: outputs are concatenated, times and counts summed.
 
-    The events of a stream are those of the first run.
+    The events of a stream are those of the first run. A watched tensor has the values of the runs
+    that wrote it: of the others, it is in a branch that they did not take.
 
     Raises
     ------
@@ -31,7 +32,11 @@ def join_runs(runs: Sequence[Run]) -> Run:
     outputs = {
         name: _concatenated(name, [run.outputs[name] for run in runs]) for name in first.outputs
     }
-    watched = {name: np.stack([run.watched[name] for run in runs]) for name in first.watched}
+    written = dict.fromkeys(name for run in runs for name in run.watched)
+    watched = {
+        name: np.stack([run.watched[name] for run in runs if name in run.watched])
+        for name in written
+    }
     return Run(outputs, profile, watched)
 
 

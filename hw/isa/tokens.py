@@ -53,14 +53,26 @@ def check_tokens(config: HardwareConfig, columns: Columns, *, limit: int = MAX_T
             f"its token {queue} can be number {limit + 1} of those not popped yet: "
             f"a counter holds {limit}",
         )
-    run = _Run(streams, depth)
+    error = _wrong_end(_Run(streams, depth))
+    if error is not None:
+        raise error
+
+
+def wrong_end(config: HardwareConfig, columns: Columns) -> ProgramError | None:
+    """The error of a program that deadlocks, or that leaves tokens at its end; None for another.
+    Counters are taken to hold any number of tokens."""
+    return _wrong_end(_Run(_streams(columns), config.instruction_queue))
+
+
+def _wrong_end(run: _Run) -> ProgramError | None:
     run.finish()
     if run.stuck:
-        raise DeadlockError(run.waits())
+        return DeadlockError(run.waits())
     left = [(queue, run.counts[queue]) for queue in TokenQueue if run.counts[queue]]
-    if left:
-        rest = ", ".join(f"{count} in {queue}" for queue, count in left)
-        raise ProgramError(Fault.TOKENS_LEFT, None, f"tokens are left at the end: {rest}")
+    if not left:
+        return None
+    rest = ", ".join(f"{count} in {queue}" for queue, count in left)
+    return ProgramError(Fault.TOKENS_LEFT, None, f"tokens are left at the end: {rest}")
 
 
 def _flow_in_order(columns: Columns, depth: int, limit: int) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hw.errors import ProgramError
 from hw.faults import Fault
+from hw.isa.tokens import wrong_end
 from hw.timing import CHECK_STAGES, DEADLOCK_CYCLES
 from hw.topology import MAX_TOKENS, TokenQueue, Unit
 from sim.cycle.faults import OF_TOKENS, report
@@ -129,5 +130,9 @@ def error_of(
             write=False,
             message=f"fetch of the program: memory answers with an error [{fault.name}]",
         )
+    if fault in (Fault.DEADLOCK, Fault.TOKENS_LEFT):
+        error = wrong_end(program.config, program.columns)
+        assert error is not None and error.fault is fault, "tokens move alike with and without time"
+        return error
     detail = run.detail[0] if fault in _AT_RUN_TIME else None
     return program_error(program.config, program.columns, at or 0, fault, detail, memory_bytes)

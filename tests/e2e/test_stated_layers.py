@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.intrinsics.extensions import MULTIPLIER_BITS
+from compiler.requantisation.scales import FINE
 from hw.config_files import load_config, preset_names
 from tests.support.random_stated_layers import StatedLayer, stated_layers
 from tests.support.stated_layers import share_and_outputs
 
 _PRESETS = preset_names()
-NEAR = 1 / 256
-"""What float32 in ONNX's reference and the addend of a requantisation are off by, in steps."""
 
 
 def check(layer: StatedLayer, preset: str) -> None:
@@ -29,12 +28,13 @@ def check(layer: StatedLayer, preset: str) -> None:
         largest = float(np.abs(wanted).max(initial=0))
         np.testing.assert_allclose(found, wanted, 1e-5, 1e-6 * largest)
         return
-    # Near halves may be rounded otherwise, by one step.
+    # Near halves may be rounded otherwise, by one step: where the multiplier, which is rounded, and
+    # the zero point's part, which is multiplied with it, may move the exact value across.
     off = np.abs(found.astype(np.float64) - wanted) / layer.step
     assert off.max(initial=0) < 1.01
     steps = layer.steps[off > 0.01]
     to_half = np.abs(steps - np.floor(steps) - 0.5)
-    assert (to_half <= NEAR + np.abs(steps) * 2.0 ** (1 - MULTIPLIER_BITS)).all()
+    assert (to_half <= float(FINE) + np.abs(steps) * 2.0 ** (1 - MULTIPLIER_BITS)).all()
 
 
 @settings(max_examples=6)

@@ -244,6 +244,33 @@ def test_padding_is_not_compared() -> None:
     assert (joined.equal, joined.elements) == (True, 2 + 4)
 
 
+def test_batches_that_take_different_branches() -> None:
+    """Each writes the tensors of its branch."""
+
+    def run(**watched: int) -> Run:
+        arrays = {name: np.array([value], np.int8) for name, value in watched.items()}
+        return replace(results(1, 2), watched=arrays)
+
+    artifact = network(*(Tensor(name, (1,), "int8", Arena(0)) for name in "ab"))
+    joined = join_runs([run(a=1), run(b=2), run(b=3)])
+    assert {name: array.tolist() for name, array in joined.watched.items()} == {
+        "a": [[1]],
+        "b": [[2], [3]],
+    }
+    assert compare(joined, joined, artifact).equal
+    other = compare(joined, join_runs([run(a=1), run(b=2), run(b=4)]), artifact)
+    assert (other.mismatches, other.first) == (1, "b[1, 0] is 3 and has to be 4")
+
+
+def test_one_device_takes_another_branch() -> None:
+    artifact = network(*(Tensor(name, (1,), "int8", Arena(0)) for name in "ab"))
+    a, b = (replace(results(1, 2), watched={name: np.zeros(1, np.int8)}) for name in "ab")
+    found = compare(a, b, artifact)
+    assert not found.equal
+    assert found.mismatches == 2
+    assert found.first == "b is [0] and has to be [1]"
+
+
 def test_results_of_different_shapes() -> None:
     other = compare(results(1, 2), results(1, 2, 3), network())
     assert (other.equal, other.elements, other.mismatches) == (False, 3, 3)

@@ -6,11 +6,11 @@ import pytest
 
 from hw.config_files import load_config
 from hw.encoding import INSTRUCTION_BYTES
-from hw.errors import ProgramError
+from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import Assembler, Program, Unit
 from hw.memory_model import DEFAULT_MEMORY
-from hw.topology import MAX_TOKENS
+from hw.topology import MAX_TOKENS, TokenQueue
 from sim.cycle.engine import CycleEngine
 from tests.support.launching import launch
 
@@ -48,3 +48,39 @@ def test_the_first_token_too_many_is_a_fault_of_the_instruction_that_pushes_it(m
         launch(CycleEngine(TINY, DEFAULT_MEMORY), program, validate=False, data=False)
     # One nop of the consumer, then as many pushes as the queue holds.
     assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, MAX_TOKENS + 1)
+
+
+def test_a_run_without_values_names_what_each_unit_waits_for() -> None:
+    asm = Assembler(TINY)
+    asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+    asm.nop(Unit.COMPUTE, waits_for=(Unit.LOAD, Unit.STORE))
+    asm.nop(Unit.STORE, signals=Unit.COMPUTE)
+    asm.finish()
+    with pytest.raises(DeadlockError) as caught:
+        launch(CycleEngine(TINY, DEFAULT_MEMORY), asm.build(), validate=False, data=False)
+    assert caught.value.waits == (
+        UnitWait(Unit.LOAD, 0, (TokenQueue.COMPUTE_TO_LOAD,)),
+        UnitWait(Unit.COMPUTE, 1, (TokenQueue.LOAD_TO_COMPUTE,)),
+        UnitWait(Unit.STORE, None, ()),
+    )
+
+
+def test_a_run_without_values_counts_the_tokens_that_are_left() -> None:
+    asm = Assembler(TINY)
+    asm.nop(Unit.LOAD, signals=Unit.COMPUTE)
+    asm.nop(Unit.LOAD, signals=Unit.COMPUTE)
+    asm.finish()
+    with pytest.raises(ProgramError, match="2 in load->compute") as caught:
+        launch(CycleEngine(TINY, DEFAULT_MEMORY), asm.build(), validate=False, data=False)
+    assert caught.value.fault is Fault.TOKENS_LEFT
+
+
+def test_a_deadlock_hides_an_instruction_that_is_never_dispatched() -> None:
+    """Behind a full queue: dispatch would refuse it."""
+    asm = Assembler(TINY)
+    for _ in range(TINY.instruction_queue + 1):
+        asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
+    wrong = bytes([7]) + bytes(INSTRUCTION_BYTES - 1)
+    program = Program(TINY, asm.build().data + wrong)
+    with pytest.raises(DeadlockError, match="load waits at instruction 0"):
+        launch(CycleEngine(TINY, DEFAULT_MEMORY), program, validate=False, data=False)
