@@ -11,7 +11,17 @@ import numpy as np
 
 from tests.support.fused_nodes import floats
 from tests.support.random_nodes import Array, Random, RandomNode
-from tests.support.runtime_nodes import byte, flag, integers, node, number, one_of, scale, zero
+from tests.support.runtime_nodes import (
+    byte,
+    flag,
+    integers,
+    node,
+    number,
+    one_of,
+    scale,
+    weights,
+    zero,
+)
 
 
 def _mask(
@@ -75,17 +85,17 @@ def _attention(random: Random) -> RandomNode:
 def _quantised(random: Random) -> RandomNode:
     batch, tokens, heads, size = _sizes(random)
     features, earlier = number(random, 1, 8), flag(random) * number(random, 1, 4)
-    columns, data, weights = 3 * heads * size, np.uint8, byte(random)
+    columns, data, dtype = 3 * heads * size, np.uint8, byte(random)
     own = (columns,) if flag(random) else ()
     past = floats(random, 2, batch, heads, earlier, size) if earlier else None
     drawn = node(
         "QAttention",
         integers(random, data, batch, tokens, features),
-        integers(random, weights, features, columns),
+        weights(random, data, dtype, features, columns),
         floats(random, columns),
         *(scale(random, size=0.1), scale(random, *own, size=0.1)),
         _mask(random, batch, tokens, tokens + earlier),
-        *(zero(random, data), one_of(random, None, np.full(own, 3, weights)), past),
+        *(zero(random, data), one_of(random, None, np.full(own, 3, dtype)), past),
         **_attributes(random, heads),
     )
     return replace(drawn, outputs=2 if earlier else 1)

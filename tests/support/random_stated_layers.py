@@ -155,10 +155,17 @@ def stated_layer(kind: str, form: str, numbers: Numbers, relu: bool, seed: int) 
         return StatedLayer(made, plain, inputs, wanted, np.zeros(0), 0.0)
     (wanted,) = _reference(_model(qdq, inputs, given), inputs)
     centred_data = {"x": data.astype(np.float64)}
-    scaled = centred * np.float64(np.float32(_STEP)) * steps.astype(np.float64).reshape(along) / float(step)
+    scaled = (
+        centred
+        * np.float64(np.float32(_STEP))
+        * steps.astype(np.float64).reshape(along)
+        / float(step)
+    )
     unrounded = {} if kind == "pair" else {"v": scaled}
     operands64 = centred_data | ({"v": scaled} if kind == "pair" else {})
-    (in_steps,) = _reference(_model([operator("x", "v", to="y")], operands64, unrounded), operands64)
+    (in_steps,) = _reference(
+        _model([operator("x", "v", to="y")], operands64, unrounded), operands64
+    )
     return StatedLayer(made, plain, inputs, wanted, in_steps, float(step))
 
 

@@ -20,12 +20,15 @@ class TestsOf:
         `tests/X/test_Y.py` for `X/Y.py`; with `test_Y_*.py` beside it.
     near
         Tests that import the file, and the mirrors of source files that import it.
+    folders
+        The folders of tests around the mirror, from the nearest to the one that has all tests.
     """
 
     __test__ = False
 
     mirror: tuple[str, ...]
     near: tuple[str, ...]
+    folders: tuple[str, ...]
 
 
 class Mirrors:
@@ -48,7 +51,9 @@ class Mirrors:
         near = set(self._importing_tests.get(module, ()))
         for importer in self._importers.get(module, ()):
             near.update(self._mirror(self._sources[importer]))
-        return TestsOf(mirror, tuple(sorted(near - {*mirror})))
+        around = (str("tests" / folder) for folder in PurePosixPath(path).parents)
+        folders = tuple(each for each in around if (self._root / each).is_dir())
+        return TestsOf(mirror, tuple(sorted(near - {*mirror})), folders)
 
     def _mirror(self, path: PurePosixPath) -> tuple[str, ...]:
         folder = PurePosixPath("tests") / path.parent

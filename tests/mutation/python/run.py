@@ -25,7 +25,7 @@ from tests.mutation.python.mirrored import FLOORS, Mirrors
 from tests.mutation.python.report import Report, describe, read_outcomes, write_patch
 from tests.mutation.python.sample import sample
 from tests.mutation.python.survivors import JUDGED, read_judgements
-from tests.mutation.python.trial import Outcome, Tree, UnclearError
+from tests.mutation.python.trial import Ending, Outcome, Tree, UnclearError
 
 ROOT = Path(__file__).parents[3]
 TARGET = 0.95
@@ -40,7 +40,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the choice of faults")
     parser.add_argument("--files", default="*", help="a pattern of the paths of files")
     parser.add_argument("--only", default="", help="faults whose name has this in it")
-    parser.add_argument("--rest", action="store_true", help="survivors by all quick tests as well")
+    parser.add_argument(
+        "--rest",
+        action="store_true",
+        help="go on to farther tests, up to all quick ones; tries survivors again",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree, at the same time")
     parser.add_argument("--seconds", type=float, default=900.0, help="limit of a stage of tests")
     parser.add_argument("--report", type=Path, default=Path("build/python-mutants.json"))
@@ -48,15 +52,21 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(soft_wrap=True, highlight=False)
 
     faults = [fault for fault in _faults(asked.files) if asked.only in fault.name]
-    chosen = sample(faults, asked.count, asked.seed)
+    # A few cannot be parsed in their place; to parse the file of each of all faults takes minutes.
+    chosen = [fault for fault in sample(faults, asked.count, asked.seed) if _compiles(fault)]
     asked.report.parent.mkdir(parents=True, exist_ok=True)
     outcomes = read_outcomes(asked.report)
+    judgements = read_judgements(JUDGED.read_text())
+    if asked.rest:
+        # Once more: what survived may have been tried by the nearest tests alone.
+        alive = {name for name, one in outcomes.items() if one.ending is Ending.SURVIVED}
+        outcomes = {
+            name: one for name, one in outcomes.items() if name not in alive - {*judgements}
+        }
     todo = [fault for fault in chosen if fault.name not in outcomes]
     console.print(f"{len(faults)} faults, {len(chosen)} chosen, {len(todo)} to be tried")
-    judgements = read_judgements(JUDGED.read_text())
     report = Report(tuple(chosen), outcomes, judgements)
     mirrors = Mirrors(ROOT)
-    rest = ("tests",) if asked.rest else ()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.jobs) as pool:
         trees: SimpleQueue[Tree] = SimpleQueue()
         for number in range(asked.jobs):
@@ -65,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
         def judge(fault: Fault) -> tuple[Fault, Outcome | UnclearError]:
             tree = trees.get()
             try:
-                return fault, tree.judge(fault, mirrors.of(fault.path), rest)
+                return fault, tree.judge(fault, mirrors.of(fault.path), rest=asked.rest)
             except UnclearError as error:
                 return fault, error
             finally:
@@ -95,6 +105,14 @@ def _faults(pattern: str) -> list[Fault]:
             if fnmatch(path, pattern) and not any(fnmatch(path, out) for out in _LEFT_OUT):
                 found += list_faults(path, file.read_text())
     return found
+
+
+def _compiles(fault: Fault) -> bool:
+    try:
+        compile(fault.planted((ROOT / fault.path).read_text()), fault.path, "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -59,39 +59,39 @@ def test_the_tests_of_a_file(root: Path) -> None:
     mirrors = Mirrors(root)
     mirror = ("tests/hw/test_sums.py", "tests/hw/test_sums_far.py")
     near = ("tests/far/test_slow.py", "tests/sim/test_users.py")
-    assert mirrors.of("hw/sums.py") == TestsOf(mirror, near)
-    assert mirrors.of("sim/users.py") == TestsOf(("tests/sim/test_users.py",), ())
-    assert mirrors.of("hw/none.py") == TestsOf((), ())
+    assert mirrors.of("hw/sums.py") == TestsOf(mirror, near, ("tests/hw", "tests"))
+    users = TestsOf(("tests/sim/test_users.py",), (), ("tests/sim", "tests"))
+    assert mirrors.of("sim/users.py") == users
+    assert mirrors.of("hw/none/none.py") == TestsOf((), (), ("tests/hw", "tests"))
 
 
-TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",))
-REST = ("tests/far/test_far.py",)
+TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",), ("tests/hw", "tests"))
 
 
 @pytest.mark.parametrize(
     ("place", "new", "rest", "ending", "test"),
     [
-        ("first", "(a - 1)", REST, Ending.MIRROR, "tests/hw/test_sums.py::test_first"),
-        ("second", "(a >> 1)", REST, Ending.NEAR, "tests/sim/test_users.py::test_twice"),
-        ("third", "(a)", (), Ending.SURVIVED, ""),
+        ("first", "(a - 1)", True, Ending.MIRROR, "tests/hw/test_sums.py::test_first"),
+        ("second", "(a >> 1)", True, Ending.NEAR, "tests/sim/test_users.py::test_twice"),
+        ("third", "(a)", False, Ending.SURVIVED, ""),
         pytest.param(
-            *("third", "(a)", REST, Ending.FAR, "tests/far/test_far.py::test_third"),
+            *("third", "(a)", True, Ending.FAR, "tests/far/test_far.py::test_third"),
             marks=pytest.mark.exhaustive,
         ),
-        pytest.param("fourth", "all", REST, Ending.SURVIVED, "", marks=pytest.mark.exhaustive),
+        pytest.param("fourth", "all", True, Ending.SURVIVED, "", marks=pytest.mark.exhaustive),
     ],
 )
 def test_where_faults_are_found(
     place: str,
     new: str,
-    rest: tuple[str, ...],
+    rest: bool,
     ending: Ending,
     test: str,
     root: Path,
     tmp_path: Path,
 ) -> None:
     tree, before = Tree(root, tmp_path / "copy", 60), FILES["hw/sums.py"]
-    found = tree.judge(fault(place, new), TESTS, rest)
+    found = tree.judge(fault(place, new), TESTS, rest=rest)
     assert (found.ending, found.test) == (ending, test)
     assert (root / "hw/sums.py").read_text() == before
     assert (tree.copy / "hw/sums.py").read_text() == before
@@ -100,7 +100,7 @@ def test_where_faults_are_found(
 @pytest.mark.exhaustive
 def test_a_test_that_hangs_has_found_the_fault(root: Path, tmp_path: Path) -> None:
     tree = Tree(root, tmp_path / "copy", 20)
-    tests = TestsOf(("tests/far/test_slow.py",), ())
+    tests = TestsOf(("tests/far/test_slow.py",), (), ())
     outcome = tree.judge(fault("second", "(a >> 1)"), tests)
     assert (outcome.ending, outcome.test) == (Ending.MIRROR, "")
 
@@ -108,7 +108,7 @@ def test_a_test_that_hangs_has_found_the_fault(root: Path, tmp_path: Path) -> No
 def test_a_test_that_fails_anyway_finds_nothing(root: Path, tmp_path: Path) -> None:
     (root / "tests/hw/test_sums.py").write_text("def test_broken():\n    assert False\n")
     tree = Tree(root, tmp_path / "copy", 60)
-    tests = TestsOf(("tests/hw/test_sums.py",), ())
+    tests = TestsOf(("tests/hw/test_sums.py",), (), ())
     with pytest.raises(UnclearError, match=r"without a fault .*test_broken fails, too"):
         tree.judge(fault("first", "(a - 1)"), tests)
 

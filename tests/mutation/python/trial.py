@@ -71,8 +71,13 @@ class Tree:
             if path.is_file() and path.suffix in (".toml", ".md", "") and path.name != ".git":
                 shutil.copy2(path, copy / path.name)
 
-    def judge(self, fault: Fault, tests: TestsOf, rest: Sequence[str] = ()) -> Outcome:
+    def judge(self, fault: Fault, tests: TestsOf, *, rest: bool = False) -> Outcome:
         """Plant a fault, run its tests from the nearest on until one fails, and take it out.
+
+        Parameters
+        ----------
+        rest
+            Whether to go on to the folders around the mirror, up to all tests.
 
         Raises
         ------
@@ -80,32 +85,33 @@ class Tree:
             A test that found the fault fails without it as well, or runs as long.
         """
         begun = perf_counter()
-        stages = (
-            (Ending.MIRROR, tests.mirror),
-            (Ending.NEAR, tests.near),
-            (Ending.FAR, tuple(rest)),
-        )
+        stages = [(Ending.MIRROR, tests.mirror), (Ending.NEAR, tests.near)]
+        if rest:
+            stages += [(Ending.FAR, (folder,)) for folder in tests.folders]
         path = self.copy / fault.path
         text = path.read_text()
+        done: list[str] = []
         for ending, files in stages:
             if not files:
                 continue
             path.write_text(fault.planted(text))
             try:
-                found = self._failing(files)
+                found = self._failing(files, done)
             finally:
                 path.write_text(text)
             if found is not None:
                 # Of a hang or a crash all its tests are run again.
-                again = self._failing([found] if found else files)
+                again = self._failing(*(([found],) if found else (files, done)))
                 if again is not None:
                     raise UnclearError(f"without a fault {again or files} fails, too")
                 return Outcome(ending, found, perf_counter() - begun)
+            done += files
         return Outcome(Ending.SURVIVED, "", perf_counter() - begun)
 
-    def _failing(self, tests: Sequence[str]) -> str | None:
-        """The first test that fails; empty if pytest ended otherwise, None if all pass."""
-        code, output = self._pytest(tests)
+    def _failing(self, tests: Sequence[str], done: Sequence[str] = ()) -> str | None:
+        """The first test that fails, of those that are not in what is done; empty if pytest ended
+        otherwise, None if all pass."""
+        code, output = self._pytest([*tests, *(f"--ignore={each}" for each in done)])
         if code in (_PASSED, _NO_TESTS):
             return None
         names = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
