@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -171,6 +173,23 @@ def test_what_is_nested_too_deeply_is_refused() -> None:
         parse("\n".join(lines), OPERATORS)
     with pytest.raises(ParseError, match="nested more than 160 deep"):
         parse("func @f(c: " + "(" * 500 + "):", OPERATORS)
+
+
+def test_the_callers_own_depth_is_told_from_a_mistake() -> None:
+    """Text that is read with an empty stack, but not below a hundred calls too many."""
+    lines = ["func @f(c: bool[]):"]
+    lines += ["  " * (depth + 1) + f"v{depth} = if c:" for depth in range(150)]
+
+    def below(calls: int) -> None:
+        if calls:
+            below(calls - 1)
+        else:
+            parse("\n".join(lines), OPERATORS)
+
+    with pytest.raises(ParseError, match="expected"):
+        below(0)
+    with pytest.raises(ParseError, match="nested too deeply for what is left of the stack"):
+        below(sys.getrecursionlimit() - len(inspect.stack()) - 100)
 
 
 def test_names_do_not_look_like_anything_else() -> None:

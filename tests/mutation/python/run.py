@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--rest",
         action="store_true",
-        help="go on to farther tests, up to all quick ones; tries survivors again",
+        help="go on to all quick tests, for survivors as well",
     )
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree, at the same time")
     parser.add_argument("--seconds", type=float, default=900.0, help="limit of a stage of tests")

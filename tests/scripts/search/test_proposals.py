@@ -107,3 +107,14 @@ def test_a_space_that_ends() -> None:
     none = Proposer(space, Explorer.NSGA2, 0, 1, lambda machine: False)
     with pytest.raises(SpaceError, match="none is possible and within the limits"):
         none.batch(0, [])
+
+
+def test_machines_of_one_program_are_each_proposed_once() -> None:
+    """Those that are added to a proposal are not proposed again in the same batch."""
+    fields = {"longest_burst": [8, 16, 32], "reads_in_flight": [4, 8, 16, 32]}
+    fields |= {"writes_in_flight": [4, 8, 16], "fetch_buffer": [8, 16, 32, 64]}
+    space = parse_space(json.dumps({"base": "small8", "fields": fields}), "mine")
+    for seed in range(3):
+        own = Proposer(space, Explorer.RANDOM, seed, 1, lambda machine: True)
+        batch = [each.indices for each in own.batch(1, [])]
+        assert len(set(batch)) == len(batch)

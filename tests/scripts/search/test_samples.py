@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
+
 import pytest
 
 from hw.area import estimate as area
-from hw.config_files import load_config
+from hw.config import HardwareConfig
+from hw.config_files import dump_config, load_config
+from hw.errors import HardwareError
 from hw.synthesis import estimate as resources
 from hw.synthesis.families import Family
+from scripts.search import samples
 from scripts.search.samples import measured
+from scripts.search.space import load_space
 
 
 def test_an_area_is_that_of_todays_hardware() -> None:
@@ -40,3 +48,43 @@ def test_resources_of_the_smallest_samples(family: Family) -> None:
     for sample in kinds.values():
         found = measured(sample.config, family.value)
         assert all(found[unit] == getattr(sample, unit) for unit in ("lut", "ff", "dsp", "bram"))
+
+
+def test_the_command_measures_what_its_file_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[HardwareConfig] = []
+
+    def counted(config: HardwareConfig, kind: str) -> dict[str, object]:
+        asked.append(config)
+        if len(asked) == 2:
+            raise HardwareError("too large")
+        return {"lut": len(asked), "kind of": kind}
+
+    monkeypatch.setattr(samples, "measured", counted)
+    output = tmp_path / "samples.jsonl"
+
+    def run(*options: str) -> list[dict[str, object]]:
+        monkeypatch.setattr(sys, "argv", ["samples", "ecp5", *options, "-o", str(output)])
+        samples.main()
+        return [json.loads(line) for line in output.read_text().splitlines()]
+
+    first, second = run("--count", "2", "--space", "small")
+    assert (first["lut"], first["kind of"]) == (1, "ecp5")
+    assert "lut" not in second
+    assert second["refused"] == "too large"
+    space = load_space("small")
+    fields = {name for each in space.dimensions for name in each.fields}
+    base = json.loads(dump_config(load_config("small8")))
+    assert all(
+        {name for name in base if base[name] != one["config"][name]} <= {*fields, "name"}
+        for one in (first, second)
+    )
+    # What is there is not measured again, and another seed draws other machines.
+    assert len(run("--count", "2", "--space", "small")) == len(asked) == 2
+    assert len(run("--count", "2", "--space", "small", "--seed", "1")) == len(asked) == 4
+    assert len(run("--config", "tiny")) == len(asked) == 5
+    assert asked[-1] == load_config("tiny")
+    # Without a space, machines are drawn from the one of FPGAs.
+    run("--count", "1", "--seed", "2")
+    assert asked[-1] == next(samples.drawn(load_space("fpga"), 2))

@@ -50,6 +50,25 @@ def test_the_first_token_too_many_is_a_fault_of_the_instruction_that_pushes_it(m
     assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, MAX_TOKENS + 1)
 
 
+def test_the_token_too_many_may_come_after_one_that_was_just_in_time() -> None:
+    """One token is popped before the consumer waits for ever: the queue overflows one push later."""
+    asm = Assembler(TINY)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.LOAD)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
+    asm.nop(Unit.LOAD, signals=Unit.COMPUTE)
+    asm.nop(Unit.COMPUTE, waits_for=Unit.LOAD)
+    asm.finish()
+    early, never, push, pop, finish = (
+        asm.build().data[at : at + INSTRUCTION_BYTES]
+        for at in range(0, 5 * INSTRUCTION_BYTES, INSTRUCTION_BYTES)
+    )
+    count = MAX_TOKENS + 2
+    program = Program(TINY, early + never + push * count + pop * (count - 1) + finish)
+    with pytest.raises(ProgramError) as caught:
+        launch(CycleEngine(TINY, DEFAULT_MEMORY), program, validate=False, data=False)
+    assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, count + 1)
+
+
 def test_a_run_without_values_names_what_each_unit_waits_for() -> None:
     asm = Assembler(TINY)
     asm.nop(Unit.LOAD, waits_for=Unit.COMPUTE)
