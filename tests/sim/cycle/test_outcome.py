@@ -51,7 +51,7 @@ def test_the_first_token_too_many_is_a_fault_of_the_instruction_that_pushes_it(m
 
 
 def test_the_token_too_many_may_come_after_one_that_was_just_in_time() -> None:
-    """One token is popped before the consumer waits for ever: the queue overflows one push later."""
+    """One token is popped before the consumer waits for ever: overflow comes one push later."""
     asm = Assembler(TINY)
     asm.nop(Unit.COMPUTE, waits_for=Unit.LOAD)
     asm.nop(Unit.COMPUTE, waits_for=Unit.STORE)
