@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_the_command_measures_what_its_file_lacks(
     monkeypatch.setattr(samples, "measured", counted)
     output = tmp_path / "samples.jsonl"
 
-    def run(*options: str) -> list[dict[str, object]]:
+    def run(*options: str) -> list[dict[str, Any]]:
         monkeypatch.setattr(sys, "argv", ["samples", "ecp5", *options, "-o", str(output)])
         samples.main()
         return [json.loads(line) for line in output.read_text().splitlines()]
