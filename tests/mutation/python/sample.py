@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from hashlib import sha256
 
 from tests.mutation.python.faults import Fault, Kind
 
@@ -12,12 +13,11 @@ def sample(faults: Sequence[Fault], count: int, seed: int) -> list[Fault]:
     """So many faults, all if there are no more, in the order of their files.
 
     Kinds are drawn first, all alike: of constants and arguments there are many times as many as of
-    slices or negations.
+    slices or negations. The choice stays while other lines change.
     """
     source = random.Random(seed)
-    by_kind = {kind: [fault for fault in faults if fault.kind is kind] for kind in Kind}
-    for alike in by_kind.values():
-        source.shuffle(alike)
+    ranked = sorted(faults, key=lambda fault: sha256(f"{seed} {fault.name}".encode()).digest())
+    by_kind = {kind: [fault for fault in ranked if fault.kind is kind] for kind in Kind}
     chosen: set[Fault] = set()
     while len(chosen) < min(count, len(faults)):
         kind = source.choice([kind for kind, left in by_kind.items() if left])
