@@ -76,7 +76,7 @@ class BuildError(CompilerError):
     """A graph that cannot become an artifact; names values."""
 
 
-class Unsupported(CompilerError):
+class Refusal(CompilerError):
     """What a target does not do, and the limit that it hits: a refusal, and no error. Whatever was
     asked for stays with another target."""
 

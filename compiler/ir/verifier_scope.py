@@ -64,7 +64,7 @@ class VerifierScope:
         """Leave the loop, block or intrinsic entered last."""
         self._path.pop()
 
-    def name(self, name: str, what: str) -> None:
+    def check_name(self, name: str, what: str) -> None:
         """Check that a name is legal in the text form; `what` describes the named object."""
         if not is_name(name):
             self.fail(f"{name!r} cannot be the name of {what}: letters, digits, _ and . are used")
@@ -77,19 +77,19 @@ class VerifierScope:
 
     def declare(self, buffer: Buffer, what: str) -> None:
         """Bring a buffer into scope."""
-        self.name(buffer.name, what)
+        self.check_name(buffer.name, what)
         self.declare_name(buffer.name, what)
         self.buffers[buffer.name] = buffer
 
     def variable(self, var: Var, what: str) -> None:
         """Check the declaration of a variable."""
-        self.name(var.name, what)
+        self.check_name(var.name, what)
         if var.name in NUMBER_WORDS:
             self.fail(f"{var.name} cannot be the name of {what}: it is a number")
         if var.dtype is not INDEX and var.dtype != INDEX:
             self.fail(f"{var.name} is {var.dtype}: variables are {INDEX}")
 
-    def access(self, buffer: Buffer, indices: Sequence[Expr], depth: int) -> None:
+    def check_access(self, buffer: Buffer, indices: Sequence[Expr], depth: int) -> None:
         """Check an access: that the buffer is in scope, and the number and types of the indices."""
         declared = self.buffers.get(buffer.name)
         if declared is None:
@@ -151,7 +151,7 @@ class VerifierScope:
                     self.fail(f"variable {name} is {INDEX}, not {dtype}")
                 return dtype
             case Load(buffer=buffer, indices=indices):
-                self.access(buffer, indices, depth)
+                self.check_access(buffer, indices, depth)
                 return buffer.dtype
             case Cast(operand=operand, dtype=dtype):
                 self._converted(check_cast, operand, dtype, depth)

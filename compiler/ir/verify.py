@@ -57,7 +57,7 @@ class _Verifier:
 
     def function(self, function: Function) -> None:
         """Verify a whole program."""
-        self._at.name(function.name, "a function")
+        self._at.check_name(function.name, "a function")
         for buffer in function.inputs:
             self._at.declare(buffer, "an input")
         self._read_only = {buffer.name for buffer in function.inputs}
@@ -127,7 +127,7 @@ class _Verifier:
 
     def _store(self, store: Store, depth: int) -> None:
         buffer = store.buffer
-        self._at.access(buffer, store.indices, depth)
+        self._at.check_access(buffer, store.indices, depth)
         self._at.expr(store.value, buffer.dtype, f"what is stored to {buffer.name}", depth)
         self._writable(buffer)
 
@@ -162,7 +162,7 @@ class _Verifier:
         self._vectorized = outer
 
     def _block(self, block: Block, depth: int) -> None:
-        self._at.name(block.name, "a block")
+        self._at.check_name(block.name, "a block")
         for axis in block.iters:
             self._at.variable(axis.var, "an axis")
             if self._at.declared.get(axis.var.name) == "a loop":
@@ -201,7 +201,7 @@ class _Verifier:
 
     def _region(self, region: Region, parameter: Buffer, depth: int) -> None:
         buffer = region.buffer
-        self._at.access(buffer, region.lower, depth)
+        self._at.check_access(buffer, region.lower, depth)
         if len(region.shape) != len(buffer.shape) or not all(
             0 <= extent <= whole for extent, whole in zip(region.shape, buffer.shape, strict=True)
         ):

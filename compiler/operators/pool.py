@@ -11,7 +11,7 @@ from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, NUMBERS
 from compiler.operators.checks import check_kind, refuse, show
 from compiler.operators.reduce import mapped, reduce_max, reduce_mean
-from compiler.operators.window import SPATIAL, Window, padded, sees_data, windows
+from compiler.operators.window import SPATIAL, Window, check_windows, padded, windows
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
@@ -48,7 +48,7 @@ def max_pool(
     """
     check_kind("max_pool", name, data, *NUMBERS)
     slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
-    sees_data("max_pool", name, data, slides)
+    check_windows("max_pool", name, data, slides)
     lowest = Combiner.MAX.identity(data.dtype).value
     return _pooled(data, slides, te.max, lowest, name)
 
@@ -77,7 +77,7 @@ def average_pool(
     check_kind("average_pool", name, data, *FLOATS)
     slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
     if not count_include_pad:
-        sees_data("average_pool", name, data, slides)
+        check_windows("average_pool", name, data, slides)
     sums = _pooled(data, slides, te.sum, 0, f"{name}_sum")
 
     def element(*indices: Expr) -> Expr:

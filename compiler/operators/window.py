@@ -105,7 +105,7 @@ def padded(data: Tensor, slides: Sequence[Window], name: str, value: float = 0) 
     return pad(data, (0, 0, *before, 0, 0, *after), value=value, name=name)
 
 
-def sees_data(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
+def check_windows(operator: str, name: str, data: Tensor, slides: Sequence[Window]) -> None:
     """Check that every window covers an element that is not padding."""
     for axis, window in enumerate(slides):
         # A window that begins inside the data covers its first element: only windows that begin

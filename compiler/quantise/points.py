@@ -22,8 +22,9 @@ def int8_values(function: Function, types: Mapping[str, Type]) -> tuple[str, ...
 
     Values in bodies within the function are among them, those of functions that it calls are not.
 
-    These are the values that rules take as int8, and results of rules with `always_int8`, as of a
-    convolution, whose users take real numbers: an accelerator gives such results as int8 only.
+    A value becomes int8 if the rule of an operator that reads it takes it as int8. Results of rules
+    with `always_int8`, as of a convolution, become int8 even if all that reads them takes real
+    numbers: the accelerator stores such results as int8 only.
     """
     wanted: set[str] = set()
     always = _always_int8(function)

@@ -163,7 +163,7 @@ class RealRequantisation:
         )
 
     def within_tolerance(
-        self, found: FixedPoint, reach: int, tolerance: float | Fraction
+        self, found: FixedPoint, largest: int, tolerance: float | Fraction
     ) -> FixedPoint:
         """The integers, if they move no output too far from the real one, before rounding.
 
@@ -177,7 +177,7 @@ class RealRequantisation:
 
         Parameters
         ----------
-        reach
+        largest
             The largest absolute value of an accumulator.
         tolerance
             The largest error that is allowed, as a fraction of the largest output that is not
@@ -208,13 +208,13 @@ class RealRequantisation:
             # The error grows with the accumulator, up to the largest accumulator or to where
             # clipping begins.
             relative = relative_error(scale, multiplier, found.shift)
-            is_near = relative * min(scale * (reach + abs(bias)), farthest) <= left
+            is_near = relative * min(scale * (largest + abs(bias)), farthest) <= left
             if is_near and relative * min(scale * abs(bias), farthest) <= FINE:
                 continue
             few_digits.append(channel)
             far += [] if is_near else [channel]
         if far:
-            self._check_products(found, far, reach, allowed - added_error)
+            self._check_products(found, far, largest, allowed - added_error)
         return self._with_exact_addends(found, few_digits) if few_digits else found
 
     def _residual_error(self, found: FixedPoint) -> Fraction:
@@ -231,12 +231,12 @@ class RealRequantisation:
         )
 
     def _check_products(
-        self, found: FixedPoint, channels: Sequence[int], reach: int, allowed: Fraction
+        self, found: FixedPoint, channels: Sequence[int], largest: int, allowed: Fraction
     ) -> None:
         """Raises `QuantisationError` for a channel whose products move an output too far, although
         the addend is that of the exact scale."""
         usual = max(sorted(self.scales)[3 * len(self.scales) // 4], SMALL_SCALE)
-        likely = min(Fraction(reach), self.largest_output / usual)
+        likely = min(Fraction(largest), self.largest_output / usual)
         multipliers = broadcast(found.multiplier, self.channels)
         for channel in channels:
             scale, multiplier = self.scales[channel], multipliers[channel]

@@ -212,7 +212,7 @@ class RequantSpec:
         if not 0 <= tolerance <= 1:
             raise QuantisationError(f"tolerance is {tolerance}: it has to lie in 0..1")
         real = RealRequantisation.of(scales, bias, (low, high), zero_point, residuals)
-        reach = 1 << 31 if bound is None else bound
+        largest = 1 << 31 if bound is None else bound
         longest: Self | None = None
         for shift in range(LARGEST_SHIFT, -1, -1):
             found = real.in_units(shift)
@@ -220,7 +220,7 @@ class RequantSpec:
             if spec is None:
                 continue
             try:
-                numbers = real.within_tolerance(found, reach, tolerance)
+                numbers = real.within_tolerance(found, largest, tolerance)
             except QuantisationError:
                 if longest is None:
                     raise
@@ -237,7 +237,7 @@ class RequantSpec:
         if longest is not None:
             short = real.in_units(longest.largest_shift, multiplier_bits)
             try:
-                numbers = real.within_tolerance(short, reach, tolerance)
+                numbers = real.within_tolerance(short, largest, tolerance)
             except QuantisationError:
                 return longest
             return cls._of(real, numbers, bound, is_exact) or longest

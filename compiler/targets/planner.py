@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import ScheduleError, Unsupported
+from compiler.errors import Refusal, ScheduleError
 from compiler.graph.constant import Constant
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Var
@@ -68,11 +68,11 @@ def candidates(
         if not isinstance(let.value.callee, OpSpec):
             continue  # A kernel of another target.
         operator = let.value.callee.name
-        refusals: list[Unsupported] = []
+        refusals: list[Refusal] = []
         for template, pattern in roots.get(operator, ()):
             try:
                 match = matcher.at(pattern, let.name)
-            except Unsupported as refusal:
+            except Refusal as refusal:
                 refusals.append(refusal)
                 continue
             found[let.name] = Candidate(template, match)
@@ -96,7 +96,7 @@ def _no_template(target: Target[Any], call: Call) -> str:
 
 def _refusals_inside(
     target: Target[Any], matcher: Matcher, let: Let, operator: str
-) -> Iterator[Unsupported]:
+) -> Iterator[Refusal]:
     """The reasons why no pattern with this operator inside it matches."""
     users: list[str] = []
     for _, root in target.patterns():
@@ -104,7 +104,7 @@ def _refusals_inside(
             if inner.operator == operator:
                 try:
                     matcher.at(inner, let.name)
-                except Unsupported as refusal:
+                except Refusal as refusal:
                     yield refusal
                 else:
                     users.append(root.operator)
@@ -121,7 +121,7 @@ def _readers(body: Body, name: str) -> Iterator[str]:
             yield let.value.callee.name
 
 
-def _message(refusals: Sequence[Unsupported]) -> str:
+def _message(refusals: Sequence[Refusal]) -> str:
     """The refusals as one message; operator mismatches are left out if there are other refusals."""
     specific = [str(each) for each in refusals if not isinstance(each, Mismatch)]
     wanted: dict[tuple[str, str], list[str]] = {}
@@ -147,7 +147,7 @@ def best_choice(
 
     Raises
     ------
-    Unsupported
+    Refusal
         No choice fits; the message names the memory that is too small.
     ScheduleError
         The template or the cost model does not return one number for each choice.
@@ -179,7 +179,7 @@ def fitting_choices(
     fits = template.fits(workload, choices, target.machine)
     fitting = choices.where(_column(template, "fits", fits, choices, "b"))
     if not len(fitting):
-        raise Unsupported(template.no_fit_reason(workload, choices, target.machine))
+        raise Refusal(template.no_fit_reason(workload, choices, target.machine))
     return fitting
 
 
@@ -273,7 +273,7 @@ class Planner:
 
     target: Target[Any]
     _plans: dict[tuple[str | None, ...], Plan] = field(default_factory=dict, repr=False)
-    _choices: dict[Any, Choice | Unsupported] = field(default_factory=dict, repr=False)
+    _choices: dict[Any, Choice | Refusal] = field(default_factory=dict, repr=False)
     _schedules: dict[Any, Schedule] = field(default_factory=dict, repr=False)
 
     def plan(self, call: Call) -> Plan:
@@ -281,7 +281,7 @@ class Planner:
 
         Raises
         ------
-        Unsupported
+        Refusal
             No template matches, or the machine does not support the kernel; the message says why.
         """
         key = plan_key(call)
@@ -307,7 +307,7 @@ class Planner:
     def _found(self, call: Call) -> tuple[ScheduleTemplate[Any, Any], KernelMatch]:
         """The first template whose pattern matches the whole kernel."""
         kernel = kernel_of(call)
-        refusals: list[Unsupported] = []
+        refusals: list[Refusal] = []
         layouts = self.target.layouts.operators
         matcher = kernel_matcher(call, layouts)
         core = [
@@ -318,13 +318,13 @@ class Planner:
         for template, pattern in self.target.patterns():
             try:
                 match = matcher.at(pattern, core[-1].name)
-            except Unsupported as refusal:
+            except Refusal as refusal:
                 refusals.append(refusal)
                 continue
             if len(match.lets) == len(core):
                 return template, KernelMatch(call, match)
-            refusals.append(Unsupported(f"it computes more than {template.name}"))
-        raise Unsupported(f"kernel {kernel.name}: {_message(refusals)}")
+            refusals.append(Refusal(f"it computes more than {template.name}"))
+        raise Refusal(f"kernel {kernel.name}: {_message(refusals)}")
 
     def _choice(self, template: ScheduleTemplate[Any, Any], workload: Any) -> Choice:
         key = template, workload
@@ -333,9 +333,9 @@ class Planner:
                 self._choices[key] = tuned_choice(self.target, template, workload) or best_choice(
                     self.target, template, workload
                 )
-            except Unsupported as refusal:
+            except Refusal as refusal:
                 self._choices[key] = refusal
         found = self._choices[key]
-        if isinstance(found, Unsupported):
+        if isinstance(found, Refusal):
             raise found
         return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.attributes import Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Let, Var
@@ -72,7 +72,7 @@ def inner_patterns(pattern: Pattern) -> Iterator[Apply]:
             yield from inner_patterns(operand)
 
 
-class Mismatch(Unsupported):
+class Mismatch(Refusal):
     """The error that a value is computed by another operator than a pattern requires.
 
     Attributes
@@ -88,11 +88,11 @@ class Mismatch(Unsupported):
         self.value, self.found, self.wanted = value, found, wanted
 
 
-class Incomplete(Unsupported):
+class Incomplete(Refusal):
     """The error that an operator is part of patterns only whose other operators are missing."""
 
 
-class OtherType(Unsupported):
+class OtherType(Refusal):
     """The error that a tensor has another element type than a pattern requires.
 
     Attributes
@@ -189,7 +189,7 @@ class Matcher:
 
         Raises
         ------
-        Unsupported
+        Refusal
             The pattern does not match; the message says why.
         """
         lets: dict[str, Let] = {}
@@ -233,9 +233,9 @@ class Matcher:
             raise Mismatch(place, operator, pattern.operator)
         subject = operator if lets else "it"
         if not pattern.where(call.attributes):
-            raise Unsupported(f"{subject} is done {pattern.requires}")
+            raise Refusal(f"{subject} is done {pattern.requires}")
         if lets and not pattern.recomputed and self._uses[let.name] != 1:
-            raise Unsupported(
+            raise Refusal(
                 f"the result of {operator} is used {self._uses[let.name]} times, and leaves the "
                 "array once"
             )
@@ -247,20 +247,20 @@ class Matcher:
             self._match(operand, arg, lets, operands, place)
         if len(call.args) != len(pattern.operands):
             counts = len(call.args), len(pattern.operands)
-            raise Unsupported(f"{subject} has {counts[0]} operands, not {counts[1]}")
+            raise Refusal(f"{subject} has {counts[0]} operands, not {counts[1]}")
 
     def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str) -> None:
         if pattern.constant is not None and isinstance(plain, Constant) != pattern.constant:
             kind = "computed when the network runs" if pattern.constant else "a constant"
-            raise Unsupported(f"{place} is {kind}")
+            raise Refusal(f"{place} is {kind}")
         found = atom.type if isinstance(atom, Constant) else self.types[atom.name]
         if not isinstance(found, TensorType):
-            raise Unsupported(f"{place} is no tensor")
+            raise Refusal(f"{place} is no tensor")
         if pattern.dtype is not None and found.dtype != pattern.dtype:
             raise OtherType(place, found.dtype, pattern.dtype)
         if pattern.ranks and len(found.shape) not in pattern.ranks:
             allowed = " or ".join(map(str, pattern.ranks))
-            raise Unsupported(f"{place} has {len(found.shape)} dimensions, not {allowed}")
+            raise Refusal(f"{place} has {len(found.shape)} dimensions, not {allowed}")
 
 
 def _call(let: Let) -> Call:

@@ -108,7 +108,7 @@ class ScheduleTemplate(ABC, Generic[W, M]):
 
         Raises
         ------
-        Unsupported
+        Refusal
             The machine cannot run the operators; the message says which limit is exceeded.
         """
 

@@ -49,7 +49,7 @@ class Candidates:
 
         Raises
         ------
-        Unsupported
+        Refusal
             No choice fits.
         """
         found = template.wide_space(workload, target.machine) if wide else None

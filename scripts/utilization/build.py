@@ -75,7 +75,7 @@ class Convolution:
 
     @staticmethod
     def of(case: Case, config: HardwareConfig, memory: MemoryTiming) -> Convolution:
-        """The convolution of a case. Raises `Unsupported` if not even the smallest tiles fit."""
+        """The convolution of a case. Raises `Refusal` if not even the smallest tiles fit."""
         target, layer = accelerator(config, memory), case.layer
         passes, numbers = epilogue_passes(case.requantisation, layer.outputs, config)
         workload = Conv2dWorkload(

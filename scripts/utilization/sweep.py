@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from compiler.errors import CapacityError, Unsupported
+from compiler.errors import CapacityError, Refusal
 from compiler.te.knobs import Setting
 from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
@@ -109,7 +109,7 @@ def sweep(
                 if point not in reasons:
                     try:
                         rows.setdefault(point, []).append(bench.row(memories[point], point))
-                    except (Unsupported, CapacityError) as error:
+                    except (Refusal, CapacityError) as error:
                         reasons[point] = f"layer {test.layer.name}: {error}"
     if all(point in reasons for point in points(axes)):
         point, reason = next(iter(reasons.items()))
@@ -167,7 +167,7 @@ class _Bench:
     )
 
     def row(self, memory: MemoryModel, point: Point) -> Row:
-        """The row of the layer with a memory; raises `Unsupported` or `CapacityError` if the
+        """The row of the layer with a memory; raises `Refusal` or `CapacityError` if the
         machine cannot compute the layer."""
         label = f"{self.test.layer.name} at {describe(point)}"
         self.report(label)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.codegen import CpuTarget, compile_function, emit_object
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.nodes import Call, Function, Var
@@ -87,7 +87,7 @@ def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
                 choice = tuned_choice(target, template, workload)
                 choice = choice or best_choice(target, template, workload)
                 return Plan(template, found, workload, arguments, choice)
-            except Unsupported:
+            except Refusal:
                 continue  # If no template matches, the generic schedule is used.
     return None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let
 from compiler.graph.passes.eliminate_common import EliminateCommon
@@ -25,7 +25,7 @@ from compiler.targets.planner import Candidate, candidates
 from compiler.targets.target import LayoutRewrite, Target
 
 Plans: TypeAlias = Callable[[Call], object]
-"""A function that raises `Unsupported` for kernel calls that the target does not support."""
+"""A function that raises `Refusal` for kernel calls that the target does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Offload:
         assert isinstance(let.value, Call), "made so"
         try:
             self.plan(let.value)
-        except Unsupported as refusal:
+        except Refusal as refusal:
             return str(refusal)
         return None
 

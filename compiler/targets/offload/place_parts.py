@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
 from compiler.graph.operators import OPERATORS
@@ -109,7 +109,7 @@ class _Placer:
             if let.name in self.packing:
                 try:
                     added = self._kernel(let, self.packing[let.name])
-                except Unsupported as refusal:
+                except Refusal as refusal:
                     added = [replace(let, reasons=(Reason(_operator(let), str(refusal)),))]
             lets += added
             for step in added:
@@ -164,7 +164,7 @@ class _Placer:
 
         Raises
         ------
-        Unsupported
+        Refusal
             The parts cannot be placed.
         """
         parts = self._parts(let)
@@ -172,7 +172,7 @@ class _Placer:
         assert isinstance(let.value, Call), "found so"
         names = [atom.name for atom in parts if isinstance(atom, Var)]
         if len(names) < len(parts):
-            raise Unsupported("a part is constant, and the accelerator writes none")
+            raise Refusal("a part is constant, and the accelerator writes none")
         self._check_shapes(let, names, packing)
         operands, inside = list[Let](), list[Let]()
         for name in names:
@@ -180,7 +180,7 @@ class _Placer:
             unpack = _call("unpack_data", blocks, UnpackData(self._shape(name)))
             inside.append(self._new(f"{name}_plain", unpack, self.types[name]))
         if len({let.value for let in inside}) < len(inside):
-            raise Unsupported("a part occurs twice, and lies in one place only")
+            raise Refusal("a part occurs twice, and lies in one place only")
         plain = tuple(Var(each.name) for each in inside)
         type_, shape = self.types[let.name], self._shape(let.name)
         moved = replace(let.value, args=plain)
@@ -220,7 +220,7 @@ class _Placer:
     def _check_shapes(self, let: Let, parts: list[str], packing: PackData) -> None:
         images = self._shape(let.name)[0]
         if images > packing.batch:
-            raise Unsupported(
+            raise Refusal(
                 f"its parts do not lie one behind the other in {images} images, in blocks of "
                 f"{packing.batch}"
             )
@@ -228,14 +228,14 @@ class _Placer:
         if isinstance(given, Slice):
             first = first_channel(given, self._shape(parts[0])) or 0
             if first % packing.block:
-                raise Unsupported(
+                raise Refusal(
                     f"channel {first} does not begin a block of {packing.block}: a multiple would "
                     "help"
                 )
         for part in parts[:-1]:
             channels = self._shape(part)[_CHANNELS]
             if channels % packing.block or not channels:
-                raise Unsupported(
+                raise Refusal(
                     f"part {part} has {channels} channels, which are no whole blocks of "
                     f"{packing.block}: a multiple would help"
                 )
@@ -245,14 +245,14 @@ class _Placer:
         regions, moved = self.regions.copy(), {*self.moved, name}
         elsewhere = place_call(regions, name, call, self.types)
         if elsewhere is not None:
-            raise Unsupported(f"{elsewhere} has another place already")
+            raise Refusal(f"{elsewhere} has another place already")
         overlap = regions.overlap(name, moved)
         if overlap is not None:
-            raise Unsupported(f"{' and '.join(overlap)} would be in the same place")
+            raise Refusal(f"{' and '.join(overlap)} would be in the same place")
         for member in regions.members(name):
             for user in self.users.get(member, ()):
                 if _multiplies(user):
-                    raise Unsupported(f"{user.source} reads {member} as weights")
+                    raise Refusal(f"{user.source} reads {member} as weights")
         self.regions, self.moved = regions, moved
 
     def _shape(self, name: str) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from compiler.errors import QuantisationError, Unsupported
+from compiler.errors import QuantisationError, Refusal
 from compiler.ir.dtypes import INT32
 from compiler.requantisation import RequantSpec
 from compiler.requantisation.channels import INT16, broadcast, check_range
@@ -116,7 +116,7 @@ def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
 
     Raises
     ------
-    Unsupported
+    Refusal
         The sums exceed 32 bits, even with clipped accumulators.
     """
     found = (_operations(reduced, windows) for reduced, windows in _exact_windows(spec))
@@ -124,7 +124,7 @@ def lower_requantisation(spec: RequantSpec) -> AluRequantisation:
     if best is None:
         first, last = spec.limits
         residuals = "".join(f", N {each.multiplier}" for each in spec.residuals)
-        raise Unsupported(
+        raise Refusal(
             f"not exact in 32 bits: acc * M + C{' + residual * N' * len(spec.residuals)}, M up to "
             f"{max(broadcast(spec.multiplier, None))}{residuals}, s up to "
             f"{max(broadcast(spec.shift, None))}, outputs {spec.low}..{spec.high}, accumulators "

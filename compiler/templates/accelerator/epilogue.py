@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler import te
-from compiler.errors import QuantisationError, ScheduleError, Unsupported
+from compiler.errors import QuantisationError, Refusal, ScheduleError
 from compiler.graph.operators.quantised import Requantise
 from compiler.intrinsics.accelerator import alu_binary, alu_value, immediate_argument
 from compiler.intrinsics.extensions import requantise, requantise_add, requantised
@@ -334,7 +334,7 @@ def requantise_passes(
     found: KernelMatch, largest: int, config: HardwareConfig
 ) -> tuple[tuple[Pass, ...], Arguments]:
     """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
-    the parameters, and `epilogue_passes`; both may raise `Unsupported`."""
+    the parameters, and `epilogue_passes`; both may raise `Refusal`."""
     return epilogue_passes(requantisation(found.match, largest), found.result_shape[1], config)
 
 
@@ -348,7 +348,7 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
 
     Raises
     ------
-    Unsupported
+    Refusal
         A parameter is out of range for `RequantSpec`.
     """
     residual = "skip" in match.operands
@@ -361,14 +361,14 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
         limits = given.low, given.high, largest
         return RequantSpec(multiplier, addend, given.shift, *limits, residuals)
     except QuantisationError as error:
-        raise Unsupported(str(error)) from error
+        raise Refusal(str(error)) from error
 
 
 def epilogue_passes(
     spec: RequantSpec, channels: int, config: HardwareConfig
 ) -> tuple[tuple[Pass, ...], Arguments]:
     """The passes that compute `spec`, and their arguments: a `RequantisePass` where the machine has
-    it and the numbers fit, else `alu_passes`, which may raise `Unsupported`."""
+    it and the numbers fit, else `alu_passes`, which may raise `Refusal`."""
     found = parameter_pass(spec, channels, config)
     if found is None:
         return alu_passes(spec, channels, config)
@@ -387,11 +387,11 @@ def alu_passes(
 
     Raises
     ------
-    Unsupported
+    Refusal
         `spec` cannot be computed exactly in 32 bits, or has several residuals.
     """
     if len(spec.residuals) > 1:
-        raise Unsupported(f"{len(spec.residuals)} residuals: an epilogue adds one at most")
+        raise Refusal(f"{len(spec.residuals)} residuals: an epilogue adds one at most")
     lowered = lower_requantisation(spec)
     if not spec.residuals:
         return _passes((*lowered.accumulator, *lowered.output), channels, config, "operand")

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.nodes import Call, Var
 from compiler.graph.operators.blocks import PackData, PackWeight, UnpackData
 from compiler.graph.operators.shapes import Reshape, Transpose
@@ -58,7 +58,7 @@ class Matrices:
 
         Raises
         ------
-        Unsupported
+        Refusal
             The tensors are stacks of matrices of different shapes.
         """
         *stack, rows, depth = data
@@ -66,7 +66,7 @@ class Matrices:
         if prod(others) == 1:
             return Matrices(1, prod(stack) * rows, depth, columns)
         if stack != others:
-            raise Unsupported(
+            raise Refusal(
                 f"it broadcasts {stack} matrices to {others}: Expand before it, to stacks of one "
                 "shape, would help"
             )
@@ -109,7 +109,7 @@ class MatmulOnArray(Conv2dOnArray):
         shape = shapes(match.name) if name == RESULT else shapes(match.variable(name))
         try:
             found = Matrices.of(shapes(match.variable("data")), weight)
-        except Unsupported:
+        except Refusal:
             # `bind` refuses such a kernel, whatever its layouts.
             return Layout((), (("reshape", Reshape(shape)),))
         if name != "weight":
@@ -147,12 +147,12 @@ class MatmulOnArray(Conv2dOnArray):
     ) -> tuple[MatmulWorkload, Arguments]:
         config, matrices = machine.config, _matrices(found)
         if config.batch != 1:
-            raise Unsupported(
+            raise Refusal(
                 f"products of activations need batch 1, and {config.name} has {config.batch}: a "
                 "configuration with log_batch 0 would help"
             )
         if any(found.match.constant(each).array.size != 1 for each in ("multiplier", "addend")):
-            raise Unsupported(
+            raise Refusal(
                 "products of activations have one scale for all elements, and not one for each "
                 "channel"
             )

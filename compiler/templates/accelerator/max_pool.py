@@ -17,7 +17,7 @@ from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.ir.expr import Expr
 from compiler.operators.blocks import DATA_AXES
-from compiler.operators.window import Window, sees_data, windows
+from compiler.operators.window import Window, check_windows, windows
 from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder, reduce_axis
 from compiler.te.knobs import OpenTrace
@@ -71,7 +71,7 @@ class MaxPoolWorkload:
             pool.dilation or (1, 1),
             pool.ceil_mode,
         )
-        sees_data("max_pool", "out", image, slides)
+        check_windows("max_pool", "out", image, slides)
         return slides
 
     @property

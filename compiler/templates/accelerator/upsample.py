@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from compiler import te
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.operators.shapes import Upsample
 from compiler.intrinsics.scopes import OnChip
 from compiler.ir.dtypes import INT8, DType
@@ -104,7 +104,7 @@ class UpsampleByStores(TiledOnAlu[UpsampleWorkload]):
     ) -> tuple[UpsampleWorkload, Arguments]:
         rows, columns = factors = found.match.attributes("upsample", Upsample).factors
         if prod(factors) > MOST_COPIES:
-            raise Unsupported(
+            raise Refusal(
                 f"each pixel would be stored {rows} x {columns} times, and {MOST_COPIES} times are "
                 "the most: two resizes by smaller factors would do"
             )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from compiler import te
 from compiler.codegen import CpuTarget
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.infer import infer
@@ -215,21 +215,21 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         assert isinstance(layer.value, Call), "matched"
         weight, names = layer.value.args[1], [param.name for param in kernel.params]
         if not isinstance(weight, Var) or weight.name not in names:
-            raise Unsupported("the weight is a constant of one element")
+            raise Refusal("the weight is a constant of one element")
         if use_counts(kernel.body)[weight.name] != 1:
-            raise Unsupported("the weight is used elsewhere too")
+            raise Refusal("the weight is used elsewhere too")
         _element_by_element(kernel, layer)
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
         self.check(workload, machine)
         return workload, Arguments()
 
     def check(self, workload: LayerWorkload, machine: CpuTarget) -> None:
-        """Raise `Unsupported` if the template does not suit a layer."""
+        """Raise `Refusal` if the template does not suit a layer."""
         packed, output = self.layer(workload, None, machine)
         if packed.dot and packed.output.shape[1] == 1 and output is not packed.output:
             # An operator that broadcasts reads channel 0 only, which would cut a dot product's
             # vector of channels.
-            raise Unsupported("a dot product computes several channels, and this layer has one")
+            raise Refusal("a dot product computes several channels, and this layer has one")
 
     @abstractmethod
     def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
@@ -262,7 +262,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
         Raises
         ------
-        Unsupported
+        Refusal
             Packed weights do not help.
         """
         kernel = workload.kernel
@@ -282,7 +282,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
                 **keywords(given),
             )
             if layer is None:
-                raise Unsupported(f"packed weights do not help {name}")
+                raise Refusal(f"packed weights do not help {name}")
             made.append(layer)
             return (layer.output,)
 
@@ -305,7 +305,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
 
 def _element_by_element(kernel: Function, layer: Let) -> None:
-    """Raise `Unsupported` if an operator after the layer is not elementwise in the same shape."""
+    """Raise `Refusal` if an operator after the layer is not elementwise in the same shape."""
     made, types = {layer.name}, infer(kernel)
     for let in kernel.body.lets:
         if made & {each.name for each in atoms(let.value) if isinstance(each, Var)}:
@@ -316,9 +316,9 @@ def _element_by_element(kernel: Function, layer: Let) -> None:
                 ):
                     made.add(let.name)
                 case Call(callee=callee):
-                    raise Unsupported(f"{callee.name} does not follow it element by element")
+                    raise Refusal(f"{callee.name} does not follow it element by element")
                 case _:
-                    raise Unsupported("the kernel gives several values")
+                    raise Refusal("the kernel gives several values")
 
 
 def _shape(type_: Type) -> object:

@@ -20,7 +20,7 @@ from typing import Any
 
 from compiler import te
 from compiler.codegen import CpuTarget
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph.operators.products import Conv2d
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import FLOAT32, FLOAT64
@@ -314,18 +314,18 @@ class WinogradOnCpu(LayerOnCpu):
         assert isinstance(given, Conv2d), "verified"
         window = weight.static_shape("weight")[2:]
         if window != (KERNEL, KERNEL) or given.groups != 1:
-            raise Unsupported("windows are not 3 x 3, or there are groups")
+            raise Refusal("windows are not 3 x 3, or there are groups")
         if {*given.strides, *given.dilation} != {1} or workload.result.dtype != FLOAT32:
-            raise Unsupported("strides, dilation or types are others")
+            raise Refusal("strides, dilation or types are others")
         if data.dtype != FLOAT32 or 0 in workload.result.static_shape("out"):
-            raise Unsupported("the data is not float32, or there is none")
+            raise Refusal("the data is not float32, or there is none")
         choices = self.space(workload, machine).choices()
         fitting = choices.where(self.fits(workload, choices, machine))
         if not len(fitting):
-            raise Unsupported("no tile divides the channels")
+            raise Refusal("no tile divides the channels")
         sizes = self._sizes(workload, machine)
         if sizes.cycles(fitting).min() > _WORTHWHILE * sizes.direct_cycles():
-            raise Unsupported("the direct convolution is estimated to be as fast")
+            raise Refusal("the direct convolution is estimated to be as fast")
 
     def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
         knobs = self._sizes(workload, machine).tiles(min(TRANSFORMS)).knobs.knobs

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from compiler.errors import ReplayError, ScheduleError, Unsupported
+from compiler.errors import Refusal, ReplayError, ScheduleError
 from compiler.graph import Atom, Call, Constant, Function, Var
 from compiler.graph.infer import infer
 from compiler.graph.passes import InferTypes
@@ -174,7 +174,7 @@ def test_nothing_fits() -> None:
         rf"^tiny is too small for the smallest tiles: ACC has {acc} elements and they take \d+, "
         r"for which log_acc_buffer would have to be \d+$"
     )
-    with pytest.raises(Unsupported, match=pattern):
+    with pytest.raises(Refusal, match=pattern):
         best_choice(TINY, POOL, workload(), {"y": (3,), "x": (3,), "oc": (2,)})
 
 
@@ -231,7 +231,7 @@ def test_a_refusal_is_kept_like_a_choice() -> None:
     template = Full()
     planner = Planner(replace(TINY, templates=(template,)))
     for call in (pooling(), pooling(name="other")):
-        with pytest.raises(Unsupported, match="tiny is too small"):
+        with pytest.raises(Refusal, match="tiny is too small"):
             planner.plan(call)
     assert template.asked == ["fits"]
 
@@ -275,7 +275,7 @@ def test_what_no_template_does(operators: str, message: str) -> None:
             "  q = pack_data(y, batch=1, block=4)\n  return q\n"
         )
     )
-    with pytest.raises(Unsupported, match=message):
+    with pytest.raises(Refusal, match=message):
         Planner(TINY).plan(Call(kernel, (Var("v"),)))
 
 

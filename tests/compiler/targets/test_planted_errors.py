@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compiler.driver import build
-from compiler.errors import CompilerError, LoweringError, ReplayError, ScheduleError, Unsupported
+from compiler.errors import CompilerError, LoweringError, Refusal, ReplayError, ScheduleError
 from compiler.graph import Function, Var
 from compiler.graph.operators.shapes import Flatten
 from compiler.intrinsics.accelerator import fill
@@ -84,7 +84,7 @@ def test_without_an_error(name: str) -> None:
 
 def test_a_refusal_is_no_error() -> None:
     def refuse(*_: Any) -> NoReturn:
-        raise Unsupported("kernels above 2x2")
+        raise Refusal("kernels above 2x2")
 
     artifact = compiled("conv2d", {"bind": refuse})
     assert not artifact.streams
@@ -127,7 +127,7 @@ def test_exceptions(name: str, method: str, error: type[Exception]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_errors_of_the_compiler(name: str) -> None:
-    """Only `Unsupported` refuses."""
+    """Only `Refusal` refuses."""
 
     def fail(*_: Any) -> NoReturn:
         raise ScheduleError("split(out, oc, 4)", "planted")
@@ -200,7 +200,7 @@ def test_sketches(
 ) -> None:
     with pytest.raises(error) as found:
         compiled(name, {"sketch": sketch})
-    assert not isinstance(found.value, Unsupported)
+    assert not isinstance(found.value, Refusal)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -283,7 +283,7 @@ def unhashable(given: Any) -> Any:
 def test_workloads_of_other_shapes(name: str) -> None:
     with pytest.raises(CompilerError, match="in the program of template") as found:
         compiled(name, bound(workload=narrower))
-    assert not isinstance(found.value, Unsupported)
+    assert not isinstance(found.value, Refusal)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -308,7 +308,7 @@ def test_workloads_that_are_none(name: str) -> None:
 def test_tensors(name: str, tensors: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     with pytest.raises(CompilerError) as found:
         compiled(name, bound(tensors=tensors))
-    assert not isinstance(found.value, Unsupported)
+    assert not isinstance(found.value, Refusal)
 
 
 @pytest.mark.parametrize("name", ["conv2d", "dense", "global_average_pool", "elementwise"])
@@ -323,7 +323,7 @@ def test_tensors(name: str, tensors: Callable[[dict[str, Any]], dict[str, Any]])
 def test_immediates(name: str, immediates: Callable[[dict[str, int]], dict[str, int]]) -> None:
     with pytest.raises(CompilerError) as found:
         compiled(name, bound(immediates=immediates))
-    assert not isinstance(found.value, Unsupported)
+    assert not isinstance(found.value, Refusal)
 
 
 def test_another_program() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph import Constant, Function, Var
 from compiler.graph.infer import infer
 from compiler.graph.operators.elementwise import Cast
@@ -39,7 +39,7 @@ def products(*lines: str, result: str = "s", params: str = "") -> Function:
 
 
 def refusal(function: Function, pattern: Apply, name: str, **options: Any) -> str:
-    with pytest.raises(Unsupported) as found:
+    with pytest.raises(Refusal) as found:
         matcher(function, **options).at(pattern, name)
     return str(found.value)
 

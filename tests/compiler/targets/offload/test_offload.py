@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph import Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
@@ -41,7 +41,7 @@ def offloaded(
 
 
 def refuse(_: Call) -> None:
-    raise Unsupported("nothing fits")
+    raise Refusal("nothing fits")
 
 
 def kernels(
@@ -74,7 +74,7 @@ def test_what_is_refused_stays_with_the_cpu() -> None:
     def plan(call: Call) -> None:
         asked.append(call.callee.name)
         if "max_pool" in call.callee.name:
-            raise Unsupported("windows are too large")
+            raise Refusal("windows are too large")
 
     found = offloaded(residual_net(), plan=plan)
     assert "unpack_data_max_pool_pack_data" in asked
@@ -116,7 +116,7 @@ def test_reasons_of_several_targets() -> None:
     def offload(given: Function, name: str, reason: str | None) -> Function:
         def plan(_: Call) -> None:
             if reason:
-                raise Unsupported(reason)
+                raise Refusal(reason)
 
         return Offload(replace(target, name=name), plan).apply(given)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.requantisation import RequantSpec, Residual, ScaledResidual
 from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
 from hw.operations import AluOp
@@ -227,5 +227,5 @@ def test_is_exact_says_whether_lowering_succeeds(spec: RequantSpec) -> None:
     if is_exact(spec):
         assert lower_requantisation(spec)
     else:
-        with pytest.raises(Unsupported):
+        with pytest.raises(Refusal):
             lower_requantisation(spec)

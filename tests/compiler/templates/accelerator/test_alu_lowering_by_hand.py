@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.requantisation import RequantSpec, Residual, ScaledResidual
 from compiler.templates.accelerator.alu_lowering import (
     AluOperation,
@@ -211,5 +211,5 @@ class TestRefusals:
     )
     def test_sums_over_32_bits(self, spec: RequantSpec, message: str) -> None:
         assert not is_exact(spec)
-        with pytest.raises(Unsupported, match=message):
+        with pytest.raises(Refusal, match=message):
             lower_requantisation(spec)

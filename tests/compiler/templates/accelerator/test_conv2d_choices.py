@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
@@ -121,7 +121,7 @@ def test_one_thread_where_there_is_little_to_do() -> None:
 def test_one_thread_where_two_do_not_fit() -> None:
     """A block's weights are 9 elements, and the memory holds 16."""
     tiny = machine("tiny")
-    with pytest.raises(Unsupported):
+    with pytest.raises(Refusal):
         choose(WORKLOAD, tiny, threads=2)
     assert choose(WORKLOAD, tiny) == choose(WORKLOAD, tiny, threads=1)
 
@@ -191,7 +191,7 @@ def test_the_space_has_no_contradictions() -> None:
 
 def test_refuses_what_cannot_fit_with_numbers() -> None:
     with pytest.raises(
-        Unsupported,
+        Refusal,
         match=r"^tiny is too small for the smallest tiles: WGT has 16 elements and they take 18, "
         r"for which log_wgt_buffer would have to be 9$",
     ):

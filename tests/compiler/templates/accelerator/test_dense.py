@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError, Unsupported
+from compiler.errors import CapacityError, LoweringError, Refusal
 from compiler.requantisation import RequantSpec
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
@@ -79,7 +79,7 @@ def test_refuses_tiles_that_do_not_fit() -> None:
 def test_refuses_what_never_fits() -> None:
     added = [AluPass(AluOp.ADD, f"r{number}", OperandKind.ELEMENT) for number in range(40)]
     with pytest.raises(
-        Unsupported,
+        Refusal,
         match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 41, "
         r"for which log_acc_buffer would have to be 10$",
     ):

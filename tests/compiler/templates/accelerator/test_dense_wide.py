@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
@@ -37,7 +37,5 @@ def test_refuses_what_does_not_fit() -> None:
     """4 amounts, a sum and its 4 planes are 9 accumulators."""
     small = machine("tiny").replace(log_acc_buffer=6)
     products = Products(1, 8, 1, batch=1, lanes=4, depth=4)
-    with pytest.raises(
-        Unsupported, match=r"ACC has 4 elements and they take 9, for which .* be 8$"
-    ):
+    with pytest.raises(Refusal, match=r"ACC has 4 elements and they take 9, for which .* be 8$"):
         best_choice(accelerator(small), WideDenseOnArray(), products)

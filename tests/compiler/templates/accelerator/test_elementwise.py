@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError, Unsupported
+from compiler.errors import CapacityError, LoweringError, Refusal
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.target import AcceleratorTarget
 from compiler.targets.accelerator.target import accelerator
@@ -113,7 +113,7 @@ def test_operands_that_fit_one_way_only_come_that_way() -> None:
     assert best_choice(accelerator(small), TEMPLATE, workload)["resident"] == 0
     fixed = {"resident": (1,)}
     with pytest.raises(
-        Unsupported, match=r"ACC has 8 elements and they take 9, for which log_acc_buffer would"
+        Refusal, match=r"ACC has 8 elements and they take 9, for which log_acc_buffer would"
     ):
         best_choice(accelerator(small, hiding=False), TEMPLATE, workload, fixed)
 
@@ -160,7 +160,7 @@ def test_refuses_what_never_fits() -> None:
         AluPass(AluOp.ADD, f"r{number}", OperandKind.ELEMENT, INT8) for number in range(20)
     )
     with pytest.raises(
-        Unsupported,
+        Refusal,
         match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 42, "
         r"for which log_acc_buffer would have to be 10$",
     ):

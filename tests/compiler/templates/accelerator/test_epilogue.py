@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import ScheduleError, Unsupported
+from compiler.errors import Refusal, ScheduleError
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call, Let, Var
 from compiler.graph.operators import OPERATORS
@@ -214,10 +214,10 @@ def test_the_specification_of_a_match() -> None:
 def test_what_is_not_exact_is_refused() -> None:
     """So many sums are not clipped that their products exceed 32 bits."""
     spec = requantisation(_requantised(30843466, 26, 22533), 26843619)
-    with pytest.raises(Unsupported, match=r"^not exact in 32 bits: acc \* M \+ C, M up to "):
+    with pytest.raises(Refusal, match=r"^not exact in 32 bits: acc \* M \+ C, M up to "):
         alu_passes(spec, 1, PYNQ)
 
 
 def test_numbers_that_no_specification_has_are_refused() -> None:
-    with pytest.raises(Unsupported, match=r"^multiplier is -1: it has to lie in 0\.\."):
+    with pytest.raises(Refusal, match=r"^multiplier is -1: it has to lie in 0\.\."):
         requantisation(_requantised(-1, 26, 22533), 26843619)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.ir.dtypes import INT8
 from compiler.lower.accelerator.stream import Stream
 from compiler.requantisation import RequantSpec
@@ -62,7 +62,7 @@ def _turns(stream: Stream, op: AluOp) -> list[int]:
 def test_refuses_what_never_fits() -> None:
     passes = tuple(AluPass(AluOp.ADD, f"r{number}", OperandKind.ELEMENT) for number in range(40))
     with pytest.raises(
-        Unsupported,
+        Refusal,
         match=r"^tiny is too small .* ACC has 32 elements and they take 42, for "
         r"which log_acc_buffer would have to be 10$",
     ):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from compiler.driver import build
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph import Function
 from compiler.templates.accelerator.matmul import Matrices
 from hw.config import HardwareConfig
@@ -127,5 +127,5 @@ def test_scales_for_columns_stay_with_the_cpu() -> None:
 def test_matrices() -> None:
     assert Matrices.of((2, 3, 4, 5), (2, 3, 5, 6)) == Matrices(6, 4, 5, 6)
     assert Matrices.of((2, 3, 4, 5), (1, 1, 5, 6)) == Matrices.of((24, 5), (5, 6))
-    with pytest.raises(Unsupported, match=r"broadcasts \[3\] matrices to \[2, 3\]"):
+    with pytest.raises(Refusal, match=r"broadcasts \[3\] matrices to \[2, 3\]"):
         Matrices.of((3, 4, 5), (2, 3, 5, 6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import TensorError, Unsupported
+from compiler.errors import Refusal, TensorError
 from compiler.graph.operators.reductions import MaxPool
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
@@ -76,7 +76,7 @@ def test_refuses_what_never_fits() -> None:
         accelerator(machine("tiny")),
     )
     with pytest.raises(
-        Unsupported,
+        Refusal,
         match=r"^tiny is too small for the smallest tiles: ACC has 32 elements and they take 52, "
         r"for which log_acc_buffer would have to be 10$",
     ):

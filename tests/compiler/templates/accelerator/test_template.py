@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import CapacityError, Unsupported
+from compiler.errors import CapacityError, Refusal
 from compiler.lower.accelerator.programs import accelerator_passes
 from compiler.lower.lowering import lower
 from compiler.target import AcceleratorTarget
@@ -127,7 +127,7 @@ def test_the_best_choice_of_a_space_fits(seed: int, name: str) -> None:
     space = drawn.template.space(drawn.workload, target.machine)
     fitting = drawn.template.fits(drawn.workload, space.choices(), target.machine)
     if not fitting.any():
-        with pytest.raises(Unsupported, match=f"^{config.name} is too small for the smallest ti"):
+        with pytest.raises(Refusal, match=f"^{config.name} is too small for the smallest ti"):
             best_choice(target, drawn.template, drawn.workload)
         return
     choice = best_choice(target, drawn.template, drawn.workload)

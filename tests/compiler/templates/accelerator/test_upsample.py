@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from compiler.errors import Unsupported
+from compiler.errors import Refusal
 from compiler.graph import Call, Var
 from compiler.graph.infer import infer
 from compiler.graph.passes import InferTypes
@@ -106,7 +106,7 @@ def test_refuses_many_copies() -> None:
         "each pixel would be stored 13 x 5 times, and 64 times are the most: two resizes by "
         "smaller factors would do"
     )
-    with pytest.raises(Unsupported, match=f"^{re.escape(message)}$"):
+    with pytest.raises(Refusal, match=f"^{re.escape(message)}$"):
         planner.plan(upsampling("13, 5"))
 
 
