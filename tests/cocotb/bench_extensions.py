@@ -16,7 +16,7 @@ from hw.topology import MemoryId, Unit
 from tests.cocotb.bench_programs import ROWS
 from tests.cocotb.machine import CHANNELS, Machine
 from tests.cocotb.programs import busy_program
-from tests.support.reference import Image, ReferenceMachine
+from tests.support.sim.reference import Image, ReferenceMachine
 
 BLOCKS = 2
 """Blocks of input channels and of output channels of the layer."""

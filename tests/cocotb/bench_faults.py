@@ -12,7 +12,7 @@ from hw.rtl.layouts import NO_INSTRUCTION
 from hw.topology import MemoryId, Unit
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program
-from tests.support.faulty import Case, cases, image
+from tests.support.sim.faulty import Case, cases, image
 
 IRQ_ERROR = 0b10
 POP_PREV, POP_NEXT, ACTIVE = 1 << 0, 1 << 1, 1 << 8

@@ -12,7 +12,7 @@ from hw.registers import Status
 from hw.topology import MemoryId, Unit
 from tests.cocotb.machine import CHANNELS, Machine
 from tests.cocotb.programs import busy_program
-from tests.support.reference import Image, ReferenceMachine
+from tests.support.sim.reference import Image, ReferenceMachine
 
 ROWS = 8
 """Vectors of the matrix product, which has two blocks of channels in and two out."""

@@ -21,8 +21,8 @@ from hw.topology import MemoryId
 from sim.memory import place_program
 from tests.cocotb.axi_rules import AxiRules, pin, wire
 from tests.cocotb.machines import machine_under_test
-from tests.support.programs import RandomProgram
-from tests.support.reference import Image
+from tests.support.sim.programs import RandomProgram
+from tests.support.sim.reference import Image
 
 NANOSECONDS = 10
 RESET_CYCLES = 4

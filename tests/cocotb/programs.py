@@ -6,7 +6,7 @@ from itertools import count
 
 from hw.config import HardwareConfig
 from hw.isa import Store
-from tests.support.programs import RandomProgram, random_program
+from tests.support.sim.programs import RandomProgram, random_program
 
 FEWEST_ROWS = 5
 FEWEST_ELEMENTS = 20

@@ -22,7 +22,7 @@ from compiler.target import AcceleratorTarget
 from hw.features import Feature
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TINY = machine("tiny")
 TARGET = AcceleratorTarget.of(TINY)

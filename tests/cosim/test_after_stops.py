@@ -23,8 +23,8 @@ from sim.engine import Engine, Launch
 from sim.engines import make_engine
 from sim.errors import BusError, CycleLimitError
 from sim.memory import place_program
-from tests.support.faulty import Case, cases, image
-from tests.support.programs import RandomProgram, random_program
+from tests.support.sim.faulty import Case, cases, image
+from tests.support.sim.programs import RandomProgram, random_program
 
 TINY = load_config("tiny")
 SEEDS = range(8100, 8106)

@@ -20,7 +20,7 @@ from sim.engine import Launch, Stalls
 from sim.memory import place_program
 from sim.rtl.design import verilog_of
 from sim.rtl.engine import RtlEngine
-from tests.support.programs import random_program
+from tests.support.sim.programs import random_program
 
 SEEDS = range(5000, 5024)
 LENGTH = 40

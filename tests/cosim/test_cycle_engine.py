@@ -14,11 +14,11 @@ from sim.cycle.engine import CycleEngine
 from sim.engine import Engine
 from sim.engine_pair import EnginePair
 from sim.rtl.engine import RtlEngine
-from tests.support.configs import UNCOMMON, presets
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.reference import Image
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.configs import UNCOMMON, presets
+from tests.support.hw.vectors import load_vector, vector_names
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
+from tests.support.sim.reference import Image
 
 LENGTH = 40
 CONFIGS = (*presets(), *UNCOMMON)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.support import cycle_errors
+from tests.cosim import cycle_errors
 
 
 def test_enough_errors_are_planted() -> None:

@@ -20,8 +20,8 @@ from sim.errors import EngineError
 from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
 from tests.cosim.test_cycle_engine import drawn_memory
-from tests.support.programs import RandomProgram, random_program
-from tests.support.reference import Image
+from tests.support.sim.programs import RandomProgram, random_program
+from tests.support.sim.reference import Image
 
 TINY = load_config("tiny")
 MOST_CYCLES = 300_000

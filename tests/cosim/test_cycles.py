@@ -16,9 +16,9 @@ from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Stalls
 from sim.result import Result
 from sim.rtl.engine import RtlEngine
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.vectors import load_vector, vector_names
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 Golden = Callable[[str, str], None]
 

@@ -19,7 +19,7 @@ from sim.engine import Engine, Launch, Stalls
 from sim.engines import make_engine
 from sim.errors import BusError
 from sim.memory import place_program
-from tests.support.faulty import Case, cases, cases_of_every_bit, image
+from tests.support.sim.faulty import Case, cases, cases_of_every_bit, image
 
 TINY = load_config("tiny")
 EXTENDED = load_config("tiny-x")

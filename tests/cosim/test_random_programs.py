@@ -14,8 +14,8 @@ from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Launch, Stalls
 from sim.engines import make_engine
 from sim.memory import place_program
-from tests.support.configs import UNCOMMON, presets
-from tests.support.programs import random_program
+from tests.support.hw.configs import UNCOMMON, presets
+from tests.support.sim.programs import random_program
 
 QUICK_SEEDS = 9
 MANY_SEEDS = 200

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from sim.rtl.engine import RtlEngine
-from tests.support.launching import launch
-from tests.support.recorded_times import PATH, RECORD, line_of, modelled, recorded_cases
+from tests.support.sim.launching import launch
+from tests.support.sim.recorded_times import PATH, RECORD, line_of, modelled, recorded_cases
 
 
 @pytest.mark.exhaustive

@@ -12,7 +12,7 @@ from hw.config_files import load_config
 from hw.encoding import SCALE_BITS
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.engines import make_engine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 CONFIG = load_config("tiny-x")
 UOPS, OPERANDS, PARAMETERS, SUMS, RESULTS = 0x0, 0x400, 0x800, 0x1000, 0x4000

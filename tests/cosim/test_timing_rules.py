@@ -8,10 +8,10 @@ from hw.config import HardwareConfig
 from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Stalls
 from sim.rtl.engine import RtlEngine
-from tests.support.configs import UNCOMMON, presets
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.timing_rules import TimingRules
+from tests.support.hw.configs import UNCOMMON, presets
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
+from tests.support.sim.timing_rules import TimingRules
 
 LENGTH = 40
 QUICK = ("tiny", "small8", "wide_bus", "tiny-x")

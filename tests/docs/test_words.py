@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.plain_words import findings, tracked
+from tests.docs.plain_words import findings, tracked
 
 
 def test_nothing_is_called_otherwise() -> None:

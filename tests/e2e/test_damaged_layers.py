@@ -13,9 +13,9 @@ from onnx import helper
 
 from compiler.quantise.options import Mode
 from hw.config_files import preset_names
-from tests.support.damaged_layers import Damage, DamagedLayer, LayerKind
-from tests.support.offloaded_models import QuantisedModel
-from tests.support.onnx_models import model
+from tests.e2e.damaged_layers import Damage, DamagedLayer, LayerKind
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.targets.offloaded_models import QuantisedModel
 
 ALONE = (LayerKind.POINTWISE, LayerKind.CONV, LayerKind.DEPTHWISE, LayerKind.NORMALISED)
 LEAST = 27

@@ -16,8 +16,8 @@ from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
 from scripts.cli import app
 from sim.engines import make_engine
+from tests.support.compiler.frontends.onnx_models import light_model, model
 from tests.support.digest_cases import LIGHT_MODELS
-from tests.support.onnx_models import light_model, model
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 MODELS = Path(__file__).parents[2] / "compiler" / "models"

@@ -18,12 +18,12 @@ from runtime.executor import Executor
 from scripts.run.comparison import boundaries, compare
 from scripts.shapes import import_with_shapes
 from sim.engines import make_engine
-from tests.support.offloaded import HOST, targets
-from tests.support.open_models import OpenModel, open_models
+from tests.e2e.open_models import OpenModel, open_models
+from tests.support.compiler.targets.offloaded import HOST, targets
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.onnx_runs import rival_outputs
+from tests.support.compiler.frontends.onnx_runs import rival_outputs
 
 
 def prepared(case: OpenModel, mode: Mode | None) -> PreparedNetwork:

@@ -16,9 +16,9 @@ from compiler.driver.compile_onnx import CompileOptions, PreparedNetwork, prepar
 from compiler.quantise.options import Mode
 from hw.config_files import load_config, preset_names
 from runtime.artifact import Provenance
-from tests.support.boundaries import check_boundaries
-from tests.support.models import one_channel
-from tests.support.random_models import RandomModel
+from tests.support.compiler.models.models import one_channel
+from tests.support.compiler.models.random_models import RandomModel
+from tests.support.compiler.targets.boundaries import check_boundaries
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from compiler.frontends.onnx import import_model
 from compiler.quantise.options import Mode, QuantiseOptions
 from hw.config_files import load_config
-from tests.support.random_offloads import Offloading
-from tests.support.recurrent_networks import GATES, RecurrentNetwork
-from tests.support.transformers import Transformer
+from tests.e2e.recurrent_networks import GATES, RecurrentNetwork
+from tests.support.compiler.models.transformers import Transformer
+from tests.support.compiler.targets.random_offloads import Offloading
 
 Sizes: TypeAlias = Transformer | RecurrentNetwork
 LONG = 70

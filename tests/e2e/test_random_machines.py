@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from hw.config_files import dump_config
 from scripts.cli import app
-from tests.support.random_machines import random_machine, random_memory
+from tests.e2e.random_machines import random_machine, random_memory
 
 
 @pytest.mark.exhaustive

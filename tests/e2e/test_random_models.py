@@ -18,9 +18,9 @@ from hw.config_files import load_config, preset_names
 from runtime.artifact import Provenance, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.boundaries import check_boundaries
-from tests.support.offloaded import HOST
-from tests.support.random_models import RandomModel
+from tests.support.compiler.models.random_models import RandomModel
+from tests.support.compiler.targets.boundaries import check_boundaries
+from tests.support.compiler.targets.offloaded import HOST
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")
 

@@ -20,10 +20,7 @@ from hw.config_files import load_config
 from runtime.artifact import Provenance
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.boundaries import check_boundaries
-from tests.support.offloaded import HOST
-from tests.support.onnx_runs import rival_outputs
-from tests.support.runtime_models import (
+from tests.e2e.runtime_models import (
     convolutional,
     decoder,
     encoder,
@@ -32,6 +29,9 @@ from tests.support.runtime_models import (
     optimised,
     quantised,
 )
+from tests.support.compiler.frontends.onnx_runs import rival_outputs
+from tests.support.compiler.targets.boundaries import check_boundaries
+from tests.support.compiler.targets.offloaded import HOST
 
 
 def operators(model: ModelProto) -> set[str]:

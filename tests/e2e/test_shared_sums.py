@@ -13,9 +13,9 @@ from onnx import helper
 
 from compiler.quantise.options import Mode
 from hw.config_files import preset_names
-from tests.support.offloaded_models import QuantisedModel
-from tests.support.onnx_models import model
-from tests.support.shared_sums import ReaderKind, SharedSums, SumKind
+from tests.e2e.shared_sums import ReaderKind, SharedSums, SumKind
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.targets.offloaded_models import QuantisedModel
 
 LEAST = 25
 """Decibels: with powers of two a scale is up to twice as large as it has to be."""

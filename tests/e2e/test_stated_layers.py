@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from compiler.intrinsics.extensions import MULTIPLIER_BITS
 from compiler.requantisation.scales import FINE
 from hw.config_files import load_config, preset_names
-from tests.support.random_stated_layers import StatedLayer, stated_layers
-from tests.support.stated_layers import share_and_outputs
+from tests.support.compiler.quantise.random_stated_layers import StatedLayer, stated_layers
+from tests.support.compiler.quantise.stated_layers import share_and_outputs
 
 _PRESETS = preset_names()
 

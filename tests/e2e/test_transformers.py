@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from hw.config_files import load_config
 from scripts.cli import app
-from tests.support.transformers import Transformer
+from tests.support.compiler.models.transformers import Transformer
 
 BERT = Transformer(padding=3)
 GPT = Transformer(causal=True, layers=2)

@@ -14,7 +14,7 @@ from hw.synthesis.errors import SynthesisError
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, build, prove, true_of_anything
-from tests.support.rtl import only_built
+from tests.support.hw.rtl.rtl import only_built
 
 
 def clock_harness() -> tuple[Harness, Any]:

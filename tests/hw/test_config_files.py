@@ -15,8 +15,8 @@ from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config, name_of, parse_config, preset_names
 from hw.errors import ConfigError
 from hw.topology import MemoryId
-from tests.support.strategies import configs
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.strategies import configs
+from tests.support.hw.vectors import load_vector, vector_names
 
 TVM: dict[str, Any] = {
     "TARGET": "sim",

@@ -16,7 +16,7 @@ from hw.isa import Assembler, Program, unit_of
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
 from hw.vta_rules import HLS_SHIFTS, VtaRule, vta_warnings
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.vectors import load_vector, vector_names
 
 TINY = load_config("tiny")
 PAGE = 4096

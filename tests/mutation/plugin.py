@@ -17,7 +17,7 @@ import pytest
 
 import sim.rtl.engine
 import tests.cocotb.simulators
-import tests.support.compiled_machines
+import tests.support.sim.compiled_machines
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, parse_config
 from hw.rtl.verilog import VerilogDesign
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # The compiled engine, its bench alone, and the benches in other people's simulators.
     for module, name in (
         (sim.rtl.engine, "verilog_of"),
-        (tests.support.compiled_machines, "verilog_of"),
+        (tests.support.sim.compiled_machines, "verilog_of"),
         (tests.cocotb.simulators, "verilog_of"),
     ):
         patch.setattr(module, name, instead(getattr(module, name)))

@@ -20,9 +20,9 @@ from runtime.artifact import Arena, Artifact, Provenance, Step
 from runtime.devices import CpuDevice, StepFunction
 from runtime.errors import InputError, RunError
 from runtime.executor import Executor
-from tests.support.artifacts import compiled, image
-from tests.support.graphs import graph
-from tests.support.recursion import SUM
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.graph.recursion import SUM
+from tests.support.runtime.artifacts import compiled, image
 
 
 def executor(threads: int = 1) -> Executor:

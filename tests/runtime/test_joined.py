@@ -12,9 +12,9 @@ from runtime.executor import Executor
 from runtime.inputs.batches import batches_of
 from runtime.joined import join_runs
 from sim.engines import make_engine
-from tests.support.accelerator_operators import machine
-from tests.support.offloaded import both, image
-from tests.support.quantised_graphs import residual_net
+from tests.support.compiler.targets.offloaded import both, image
+from tests.support.compiler.targets.quantised_graphs import residual_net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 X = Tensor("x", (2, 3), "float32", Input())
 

@@ -35,8 +35,8 @@ from runtime.artifact import (
 from runtime.devices.cpu import CpuDevice
 from runtime.errors import ArtifactError, RunError
 from runtime.executor import Executor
-from tests.support.graphs import graph
-from tests.support.recursion import COUNT, EVEN, SUM, SWAP
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM, SWAP
 
 
 @cache

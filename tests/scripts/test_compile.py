@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from runtime.artifact import read_artifact
 from scripts.cli import app
-from tests.support.models import convolution
-from tests.support.terminal import interrupted
+from tests.support.compiler.models.models import convolution
+from tests.support.scripts.terminal import interrupted
 
 
 def run(*arguments: object) -> Result:

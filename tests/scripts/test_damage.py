@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 from hw.config_files import dump_config, load_config
 from runtime.artifact import from_bytes
 from scripts.cli import app
-from tests.support.damage import damaged_artifact, damaged_bytes, damaged_json, damaged_model
-from tests.support.models import convolution
-from tests.support.onnx_models import residual
-from tests.support.rtl import seeds
+from tests.scripts.damage import damaged_artifact, damaged_bytes, damaged_json, damaged_model
+from tests.support.compiler.frontends.onnx_models import residual
+from tests.support.compiler.models.models import convolution
+from tests.support.hw.rtl.rtl import seeds
 
 SPACE = b'{"base": {"log_batch": 1}, "fields": {"bus_bits": [64, 128], "load_buffer, fetch_buffer":\
  [[256, 128], [64, 64]], "features": [[], ["overwrite"]]}, "limits": {"device": null, "area": 1e6}}'

@@ -17,8 +17,8 @@ from scripts.cli import app
 from sim import engines
 from sim.cycle.engine import CycleEngine
 from sim.engine import Bytes, Engine, Launch
-from tests.support.models import convolution
-from tests.support.programs import random_program
+from tests.support.compiler.models.models import convolution
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 

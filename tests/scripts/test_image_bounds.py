@@ -10,7 +10,7 @@ from hw.isa import Assembler, Program
 from hw.topology import MemoryId
 from scripts.image_bounds import check_image_bounds
 from sim.errors import MemoryImageError
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.vectors import load_vector, vector_names
 
 
 def _program(*, store_at: int) -> Program:

@@ -15,7 +15,7 @@ from hw.topology import MemoryId
 from hw.vta_rules import vta_warnings
 from scripts.matmul import matmul_program
 from scripts.matmul_layout import Int8, Tiles, choose_tiles
-from tests.support.reference import run_shuffled
+from tests.support.sim.reference import run_shuffled
 
 PRESETS = ("batch2", "big32", "block4", "de10", "pynq", "small8", "tiny", "ultra96")
 TINY = load_config("tiny")

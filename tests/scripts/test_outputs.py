@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from scripts.cli import app
 from scripts.errors import CommandError
 from scripts.outputs import check_outputs
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 
 def tandem(*arguments: object) -> Result:

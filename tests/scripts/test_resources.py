@@ -12,8 +12,8 @@ from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, Resources
 from hw.topology import MemoryId
 from scripts.resources import find_resources, print_resources, resources_json
-from tests.support.terminal import interrupted
-from tests.support.traffic import traffic_design
+from tests.support.scripts.terminal import interrupted
+from tests.support.sim.traffic import traffic_design
 
 XC7 = Resources(
     family=Family.XC7,

@@ -12,9 +12,9 @@ from compiler.quantise.network import quantise_network
 from compiler.quantise.samples import synthetic
 from runtime.artifact import Artifact, Provenance
 from scripts.round_trips import print_round_trips, round_trips
-from tests.support.accelerator_operators import machine
-from tests.support.networks import network
-from tests.support.offloaded import image, run_on, targets
+from tests.support.compiler.quantise.networks import network
+from tests.support.compiler.targets.offloaded import image, run_on, targets
+from tests.support.compiler.templates.accelerator_operators import machine
 
 
 def compiled(text: str) -> Artifact:

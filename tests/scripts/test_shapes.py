@@ -20,8 +20,8 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 from runtime.artifact import read_artifact
 from scripts.cli import app
 from scripts.shapes import parse_shape
-from tests.support.models import convolution
-from tests.support.onnx_runs import rival_outputs
+from tests.support.compiler.frontends.onnx_runs import rival_outputs
+from tests.support.compiler.models.models import convolution
 
 Array = NDArray[Any]
 make = helper.make_node

@@ -16,7 +16,7 @@ from hw.isa import Assembler
 from hw.topology import Unit
 from scripts.cli import app
 from scripts.matmul import matmul_program
-from tests.support.fst import FST_HIERARCHY, fst_blocks
+from tests.support.sim.fst import FST_HIERARCHY, fst_blocks
 
 TINY = load_config("tiny")
 SIZE = 8

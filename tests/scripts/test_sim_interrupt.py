@@ -10,7 +10,7 @@ import pytest
 from hw.config_files import load_config
 from hw.isa import Assembler, Loop, MicroOp, pack_uops
 from hw.topology import MemoryId
-from tests.support.terminal import interrupted
+from tests.support.scripts.terminal import interrupted
 
 TINY = load_config("tiny")
 LONGEST_LOOP = 16383

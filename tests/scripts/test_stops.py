@@ -29,7 +29,7 @@ from hw.input_files import INCOMPLETE
 from runtime.artifact import read_artifact
 from scripts.cli import app
 from sim.rtl.design import verilog_of
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60

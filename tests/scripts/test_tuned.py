@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from compiler.tune.records import Record, append_records, read_records
 from scripts.cli import app
 from scripts.tuned import nearest_machine
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 MACHINE = ("--config", "tiny")
 

@@ -20,8 +20,8 @@ from sim.engines import make_pair
 from sim.errors import BusError, CycleLimitError, EngineError, EnginesDifferError
 from sim.functional.engine import FunctionalEngine
 from sim.result import Result
-from tests.support.launching import launch
-from tests.support.programs import random_program
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 DRAWN = random_program(TINY, 1, 30)

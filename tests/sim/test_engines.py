@@ -14,7 +14,7 @@ from hw.memory_model import MEMORY_PRESETS
 from sim.engines import ENGINES, make_engine, run
 from sim.errors import CycleLimitError, EngineError
 from sim.functional import FunctionalEngine
-from tests.support.vectors import load_vector
+from tests.support.hw.vectors import load_vector
 
 
 def test_the_functional_engine_is_made_by_name() -> None:

@@ -13,9 +13,9 @@ from sim.engines import ENGINES, make_engine
 from sim.errors import EngineError
 from sim.fill import fill_on_chip
 from sim.memory import place_program
-from tests.support.configs import presets
-from tests.support.launching import launch
-from tests.support.programs import random_program
+from tests.support.hw.configs import presets
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 OUT_BYTES = TINY.element_bytes(MemoryId.OUT)

@@ -11,8 +11,8 @@ from hw.config_files import load_config
 from sim.cycle import engine as cycle
 from sim.engine import Engine
 from sim.functional import engine as functional
-from tests.support.launching import launch
-from tests.support.programs import random_program
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 

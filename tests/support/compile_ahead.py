@@ -27,7 +27,7 @@ from sim.semantics.detail import make_detail
 from sim.semantics.fields import make_table
 from sim.semantics.requantiser import make_requantiser
 from tests.support.compile_yosys import compile_yosys
-from tests.support.programs import random_program
+from tests.support.sim.programs import random_program
 
 
 def compile_functional() -> None:

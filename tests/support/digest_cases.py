@@ -31,9 +31,9 @@ from scripts.utilization.conv_layers import FIRST, RESNET18, Layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
-from tests.support.offloaded import both
-from tests.support.onnx_models import light_model
-from tests.support.random_offloads import Offloading
+from tests.support.compiler.frontends.onnx_models import light_model
+from tests.support.compiler.targets.offloaded import both
+from tests.support.compiler.targets.random_offloads import Offloading
 
 Digests: TypeAlias = Mapping[str, str]
 """Digests by the name of the digested part, such as `program`."""

@@ -10,7 +10,7 @@ from compiler.codegen.module import build_module
 from compiler.errors import CodegenError
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import HOST, assembly, run_text
+from tests.support.compiler.codegen.native import HOST, assembly, run_text
 
 
 def test_the_host_has_all_its_cores() -> None:

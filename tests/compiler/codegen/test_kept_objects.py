@@ -9,7 +9,7 @@ import pytest
 import compiler.codegen.compile as compiling
 from compiler.codegen import emit_object
 from compiler.ir.parser import parse
-from tests.support.native import EXACT, HOST
+from tests.support.compiler.codegen.native import EXACT, HOST
 
 PROGRAM = """
 func add(A: float32[20], B: float32[20]) -> (C: float32[20]):

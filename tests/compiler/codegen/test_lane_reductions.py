@@ -7,7 +7,7 @@ import pytest
 
 from compiler.codegen import CpuTarget, compile_function
 from compiler.ir.parser import parse
-from tests.support.native import EXACT, HOST, run_text
+from tests.support.compiler.codegen.native import EXACT, HOST, run_text
 
 TARGETS = [HOST, EXACT]
 OPS = ["s[0] + {}", "{} + s[0]", "s[0] * {}", "min(s[0], {})", "max({}, s[0])"]

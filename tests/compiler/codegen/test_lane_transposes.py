@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from compiler.codegen.module import build_module
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import EXACT, HOST, assembly, run_text
+from tests.support.compiler.codegen.native import EXACT, HOST, assembly, run_text
 
 TARGETS = pytest.mark.parametrize("target", [HOST, EXACT], ids=["wide", "narrow"])
 

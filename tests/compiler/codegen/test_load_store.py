@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from compiler.codegen import CpuTarget, compile_function
 from compiler.errors import CodegenError
 from compiler.ir.parser import parse
-from tests.support.native import EXACT, HOST, run_text, same
+from tests.support.compiler.codegen.native import EXACT, HOST, run_text, same
 
 TARGETS = [HOST, EXACT]
 LANES = [2, 3, 5, 7, 8, 12, 16, 17, 28, 31, 40, 64, 65, 100, 130, 300]

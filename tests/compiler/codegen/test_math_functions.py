@@ -26,7 +26,7 @@ from compiler.ir import (
     Var,
 )
 from compiler.ir.expr import binary, unary
-from tests.support.native import EXACT, HOST, same
+from tests.support.compiler.codegen.native import EXACT, HOST, same
 
 FEW = 21
 NAMES = {

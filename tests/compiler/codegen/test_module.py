@@ -13,7 +13,7 @@ from compiler.errors import CodegenError
 from compiler.ir import For, LoopKind, Var
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import EXACT, HOST
+from tests.support.compiler.codegen.native import EXACT, HOST
 
 SHARED = """
 func f(A: float32[20000]) -> (C: float32[20000]):

@@ -12,7 +12,7 @@ from compiler.codegen.module import build_module
 from compiler.ir.interpreter import run
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import EXACT, same
+from tests.support.compiler.codegen.native import EXACT, same
 
 AVX512 = ("avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "fma")
 TARGET = CpuTarget("x86_64-unknown-linux-gnu", "generic", AVX512)

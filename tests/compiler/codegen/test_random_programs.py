@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.codegen import CpuTarget
-from tests.support.ir_strategies import arrays, functions
-from tests.support.native import EXACT, same_as_interpreter
+from tests.support.compiler.codegen.native import EXACT, same_as_interpreter
+from tests.support.compiler.ir.ir_strategies import arrays, functions
 
 TARGETS = [EXACT, replace(EXACT, threads=2), EXACT.without("avx")]
 

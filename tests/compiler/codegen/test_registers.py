@@ -10,7 +10,7 @@ from compiler.codegen import CpuTarget
 from compiler.codegen.module import build_module
 from compiler.ir.parser import parse
 from compiler.lower import lower
-from tests.support.native import HOST, assembly
+from tests.support.compiler.codegen.native import HOST, assembly
 
 AVX2 = ("avx", "avx2", "fma", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3")
 AVX512 = (*AVX2, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")

@@ -9,8 +9,8 @@ from compiler.errors import CodegenError
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
 from runtime.native import ALIGNMENT
-from tests.support.ir_strategies import functions
-from tests.support.native import run_text
+from tests.support.compiler.codegen.native import run_text
+from tests.support.compiler.ir.ir_strategies import functions
 
 TWO_AFTER_EACH_OTHER = """
 func f(A: float32[20000]) -> (C: float32[20000], D: float32[20000]):

@@ -14,8 +14,8 @@ from compiler.intrinsics.cpu import CPU_INTRINSICS
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.stmt import Function
-from tests.support.ir_strategies import INTRINSICS
-from tests.support.native import EXACT, HOST, same
+from tests.support.compiler.codegen.native import EXACT, HOST, same
+from tests.support.compiler.ir.ir_strategies import INTRINSICS
 
 FUNCTIONS = {name: each.function for name, each in CPU_INTRINSICS.items()}
 

@@ -36,8 +36,8 @@ from compiler.ir import (
 )
 from compiler.ir.expr import binary, unary
 from compiler.ir.visit import sequence
-from tests.support.ir_strategies import ARRAY_TYPES, TYPES
-from tests.support.native import EXACT, HOST, run_text, same, same_as_interpreter
+from tests.support.compiler.codegen.native import EXACT, HOST, run_text, same, same_as_interpreter
+from tests.support.compiler.ir.ir_strategies import ARRAY_TYPES, TYPES
 
 LIBRARY = set(UnaryOp) - {UnaryOp.NEG, UnaryOp.NOT, UnaryOp.ABS, UnaryOp.SQRT}
 LIBRARY -= {UnaryOp.FLOOR, UnaryOp.CEIL, UnaryOp.ROUND}

@@ -23,8 +23,8 @@ from compiler.targets.target import Target
 from runtime.artifact import Arena, Artifact, KernelCall, Provenance, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.artifacts import compiled, network
-from tests.support.graphs import graph, graphs, inputs, same_values
+from tests.support.compiler.graph.graphs import graph, graphs, inputs, same_values
+from tests.support.runtime.artifacts import compiled, network
 
 HOST = cpu(CpuTarget.host(threads=1))
 

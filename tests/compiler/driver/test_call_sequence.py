@@ -7,7 +7,7 @@ import pytest
 from compiler.driver.call_sequence import call_sequence
 from compiler.errors import BuildError, GraphError
 from compiler.graph.passes import Fuse, transform
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 
 def test_tuples_are_only_names() -> None:

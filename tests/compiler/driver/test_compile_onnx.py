@@ -24,8 +24,8 @@ from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.models import convolution
-from tests.support.transformers import Transformer
+from tests.support.compiler.models.models import convolution
+from tests.support.compiler.models.transformers import Transformer
 
 HOST = cpu(CpuTarget.host(threads=1))
 FLOAT = CompileOptions(quantise=None)

@@ -25,8 +25,8 @@ from compiler.targets.target import Target
 from runtime.artifact import Provenance, from_bytes, to_bytes
 from runtime.devices.cpu import CpuDevice
 from runtime.executor import Executor
-from tests.support.graphs import same_values
-from tests.support.random_programs import programs
+from tests.compiler.driver.random_programs import programs
+from tests.support.compiler.graph.graphs import same_values
 
 
 @cache

@@ -8,7 +8,7 @@ from compiler.driver.call_sequence import call_sequence
 from compiler.driver.padded_axes import padded_axes
 from compiler.graph.passes import Fuse, transform
 from runtime.artifact import PaddedAxis
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 
 def images(extent: int) -> PaddedAxis:

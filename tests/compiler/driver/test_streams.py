@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
 from scripts.sources import Accelerator, targets
-from tests.support.digits import prepared_digits
+from tests.support.compiler.models.digits import prepared_digits
 
 OTHER = {
     "longest_burst": 16,

@@ -11,7 +11,7 @@ from compiler.graph import Function
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
-from tests.support.graphs import agree, graph, graphs, inputs, same_values
+from tests.support.compiler.graph.graphs import agree, graph, graphs, inputs, same_values
 
 LAYER = """
 kernel @soft(x: float32[N, 3]) -> (float32[N, 3], float32[N]):

@@ -9,7 +9,7 @@ from compiler.graph.expressions import tensors
 from compiler.ir import FLOAT32
 from compiler.te import placeholder
 from compiler.te.build import stages
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 KERNEL = """
 kernel @k(p0: float32[1, 2, 4, 4], p1: float32[2, 2, 3, 3]):

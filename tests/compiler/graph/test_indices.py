@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.graph.indices import rows_of_tables
-from tests.support.networks import network
+from tests.support.compiler.quantise.networks import network
 
 
 def test_the_smallest_table_of_all() -> None:

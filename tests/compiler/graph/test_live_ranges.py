@@ -12,7 +12,7 @@ from compiler.graph.memory import plan_memory
 from compiler.graph.passes import BindSymbols
 from compiler.graph.types import symbols_of
 from compiler.graph.visit import all_lets
-from tests.support.graphs import graph, graphs
+from tests.support.compiler.graph.graphs import graph, graphs
 
 PROGRAM = """
 func @f(x: float32[4], c: bool[], t: (int8[3], bool[2])):

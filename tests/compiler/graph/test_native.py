@@ -17,7 +17,7 @@ from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import rewrite_lets
 from compiler.ir.stmt import Function
 from runtime.native import NativeFunction
-from tests.support.graphs import graph, inputs, same_values
+from tests.support.compiler.graph.graphs import graph, inputs, same_values
 
 
 def test_each_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:

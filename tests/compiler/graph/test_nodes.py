@@ -13,7 +13,7 @@ from compiler.graph.printer import text
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions
 from compiler.ir import BOOL, FLOAT32
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 X = Param("x", TensorType((2,), FLOAT32))
 PROGRAM = "func @f(x: float32[2]):\n  y = elu(x, alpha=0.0)\n  return y\n"

@@ -19,7 +19,7 @@ from compiler.graph.passes import Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.graph.verify import verify
 from compiler.graph.visit import constants
-from tests.support.graphs import graph, graphs
+from tests.support.compiler.graph.graphs import graph, graphs
 
 EVERYTHING = """
 kernel @half(a: float32[2, 3]) -> float32[2, 3]:

@@ -14,8 +14,8 @@ from compiler.graph.passes import BindSymbols, EliminateDead, InferTypes, Inline
 from compiler.graph.printer import text
 from compiler.graph.verify import verify
 from compiler.graph.visit import constants
-from tests.support.graphs import graph, same_values
-from tests.support.recursion import COUNT, EVEN, SUM
+from tests.support.compiler.graph.graphs import graph, same_values
+from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM
 
 
 def scalar(value: int) -> np.ndarray[tuple[()], np.dtype[np.int64]]:

@@ -28,7 +28,7 @@ from compiler.graph.parser import parse_function
 from compiler.graph.verify import verify
 from compiler.ir import FLOAT32
 from compiler.te import Tensor
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 ELU = OPERATORS["elu"].attributes
 HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"

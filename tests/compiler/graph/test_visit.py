@@ -15,7 +15,7 @@ from compiler.graph.visit import (
     substitute,
     use_counts,
 )
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 PROGRAM = """
 func @g(x: float32[]):

@@ -30,10 +30,10 @@ from compiler.ir.verify import verify
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from hw.config import HardwareConfig
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.alu_cases import CASES, Case, fits_immediate
-from tests.support.command_machine import CommandMachine
-from tests.support.streams import Array
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.streams import Array
+from tests.support.hw.alu_cases import CASES, Case, fits_immediate
 
 CONFIGS = tuple(machine(name) for name in ("tiny", "batch2", "tall"))
 TINY = CONFIGS[0]

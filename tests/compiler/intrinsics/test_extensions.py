@@ -30,8 +30,8 @@ from compiler.target import AcceleratorTarget
 from hw.config import HardwareConfig
 from hw.features import Feature
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.streams import Array
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.streams import Array
 
 CONFIGS = tuple(machine(name) for name in ("extended", "extended_batch"))
 CONFIG = CONFIGS[0]

@@ -29,7 +29,7 @@ from compiler.ir import (
     UnaryOp,
 )
 from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
-from tests.support.ir_strategies import TYPES, constants
+from tests.support.compiler.ir.ir_strategies import TYPES, constants
 
 INTEGERS = [each for each in TYPES if each.is_integer]
 integers = st.sampled_from(INTEGERS)

@@ -13,7 +13,7 @@ from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import cast, index
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
-from tests.support.index_values import indices, points, ranges, value
+from tests.support.compiler.ir.index_values import indices, points, ranges, value
 
 INNER, OUTER = ("i", "j"), ("o", "p")
 i, j, o, p, q = (Var(name) for name in (*INNER, *OUTER, "q"))

@@ -15,7 +15,7 @@ from compiler.ir.linear import Linear, linear
 from compiler.ir.ops import maximum, minimum
 from compiler.ir.printer import text
 from compiler.ir.simplify import simplify
-from tests.support.index_values import indices, points, ranges, value
+from tests.support.compiler.ir.index_values import indices, points, ranges, value
 
 NAMES = ("i", "j", "k")
 i, j, n = (Var(name) for name in "ijn")

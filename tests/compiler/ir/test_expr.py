@@ -34,7 +34,7 @@ from compiler.ir import (
 )
 from compiler.ir import ops as o
 from compiler.ir.expr import binary, binary_dtype, constant, represented, unary, unary_dtype
-from tests.support.ir_strategies import TYPES, expressions
+from tests.support.compiler.ir.ir_strategies import TYPES, expressions
 
 X, Y = Var("x"), Var("y")
 F = Load(Buffer("F", (), FLOAT32), ())

@@ -18,7 +18,7 @@ from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, LoopKind, 
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verify import verify
 from compiler.ir.visit import children, expressions, operands, statements, subexpressions
-from tests.support.ir_strategies import functions
+from tests.support.compiler.ir.ir_strategies import functions
 
 A = Buffer("A", (8,), FLOAT32)
 B = Buffer("B", (8,), FLOAT32)

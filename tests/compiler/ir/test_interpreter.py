@@ -15,7 +15,7 @@ from compiler.ir.interpreter import run
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For, Stmt
 from compiler.ir.visit import rewrite
-from tests.support.ir_strategies import INTRINSICS, arrays, functions
+from tests.support.compiler.ir.ir_strategies import INTRINSICS, arrays, functions
 
 MATMUL = """
 func C(A: float32[6, 5], B: float32[5, 7]) -> (C: float32[6, 7]):

@@ -33,7 +33,7 @@ from compiler.ir.interval import interval
 from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import cast, index, maximum, minimum, select
 from compiler.ir.visit import variables
-from tests.support.index_values import conditions, indices, points, ranges, value
+from tests.support.compiler.ir.index_values import conditions, indices, points, ranges, value
 
 NAMES = ("i", "j", "k")
 TYPES = (BOOL, DType(Kind.INT, 3), DType(Kind.UINT, 3), INT8, UINT8)

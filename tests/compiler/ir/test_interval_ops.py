@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiler.ir import Binary, BinaryOp, Const, UnaryOp
 from compiler.ir.interval_ops import ANY, EMPTY, Interval, binary_interval, unary_interval
-from tests.support.index_values import value
+from tests.support.compiler.ir.index_values import value
 
 SPAN = range(-9, 10)
 BOUNDS = st.none() | st.integers(-6, 6)

@@ -14,7 +14,7 @@ from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear, linear
 from compiler.ir.ops import index, minimum, select
 from compiler.ir.printer import text
-from tests.support.index_values import indices, points, ranges, value
+from tests.support.compiler.ir.index_values import indices, points, ranges, value
 
 NAMES = ("i", "j", "k")
 i, j, k = (Var(name) for name in NAMES)

@@ -13,7 +13,7 @@ from compiler.ir.linear import linear
 from compiler.ir.linear_ops import compared, negated
 from compiler.ir.ops import equal, not_equal
 from compiler.ir.simplify import simplify
-from tests.support.index_values import conditions, indices, points, ranges, value
+from tests.support.compiler.ir.index_values import conditions, indices, points, ranges, value
 
 NAMES = ("i", "j", "k")
 i, j = Var("i"), Var("j")

@@ -39,7 +39,13 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verify import verify
-from tests.support.ir_strategies import INTRINSICS, TYPES, constants, expressions, functions
+from tests.support.compiler.ir.ir_strategies import (
+    INTRINSICS,
+    TYPES,
+    constants,
+    expressions,
+    functions,
+)
 
 
 def program(body: str) -> str:

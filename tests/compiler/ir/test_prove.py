@@ -12,7 +12,7 @@ from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear
 from compiler.ir.ops import cast, equal, maximum, minimum, not_equal, select
 from compiler.ir.prove import contradictory, prove
-from tests.support.index_values import conditions, points, ranges, value
+from tests.support.compiler.ir.index_values import conditions, points, ranges, value
 
 NAMES = ("i", "j", "k")
 i, j, k, n = (Var(name) for name in (*NAMES, "n"))

@@ -32,8 +32,8 @@ from compiler.ir.ops import cast, const, equal, index, maximum, minimum, not_equ
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.simplify import simplify, simplify_function
-from tests.support.index_values import conditions, indices, points, ranges, value
-from tests.support.ir_strategies import arrays, functions
+from tests.support.compiler.ir.index_values import conditions, indices, points, ranges, value
+from tests.support.compiler.ir.ir_strategies import arrays, functions
 
 NAMES = ("i", "j", "k")
 EXTREMES = (-(1 << 63), (1 << 63) - 1)

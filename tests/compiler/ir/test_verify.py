@@ -51,7 +51,7 @@ from compiler.ir.parser import parse
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verify import verify
 from compiler.ir.visit import expressions, loops, rewrite, statements, variables
-from tests.support.ir_strategies import INTRINSICS, functions
+from tests.support.compiler.ir.ir_strategies import INTRINSICS, functions
 
 A, C = Buffer("A", (4, 4), FLOAT32), Buffer("C", (4,), FLOAT32)
 T = Buffer("T", (2,), INT8, Scope.LOCAL)

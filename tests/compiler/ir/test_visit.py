@@ -51,8 +51,8 @@ from compiler.ir.visit import (
     variables,
     writes,
 )
-from tests.support.ir_strategies import INTRINSICS, functions, index_expressions
-from tests.support.ir_strategies import expressions as any_expressions
+from tests.support.compiler.ir.ir_strategies import INTRINSICS, functions, index_expressions
+from tests.support.compiler.ir.ir_strategies import expressions as any_expressions
 
 PROGRAM = parse(
     """

@@ -17,7 +17,7 @@ from compiler.ir.visit import statements
 from compiler.lower.compact_buffers import CompactBuffers
 from compiler.lower.lower_blocks import LowerBlocks
 from compiler.te.schedule import Schedule
-from tests.support.schedules import blur
+from tests.support.compiler.te.schedules import blur
 
 
 def compacted(program: Function) -> Function:

@@ -14,8 +14,8 @@ from compiler.ir.printer import text
 from compiler.ir.stmt import Function, Store
 from compiler.ir.visit import rewrite
 from compiler.lower import CPU_PASSES, lower
-from tests.support.ir_strategies import arrays, functions
-from tests.support.passes import keeps_meaning
+from tests.support.compiler.ir.ir_strategies import arrays, functions
+from tests.support.compiler.lower.passes import keeps_meaning
 
 TILED = """
 func C(A: float32[50, 70], B: float32[70, 40]) -> (C: float32[50, 40]):

@@ -10,7 +10,7 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 from compiler.frontends.onnx import import_model
 from compiler.models import BUILT_IN, built_in
 from compiler.quantise.samples import synthetic
-from tests.support.onnx_runs import agree
+from tests.support.compiler.frontends.onnx_runs import agree
 
 QUICK = ("dqn-tiny", "dcgan-tiny")
 TOLERANCE = 2e-3

@@ -21,9 +21,9 @@ from compiler.operators.blocks import (
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 from compiler.templates.accelerator import packing
-from tests.support.accelerator_operators import machine
-from tests.support.random_workloads import convolve
-from tests.support.streams import Array
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_workloads import convolve
+from tests.support.compiler.templates.streams import Array
 
 SHAPES = st.tuples(*[st.integers(1, high) for high in (3, 9, 4, 4)])
 MACHINES = st.sampled_from(["tiny", "small8", "batch2", "tall"])

@@ -11,7 +11,7 @@ from compiler.errors import TensorError
 from compiler.ir.dtypes import BOOL, UINT8
 from compiler.operators.compaction import true_positions
 from compiler.te import placeholder
-from tests.support.operators import evaluate, given_as, same
+from tests.support.compiler.operators.operators import evaluate, given_as, same
 
 
 @given(bits=st.lists(st.booleans(), max_size=40))

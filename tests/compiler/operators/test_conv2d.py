@@ -14,7 +14,14 @@ from compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, 
 from compiler.operators.conv2d import conv2d
 from compiler.te import Tensor, placeholder
 from compiler.te.build import stages
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 
 def check(x: Array, w: Array, b: Array | None = None, **attributes: Any) -> None:

@@ -27,8 +27,15 @@ from compiler.operators.arithmetic import (
 )
 from compiler.operators.elementwise import ELEMENTWISE
 from compiler.te import placeholder
-from tests.support.broadcasts import broadcasting_shapes
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.broadcasts import broadcasting_shapes
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 absolute, add = ELEMENTWISE["absolute"], ELEMENTWISE["add"]
 

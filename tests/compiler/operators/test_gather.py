@@ -11,8 +11,15 @@ from compiler.errors import TensorError
 from compiler.ir.dtypes import FLOAT32, INT64
 from compiler.operators.gather import gather, gather_elements, gather_nd, one_hot
 from compiler.te import placeholder
-from tests.support.broadcasts import shapes
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.broadcasts import shapes
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 
 def indices(seed: int, shape: tuple[int, ...], extent: int, dtype: str = "int64") -> Array:

@@ -25,8 +25,8 @@ from compiler.operators.layout import (
     upsample,
 )
 from compiler.te import placeholder
-from tests.support.broadcasts import broadcasting_shapes, shapes
-from tests.support.operators import evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.broadcasts import broadcasting_shapes, shapes
+from tests.support.compiler.operators.operators import evaluate, given_as, numbers, onnx, same
 
 Shape = tuple[int, ...]
 

@@ -11,8 +11,15 @@ from compiler.errors import TensorError
 from compiler.ir.dtypes import FLOAT32, INT8, INT32
 from compiler.operators.matmul import dense, gemm, matmul
 from compiler.te import placeholder
-from tests.support.broadcasts import broadcasting_shapes
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.broadcasts import broadcasting_shapes
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 
 @pytest.mark.parametrize(

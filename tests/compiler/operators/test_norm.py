@@ -19,8 +19,8 @@ from compiler.operators.norm import (
 )
 from compiler.te import placeholder
 from compiler.te.build import stages
-from tests.support.broadcasts import shapes
-from tests.support.operators import evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.broadcasts import shapes
+from tests.support.compiler.operators.operators import evaluate, given_as, numbers, onnx, same
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 5), (1, 4, 3, 5), (0, 2, 3)])

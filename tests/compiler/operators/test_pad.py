@@ -11,8 +11,8 @@ from compiler.errors import TensorError
 from compiler.ir.dtypes import FLOAT32, INT8
 from compiler.operators.pad import PadMode, pad
 from compiler.te import placeholder
-from tests.support.broadcasts import shapes
-from tests.support.operators import evaluate, given_as, numbers, same
+from tests.support.compiler.operators.broadcasts import shapes
+from tests.support.compiler.operators.operators import evaluate, given_as, numbers, same
 
 
 @given(data=st.data(), mode=st.sampled_from(PadMode))

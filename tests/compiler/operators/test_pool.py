@@ -15,7 +15,14 @@ from compiler.errors import TensorError
 from compiler.ir.dtypes import BOOL, FLOAT32, INT8
 from compiler.operators.pool import average_pool, global_average_pool, global_max_pool, max_pool
 from compiler.te import placeholder
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 
 def windows(

@@ -11,7 +11,14 @@ from compiler.errors import TensorError
 from compiler.ir.dtypes import FLOAT32, INT8, INT32, INT64, UINT8, DType, dtype_of
 from compiler.operators.quantised import dequantise, quantise, requantise, requantise_add
 from compiler.te import placeholder
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 SHAPE = (2, 3, 5)
 

@@ -29,8 +29,15 @@ from compiler.operators.reduce import (
     reduce_sum_square,
 )
 from compiler.te import Tensor, placeholder
-from tests.support.broadcasts import shapes
-from tests.support.operators import Array, evaluate, given_as, numbers, onnx, same
+from tests.support.compiler.operators.broadcasts import shapes
+from tests.support.compiler.operators.operators import (
+    Array,
+    evaluate,
+    given_as,
+    numbers,
+    onnx,
+    same,
+)
 
 BY_ONNX_NAME = {
     name: next(each for each in REDUCTIONS if each.__name__ == operator)

@@ -16,7 +16,7 @@ from compiler.operators.cpu.generic import cpu_schedule
 from compiler.operators.cpu.simd import Simd
 from compiler.operators.elementwise import ELEMENTWISE
 from compiler.te import placeholder, reinterpret
-from tests.support.operators import evaluate, given_as
+from tests.support.compiler.operators.operators import evaluate, given_as
 
 STORED = (FLOAT16, BFLOAT16)
 Array = NDArray[Any]

@@ -13,7 +13,7 @@ from compiler.quantise.calibrate import calibrate
 from compiler.quantise.histogram import Histogram
 from compiler.quantise.points import int8_values, return_values
 from compiler.quantise.samples import synthetic
-from tests.support.networks import network, residual
+from tests.support.compiler.quantise.networks import network, residual
 
 IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"
 

@@ -14,7 +14,7 @@ from compiler.ir.dtypes import INT8
 from compiler.quantise.builder import Builder
 from compiler.quantise.centred_operands import CentredOperands, centred_depth
 from compiler.quantise.forms import Int8Value, Scale
-from tests.support.quantised_reference import reference
+from tests.support.compiler.quantise.quantised_reference import reference
 
 Matrices = NDArray[np.int8]
 

@@ -6,7 +6,7 @@ import pytest
 
 from compiler.quantise.clipped_sums import with_common_scales
 from compiler.quantise.forms import Scale
-from tests.support.networks import network
+from tests.support.compiler.quantise.networks import network
 
 PARAMS = "x: float32[1, 4, 5, 5], w: float32[4, 4, 1, 1], b: float32[4, 1, 1]"
 

@@ -16,10 +16,10 @@ from compiler.graph.visit import all_lets
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.network import Quantised, quantise_network
 from runtime.artifact import StreamCall
-from tests.support.accelerator_operators import machine
-from tests.support.graphs import graph
-from tests.support.networks import sqnr
-from tests.support.offloaded import both, run_on
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.quantise.networks import sqnr
+from tests.support.compiler.targets.offloaded import both, run_on
+from tests.support.compiler.templates.accelerator_operators import machine
 
 RUN = NativeRunner(1, reassociate=False)
 EXACT_ON = CompileOptions().exact_on

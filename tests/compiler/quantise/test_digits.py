@@ -18,7 +18,7 @@ from compiler.graph.passes import Fuse, transform
 from compiler.models import built_in
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
-from tests.support.quantised_reference import reference
+from tests.support.compiler.quantise.quantised_reference import reference
 
 RUN = NativeRunner()
 IMAGES = np.load(Path(compiler.models.__file__).parent / "digits.npz")

@@ -8,8 +8,8 @@ from compiler.graph.nodes import Call
 from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
 from compiler.graph.visit import all_lets
 from compiler.quantise.fold_affine import FoldAffine
-from tests.support.graphs import agree
-from tests.support.networks import called, network
+from tests.support.compiler.graph.graphs import agree
+from tests.support.compiler.quantise.networks import called, network
 
 PARAMS = (
     "x: float32[2, 4, 3, 3], w: float32[5, 4, 3, 3], b: float32[5], variance: float32[5], "

@@ -7,7 +7,7 @@ import pytest
 from compiler.graph.passes import EliminateDead, transform
 from compiler.graph.printer import text
 from compiler.quantise.image_splits import SliceImages
-from tests.support.graphs import graph, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 
 def operators(shape: str, axis: int, result: str) -> list[str]:

@@ -9,7 +9,7 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
 from compiler.quantise.integer_moves import IntegerMoves
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 SCALE = "float32[](0.037), {zero}"
 PROGRAM = """

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.support.accelerator_operators import machine
-from tests.support.onnx_models import model
-from tests.support.stated_layers import share_and_outputs
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.quantise.stated_layers import share_and_outputs
+from tests.support.compiler.templates.accelerator_operators import machine
 
 make = helper.make_node
 Array = NDArray[Any]

@@ -23,8 +23,8 @@ from compiler.quantise.network import apply_scales, quantise_network, scales_fro
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.points import return_values
 from compiler.quantise.samples import synthetic
-from tests.support.networks import network, residual
-from tests.support.quantised_reference import reference
+from tests.support.compiler.quantise.networks import network, residual
+from tests.support.compiler.quantise.quantised_reference import reference
 
 RUN = NativeRunner()
 EXACT_ON = CompileOptions().exact_on

@@ -11,7 +11,7 @@ from compiler.graph.printer import text
 from compiler.quantise.layers import layers
 from compiler.quantise.network import Quantised, quantise_network
 from compiler.quantise.samples import synthetic
-from tests.support.networks import network
+from tests.support.compiler.quantise.networks import network
 
 EXACT_ON = CompileOptions().exact_on
 

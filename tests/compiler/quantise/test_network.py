@@ -25,9 +25,9 @@ from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.samples import synthetic
 from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Target
-from tests.support.graphs import graph
-from tests.support.networks import called, calls, network, residual, sqnr
-from tests.support.quantised_reference import REFERENCE, reference
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.quantise.networks import called, calls, network, residual, sqnr
+from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"
 RUN = NativeRunner()

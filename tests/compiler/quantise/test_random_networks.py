@@ -16,9 +16,9 @@ from compiler.graph.verify import verify
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.samples import synthetic
-from tests.support.networks import called, sqnr
-from tests.support.quantised_reference import REFERENCE, reference
-from tests.support.random_networks import networks
+from tests.compiler.quantise.random_networks import networks
+from tests.support.compiler.quantise.networks import called, sqnr
+from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
 EXACT_ON = CompileOptions().exact_on

@@ -30,8 +30,8 @@ from compiler.quantise.layers import layers
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.samples import synthetic
-from tests.support.networks import called
-from tests.support.quantised_reference import reference
+from tests.support.compiler.quantise.networks import called
+from tests.support.compiler.quantise.quantised_reference import reference
 
 pytestmark = pytest.mark.exhaustive
 

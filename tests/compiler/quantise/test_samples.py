@@ -7,7 +7,7 @@ import pytest
 
 from compiler.errors import QuantisationError
 from compiler.quantise.samples import synthetic
-from tests.support.networks import network, residual
+from tests.support.compiler.quantise.networks import network, residual
 
 
 def test_samples_are_the_same_each_time() -> None:

@@ -7,7 +7,7 @@ import pytest
 from compiler.graph.passes import EliminateDead, transform
 from compiler.graph.printer import text
 from compiler.quantise.scaled_products import ScaleProducts
-from tests.support.graphs import graph, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 ATTENTION = """
 func @f(a: float32[2, 3, 4], b: float32[2, 4, 5]) -> float32[2, 3, 5]:

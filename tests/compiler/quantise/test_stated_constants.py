@@ -9,8 +9,8 @@ from compiler.graph import Call, Constant
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform
 from compiler.quantise.stated_constants import MoveDequantise, StatedConstant
-from tests.support.graphs import agree
-from tests.support.networks import network
+from tests.support.compiler.graph.graphs import agree
+from tests.support.compiler.quantise.networks import network
 
 RUN = NativeRunner()
 HEAD = (

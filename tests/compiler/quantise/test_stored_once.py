@@ -19,8 +19,8 @@ from compiler.quantise.network import Quantised, apply_scales
 from compiler.quantise.options import QuantiseOptions
 from compiler.requantisation import RequantSpec
 from compiler.targets.target import Target
-from tests.support.networks import called, network
-from tests.support.quantised_reference import reference
+from tests.support.compiler.quantise.networks import called, network
+from tests.support.compiler.quantise.quantised_reference import reference
 
 Array = NDArray[Any]
 EXACT_ON = CompileOptions().exact_on

@@ -15,10 +15,10 @@ from compiler.quantise.token_layers import TokenLayers
 from runtime.artifact import StreamCall
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.accelerator_operators import machine
-from tests.support.graphs import agree
-from tests.support.networks import called, network
-from tests.support.offloaded import both, run_on, targets
+from tests.support.compiler.graph.graphs import agree
+from tests.support.compiler.quantise.networks import called, network
+from tests.support.compiler.targets.offloaded import both, run_on, targets
+from tests.support.compiler.templates.accelerator_operators import machine
 
 PARAMS = (
     "x: float32[1, 7, 6], x2: float32[1, 7, 5], xb: float32[2, 3, 4, 6], xv: float32[6], "

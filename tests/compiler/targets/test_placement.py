@@ -7,7 +7,7 @@ import pytest
 from compiler.graph import Call, Function
 from compiler.graph.operators.parts import Slice
 from compiler.targets.placement import Regions, first_channel, placement_of, regions_of
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 KERNEL = """
 kernel[other] @k(p: int8[1, 2, 3, 1, 1, 4], q: int8[1, 1, 3, 1, 1, 4]) -> int8[1, 3, 3, 1, 1, 4]:

@@ -20,9 +20,9 @@ from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkloa
 from compiler.templates.pattern import Apply, Operand
 from compiler.templates.space import Choices, Floats
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
-from tests.support.graphs import graph
-from tests.support.quantised_graphs import Net
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.targets.quantised_graphs import Net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TINY = accelerator(machine("tiny"))
 POOL = MaxPoolOnAlu()

@@ -26,9 +26,9 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from compiler.templates.schedule_template import Arguments
 from compiler.templates.space import Space
 from runtime.artifact import Artifact, Provenance, StreamCall
-from tests.support.accelerator_operators import machine
-from tests.support.offloaded import HOST
-from tests.support.quantised_graphs import Net
+from tests.support.compiler.targets.offloaded import HOST
+from tests.support.compiler.targets.quantised_graphs import Net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 Template: TypeAlias = AcceleratorTemplate[Any]
 Members: TypeAlias = dict[str, Callable[..., Any]]

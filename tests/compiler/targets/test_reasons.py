@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.reason_cases import CASES
+from tests.compiler.targets.reason_cases import CASES
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "reasons.md"
 

@@ -13,7 +13,7 @@ from compiler.targets.cpu.target import cpu
 from compiler.targets.target import Layouts, Memory
 from compiler.templates.pattern import Match
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
+from tests.support.compiler.templates.accelerator_operators import machine
 
 
 def test_memories_of_the_accelerator() -> None:

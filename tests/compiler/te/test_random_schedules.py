@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from compiler.codegen import CpuTarget
 from compiler.te.schedule import Schedule
-from tests.support.random_schedules import random_outputs, random_schedule
-from tests.support.schedules import agree
+from tests.support.compiler.te.random_schedules import random_outputs, random_schedule
+from tests.support.compiler.te.schedules import agree
 
 QUICK = 12
 MANY = 250

@@ -13,8 +13,8 @@ from compiler.te.knobs import knob, knobs_of
 from compiler.te.primitives import Split
 from compiler.te.schedule import Schedule, Sketch
 from compiler.te.trace import trace_from_json, trace_to_json
-from tests.support.random_schedules import random_outputs, random_schedule
-from tests.support.schedules import agree, blur, matmul
+from tests.support.compiler.te.random_schedules import random_outputs, random_schedule
+from tests.support.compiler.te.schedules import agree, blur, matmul
 
 OPEN = (Split("C", "i", knob("rows")),)
 

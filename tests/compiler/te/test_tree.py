@@ -10,7 +10,7 @@ from compiler.ir.printer import text
 from compiler.ir.stmt import Alloc, Function, Stmt
 from compiler.ir.visit import buffers_in, children, statements
 from compiler.te.tree import map_buffers, read_by, written_by
-from tests.support.ir_strategies import functions
+from tests.support.compiler.ir.ir_strategies import functions
 
 
 def mentions(stmt: Stmt, name: str) -> bool:

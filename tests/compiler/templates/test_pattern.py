@@ -14,7 +14,7 @@ from compiler.graph.operators.elementwise import Cast
 from compiler.graph.operators.products import Product
 from compiler.ir.dtypes import INT8, INT32
 from compiler.templates.pattern import Apply, Matcher, Mismatch, Operand, Pattern, inner_patterns
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 DATA = Operand("data", INT8, (2, 4))
 WIDE = Apply(

@@ -11,7 +11,7 @@ from compiler.tune.best_known import BestKnown
 from compiler.tune.best_records import best_records
 from compiler.tune.records import Record
 from compiler.tune.trial import Status
-from tests.support.rtl import seeds
+from tests.support.hw.rtl.rtl import seeds
 
 
 def record(workload: int, machine: str, memory: str, status: Status, cost: int, x: int) -> Record:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.tune.boosted_trees import UNMEASURED, BoostedTrees, Measured
-from tests.support.rtl import seeds
+from tests.support.hw.rtl.rtl import seeds
 
 
 def group(seed: int, count: int, scale: float, factor: float = 2.0) -> Measured:

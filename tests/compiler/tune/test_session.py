@@ -13,7 +13,7 @@ from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task
 from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Tuning
-from tests.support.tuning import candidates, measure_of, valley
+from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 
 def task(name: str, count: int = 1, slack: float = 50.0, explorer: str = "random") -> TaskTuning:

@@ -22,7 +22,7 @@ from compiler.tune.records import Record
 from compiler.tune.transfer import LEAST, Example, examples, workload_type
 from compiler.tune.trial import Status
 from hw.config_files import dump_config, load_config
-from tests.support.random_choices import drawn
+from tests.support.compiler.templates.random_choices import drawn
 
 CONFIG = load_config("small8")
 MACHINE: dict[str, Any] = json.loads(dump_config(CONFIG))

@@ -14,7 +14,7 @@ from compiler.templates.space import Choices, Floats
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Certificate, Tuning
-from tests.support.tuning import candidates, measure_of, valley
+from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 
 def test_the_limit_is_a_multiple_of_the_best() -> None:

@@ -33,11 +33,11 @@ from hw.isa import (
     unit_of,
 )
 from scripts.matmul import matmul_program
-from tests.support.dependences import DRAM
-from tests.support.orders import Conflict, Run, clashes_of, run_of
-from tests.support.programs import random_program
-from tests.support.reference import run_shuffled
-from tests.support.vectors import load_vector
+from tests.hw.hazards.orders import Conflict, Run, clashes_of, run_of
+from tests.support.hw.hazards.dependences import DRAM
+from tests.support.hw.vectors import load_vector
+from tests.support.sim.programs import random_program
+from tests.support.sim.reference import run_shuffled
 
 # Brute force knows no full queues, which can stop a program as well.
 TINY = load_config("tiny").replace(instruction_queue=64)

@@ -7,7 +7,7 @@ import pytest
 from hw.hazards import check_hazards
 from hw.hazards.hazard_report import HazardError
 from hw.isa import Assembler, Loop, MemoryId, Program, TokenQueue, Unit
-from tests.support.hazard_steps import (
+from tests.support.hw.hazards.hazard_steps import (
     PLACE,
     TINY,
     Step,
@@ -25,7 +25,7 @@ from tests.support.hazard_steps import (
     store,
     two_steps,
 )
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.vectors import load_vector, vector_names
 
 LOAD, COMPUTE, STORE = Unit
 L2C, C2L, C2S, S2C = TokenQueue

@@ -15,7 +15,7 @@ from hw.hazards import HazardReport, Overwrite, Unchecked, Unknown, check_hazard
 from hw.hazards.check import RACES_KEPT
 from hw.hazards.hazard_report import HazardError
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
-from tests.support.hazard_steps import (
+from tests.support.hw.hazards.hazard_steps import (
     TINY,
     alu,
     assembler,

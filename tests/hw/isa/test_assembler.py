@@ -32,7 +32,7 @@ from hw.isa import (
     pack_uops,
     unit_of,
 )
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
 EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))

@@ -42,8 +42,8 @@ from hw.isa import (
     unit_of,
 )
 from hw.isa.instructions import opcode_of
-from tests.support.strategies import configs, instructions, micro_ops
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.strategies import configs, instructions, micro_ops
+from tests.support.hw.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
 SMALL8 = load_config("small8")

@@ -28,8 +28,8 @@ from hw.isa import (
     pack_uops,
 )
 from hw.isa.columns import Ints
-from tests.support.strategies import configs, instructions, micro_ops
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.strategies import configs, instructions, micro_ops
+from tests.support.hw.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
 EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))

@@ -22,8 +22,8 @@ from hw.isa import (
     Unit,
     disassemble,
 )
-from tests.support.strategies import configs
-from tests.support.vectors import load_vector
+from tests.support.hw.strategies import configs
+from tests.support.hw.vectors import load_vector
 
 
 @pytest.mark.parametrize("name", ["046_chain_small8", "067_conv_batch2", "051_aluext_block4"])

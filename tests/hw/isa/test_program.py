@@ -24,8 +24,8 @@ from hw.isa import (
     unit_of,
     work_of,
 )
-from tests.support.strategies import configs, instructions
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.strategies import configs, instructions
+from tests.support.hw.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
 

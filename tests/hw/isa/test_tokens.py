@@ -30,7 +30,7 @@ from hw.isa import (
 from hw.isa.rules import broken_rules, rule_inputs
 from hw.isa.tokens import check_tokens
 from hw.topology import MAX_TOKENS
-from tests.support.programs import random_program
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 LOAD, COMPUTE, STORE = Unit

@@ -32,10 +32,10 @@ from hw.isa import (
     unit_of,
     validate,
 )
-from tests.support.dependences import DRAM, touches
-from tests.support.programs import random_program
-from tests.support.strategies import configs, instructions
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.hazards.dependences import DRAM, touches
+from tests.support.hw.strategies import configs, instructions
+from tests.support.hw.vectors import load_vector, vector_names
+from tests.support.sim.programs import random_program
 
 PYNQ = load_config("pynq")
 TINY = load_config("tiny")

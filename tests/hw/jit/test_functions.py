@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hw.jit import CompilationError, prepare, reported
-from tests.support.written_modules import written
+from tests.support.hw.written_modules import written
 
 TEXT = """
 STEP = {step}
@@ -137,13 +137,13 @@ PLAIN_RUN = """
 from contextlib import suppress
 from hw.errors import HardwareError
 from sim.errors import SimulationError
-from tests.support.nonsense import nonsense
+from tests.sim.functional.nonsense import nonsense
 import numpy as np
 from sim.functional import FunctionalEngine
 from sim.functional.schedule import run_slice
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.vectors import load_vector
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
+from tests.support.hw.vectors import load_vector
 from hw.config_files import load_config
 
 assert not hasattr(run_slice, "python")

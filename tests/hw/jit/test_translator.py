@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from hw.jit import CompilationError, compiled, inlined
-from tests.support.compiled import plain
-from tests.support.written_modules import written
+from tests.support.hw.compiled import plain
+from tests.support.hw.written_modules import written
 
 Ints = npt.NDArray[np.int64]
 LIMIT = 3

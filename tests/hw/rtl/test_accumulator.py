@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.features import BASE, Feature
 from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.topology import MemoryId
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 Element = npt.NDArray[np.int32]
 DEPTH = 8

@@ -11,8 +11,8 @@ from amaranth.hdl import Module, Mux
 
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.alu import Alu, Products, Shifter
-from tests.support.alu_cases import CASES, HIGH, LOW, alu_result, wrapped
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.alu_cases import CASES, HIGH, LOW, alu_result, wrapped
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 CORNERS = (LOW, LOW + 1, -(1 << 16), -32768, -129, -2, -1, 0, 1, 2, 127, 32767, 1 << 16, HIGH)
 HALVES = (0, 1, 2, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF)

@@ -13,7 +13,7 @@ from hw.features import BASE, Feature
 from hw.operations import AluOp
 from hw.rtl.array import Array
 from hw.timing import tree_levels
-from tests.support.rtl import Context, built, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
 SHAPES = [(0, 0, 0), (0, 2, 1), (1, 1, 2), (2, 3, 1), (1, 4, 0)]
 """log2 of batch, block_in and block_out."""

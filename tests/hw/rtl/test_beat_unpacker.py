@@ -9,7 +9,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.topology import MemoryId
-from tests.support.rtl import Context, only_built, random_bytes, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, only_built, random_bytes, seeds, simulate
 
 BUSES = (64, 128, 256, 512)
 SMALL = HardwareConfig(log_uop_buffer=8, log_inp_buffer=10, log_wgt_buffer=14)

@@ -6,7 +6,7 @@ from amaranth.hdl import Fragment, Instance, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block, Exporter, ResetBy
-from tests.support.rtl import Context, only_built, simulate
+from tests.support.hw.rtl.rtl import Context, only_built, simulate
 
 
 class Toggle(Block):

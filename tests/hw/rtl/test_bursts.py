@@ -10,7 +10,7 @@ import pytest
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.rtl.bursts import BurstGenerator
 from hw.rtl.layouts import burst_layout, rows_layout
-from tests.support.rtl import Context, Sink, Watch, cycles, only_built, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, Sink, Watch, cycles, only_built, seeds, simulate
 
 SIZE_BITS = 26
 BUSES = (64, 128, 256, 512)

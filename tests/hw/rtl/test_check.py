@@ -17,8 +17,8 @@ from hw.features import Feature
 from hw.isa import Instruction, Load, MemoryId, Store, encode
 from hw.rtl.check import Check
 from hw.timing import CHECK_STAGES
-from tests.support.rtl import Context, seeds, simulate
-from tests.support.words import faults_of, near_legal_word
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.words import faults_of, near_legal_word
 
 TINY, PYNQ = load_config("tiny"), load_config("pynq")
 CONFIGS = [

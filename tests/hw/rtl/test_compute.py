@@ -16,8 +16,8 @@ from hw.isa import (
     Tokens,
 )
 from hw.timing import pipeline_depth
-from tests.support.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
-from tests.support.rtl import (
+from tests.support.hw.rtl.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
+from tests.support.hw.rtl.rtl import (
     Context,
     Watch,
     cycle,

@@ -11,10 +11,10 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import Instruction, Requantise
-from tests.support.compute_stand import BASES, Stand
-from tests.support.plain_compute import PlainCompute
-from tests.support.random_compute import random_image, random_program, shift_all
-from tests.support.rtl import Context, seeds, simulate
+from tests.hw.rtl.random_compute import random_image, random_program, shift_all
+from tests.support.hw.rtl.compute_stand import BASES, Stand
+from tests.support.hw.rtl.plain_compute import PlainCompute
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 TINY = load_config("tiny")
 SINGLE = TINY.replace(

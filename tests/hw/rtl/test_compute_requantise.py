@@ -23,8 +23,8 @@ from hw.isa import (
     Tokens,
 )
 from hw.timing import OUT_STAGES, out_delay, pipeline_depth
-from tests.support.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
-from tests.support.rtl import Context, Watch, cycle, cycles, has, simulate
+from tests.support.hw.rtl.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
+from tests.support.hw.rtl.rtl import Context, Watch, cycle, cycles, has, simulate
 
 TINY = load_config("tiny")
 CONFIG = TINY.replace(features=frozenset(Feature))

@@ -8,7 +8,7 @@ from hw.faults import Fault
 from hw.rtl.control import Control
 from hw.rtl.layouts import NO_INSTRUCTION
 from hw.timing import DEADLOCK_CYCLES
-from tests.support.rtl import Context, simulate
+from tests.support.hw.rtl.rtl import Context, simulate
 
 OUTPUTS = (
     "clear",

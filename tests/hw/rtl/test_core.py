@@ -17,10 +17,10 @@ from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pac
 from hw.isa.assembler import Units
 from hw.rtl.layouts import NO_INSTRUCTION
 from hw.timing import out_delay
-from tests.support.core_stand import Stand
-from tests.support.programs import random_program
-from tests.support.reference import run_in_order
-from tests.support.rtl import Context, Watch, built, cycle, cycles, seeds, simulate
+from tests.support.hw.rtl.core_stand import Stand
+from tests.support.hw.rtl.rtl import Context, Watch, built, cycle, cycles, seeds, simulate
+from tests.support.sim.programs import random_program
+from tests.support.sim.reference import run_in_order
 
 TINY = load_config("tiny")
 UOP_BASE, INP_BASE, WGT_BASE, ACC_BASE, OUT_BASE = 0x000, 0x100, 0x200, 0x300, 0x800

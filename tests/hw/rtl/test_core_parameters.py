@@ -11,8 +11,8 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, Unit
-from tests.support.core_stand import Stand
-from tests.support.rtl import Context, simulate
+from tests.support.hw.rtl.core_stand import Stand
+from tests.support.hw.rtl.rtl import Context, simulate
 
 TINY = load_config("tiny")
 

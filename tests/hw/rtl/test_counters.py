@@ -9,7 +9,7 @@ import pytest
 from hw.registers import State, register_map
 from hw.rtl.counters import Counters, counter_names
 from hw.topology import Unit
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 
 def test_every_counter_is_a_register() -> None:

@@ -26,8 +26,18 @@ from hw.isa import (
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
 from hw.timing import CHECK_STAGES
-from tests.support.rtl import Agent, Context, Sink, Source, Watch, built, cycle, cycles, simulate
-from tests.support.words import faults_of, near_legal_word
+from tests.support.hw.rtl.rtl import (
+    Agent,
+    Context,
+    Sink,
+    Source,
+    Watch,
+    built,
+    cycle,
+    cycles,
+    simulate,
+)
+from tests.support.hw.rtl.words import faults_of, near_legal_word
 
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
 TINY = CONFIGS[0]

@@ -8,7 +8,7 @@ from hw.config_files import load_config
 from hw.encoding import memory_layout
 from hw.rtl.gate import Gate
 from hw.rtl.layouts import queued_layout
-from tests.support.rtl import Context, bits, simulate
+from tests.support.hw.rtl.rtl import Context, bits, simulate
 
 TINY = load_config("tiny")
 

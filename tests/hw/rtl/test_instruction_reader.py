@@ -10,8 +10,17 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.rtl.instruction_reader import InstructionReader
 from hw.timing import FETCH_BURST
-from tests.support.rtl import Context, Sink, built, cycle, cycles, has, random_bytes, simulate
-from tests.support.rtl_bus import PortMemory
+from tests.support.hw.rtl.rtl import (
+    Context,
+    Sink,
+    built,
+    cycle,
+    cycles,
+    has,
+    random_bytes,
+    simulate,
+)
+from tests.support.hw.rtl.rtl_bus import PortMemory
 
 BUSES = (64, 128, 256, 512)
 PROGRAM = 4096 - 5 * INSTRUCTION_BYTES

@@ -13,8 +13,8 @@ from hw.encoding import SCALE_BITS
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
-from tests.support.alu_cases import alu_result, wrapped
-from tests.support.rtl import Context, built, seeds, simulate
+from tests.support.hw.alu_cases import alu_result, wrapped
+from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
 ELEMENTS = 3
 """So few that micro-ops keep meeting each other's results."""

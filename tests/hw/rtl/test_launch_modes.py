@@ -11,9 +11,9 @@ from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
 from hw.registers import Status
-from tests.support.plain_compute import Parameters, parameter_bytes
-from tests.support.rtl import Context
-from tests.support.rtl_accelerator import PAGE, Machine
+from tests.support.hw.rtl.plain_compute import Parameters, parameter_bytes
+from tests.support.hw.rtl.rtl import Context
+from tests.support.hw.rtl.rtl_accelerator import PAGE, Machine
 
 CONFIG = load_config("tiny").replace(features=frozenset(Feature))
 CHANNELS = [

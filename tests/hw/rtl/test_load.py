@@ -15,7 +15,7 @@ from hw.features import BASE, Feature
 from hw.isa import Load, MemoryId, Tokens, encode
 from hw.rtl.layouts import queued_layout
 from hw.rtl.load import LoadUnit, load_memories
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Context,
     Source,
     StatusLog,
@@ -29,7 +29,7 @@ from tests.support.rtl import (
     seeds,
     simulate,
 )
-from tests.support.rtl_bus import PortMemory
+from tests.support.hw.rtl.rtl_bus import PortMemory
 
 TINY = load_config("tiny")
 BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}

@@ -17,8 +17,7 @@ from hw.isa import Load, MemoryId, encode
 from hw.rtl.accumulator import COMPUTE_MEMORIES
 from hw.rtl.load import load_memories
 from hw.rtl.load_dma import LoadDma
-from tests.support.reference import ReferenceMachine
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Context,
     Watch,
     built,
@@ -29,7 +28,8 @@ from tests.support.rtl import (
     seeds,
     simulate,
 )
-from tests.support.rtl_bus import PortMemory
+from tests.support.hw.rtl.rtl_bus import PortMemory
+from tests.support.sim.reference import ReferenceMachine
 
 BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
 MEMORY_BYTES = 1 << 14

@@ -8,7 +8,7 @@ import pytest
 
 from hw.rtl.mac import Mac
 from hw.timing import MAC_RADIX, tree_levels
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 BLOCKS = tuple(1 << log for log in range(8))
 

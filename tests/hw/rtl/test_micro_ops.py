@@ -15,7 +15,7 @@ from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import Alu, AluOp, Gemm, MemoryId, Requantise, encode
 from hw.rtl.micro_ops import MicroOps, offsets_layout
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 TINY = load_config("tiny")
 CONFIGS = (

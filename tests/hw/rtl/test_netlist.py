@@ -14,7 +14,7 @@ from hw.rtl.mac import Mac
 from hw.rtl.netlist import Netlist, ports_of
 from hw.rtl.queue import Queue
 from hw.rtl.read_stream import ReadStream
-from tests.support.rtl import only_built
+from tests.support.hw.rtl.rtl import only_built
 
 
 class Pair(Block):

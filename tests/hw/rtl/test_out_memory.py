@@ -16,7 +16,7 @@ from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
 from hw.rtl.out_memory import OutMemory
 from hw.timing import OUT_STAGES
 from hw.topology import MemoryId
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 DEPTH = 8
 SHAPES = [(0, 0, 64), (0, 1, 64), (0, 2, 512), (1, 4, 64), (0, 4, 128), (0, 4, 512), (1, 5, 256)]

@@ -13,7 +13,7 @@ from hw.isa import MemoryId, Store, encode
 from hw.rtl.layouts import row_bits, rows_layout
 from hw.rtl.out_reader import OutReader, strobed_layout
 from hw.timing import OUT_QUEUE_BEATS
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Context,
     ElementMemory,
     Sink,

@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.features import Feature
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Requantise, Tokens
 from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth
-from tests.support.pipeline_stand import (
+from tests.hw.rtl.pipeline_stand import (
     ALU,
     BLOCKS,
     GEMM,
@@ -25,7 +25,7 @@ from tests.support.pipeline_stand import (
     machine,
     random_issues,
 )
-from tests.support.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 SOME = (
     frozenset({Feature.REQUANTISE}),

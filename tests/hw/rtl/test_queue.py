@@ -8,7 +8,7 @@ from collections import deque
 import pytest
 
 from hw.rtl.queue import Queue
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Context,
     Sink,
     Source,

@@ -14,7 +14,7 @@ from hw.config_files import load_config
 from hw.rtl.layouts import burst_layout
 from hw.rtl.read_master import ReadMaster
 from hw.timing import READ_PRIORITY
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Context,
     Source,
     Watch,
@@ -26,7 +26,7 @@ from tests.support.rtl import (
     seeds,
     simulate,
 )
-from tests.support.rtl_bus import AxiReadMemory
+from tests.support.hw.rtl.rtl_bus import AxiReadMemory
 
 MEMORY_BYTES = 1 << 13
 TINY = load_config("tiny")

@@ -9,7 +9,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.rtl.layouts import rows_layout
 from hw.rtl.read_stream import ReadStream
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Context,
     Sink,
     Watch,
@@ -21,7 +21,7 @@ from tests.support.rtl import (
     seeds,
     simulate,
 )
-from tests.support.rtl_bus import PortMemory
+from tests.support.hw.rtl.rtl_bus import PortMemory
 
 SIZE_BITS = 20
 MEMORY_BYTES = 1 << 14

@@ -9,8 +9,8 @@ import pytest
 from hw.features import BASE, Feature
 from hw.registers import ADDRESS_BITS, Access, Register, register_map, registers_of
 from hw.rtl.registers import Registers
-from tests.support.rtl import Context, seeds, simulate
-from tests.support.rtl_bus import SLVERR, AxiLiteDriver
+from tests.support.hw.rtl.rtl import Context, seeds, simulate
+from tests.support.hw.rtl.rtl_bus import SLVERR, AxiLiteDriver
 
 OKAY = 0
 FEATURES = (BASE, frozenset({Feature.REQUANTISE}))

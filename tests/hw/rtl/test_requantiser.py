@@ -13,7 +13,7 @@ from hw.config import PARAMETER_BYTES, HardwareConfig
 from hw.features import Feature
 from hw.rtl.requantiser import Requantiser, Requantisers
 from hw.timing import OUT_STAGES
-from tests.support.rtl import Context, built, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
 MOST = (1 << 16) - 1

@@ -9,7 +9,7 @@ import pytest
 from amaranth.back import rtlil
 
 from hw.rtl.scratchpad import OnChipMemory, Scratchpad
-from tests.support.rtl import Context, only_built, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, only_built, seeds, simulate
 
 DEPTH = 8
 

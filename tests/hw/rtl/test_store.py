@@ -14,8 +14,7 @@ from hw.config_files import load_config
 from hw.isa import MemoryId, Store, Tokens, encode
 from hw.rtl.layouts import queued_layout
 from hw.rtl.store import StoreUnit
-from tests.support.reference import ReferenceMachine
-from tests.support.rtl import (
+from tests.support.hw.rtl.rtl import (
     Agent,
     Context,
     ElementMemory,
@@ -30,7 +29,8 @@ from tests.support.rtl import (
     seeds,
     simulate,
 )
-from tests.support.rtl_bus import AxiWriteMemory
+from tests.support.hw.rtl.rtl_bus import AxiWriteMemory
+from tests.support.sim.reference import ReferenceMachine
 
 TINY = load_config("tiny")
 MEMORY_BYTES = 1 << 13

@@ -8,7 +8,7 @@ import pytest
 
 from hw.rtl.tokens import TokenCounter
 from hw.topology import TOKEN_BITS
-from tests.support.rtl import Context, pass_cycles, seeds, simulate
+from tests.support.hw.rtl.rtl import Context, pass_cycles, seeds, simulate
 
 MOST = (1 << TOKEN_BITS) - 1
 

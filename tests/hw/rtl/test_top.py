@@ -16,9 +16,9 @@ from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
 from hw.registers import MAGIC, VERSION, Control, State, Status, register_map
 from hw.rtl.layouts import NO_INSTRUCTION
-from tests.support.programs import random_program
-from tests.support.rtl import Context, Watch, seeds
-from tests.support.rtl_accelerator import Machine, physical
+from tests.support.hw.rtl.rtl import Context, Watch, seeds
+from tests.support.hw.rtl.rtl_accelerator import Machine, physical
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 STALLS: dict[str, dict[str, Any]] = {

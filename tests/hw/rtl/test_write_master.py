@@ -13,8 +13,8 @@ from hw.config_files import load_config
 from hw.rtl.layouts import burst_layout
 from hw.rtl.out_reader import strobed_layout
 from hw.rtl.write_master import WriteMaster, order_layout
-from tests.support.rtl import Context, Source, cycle, cycles, has, seeds, simulate
-from tests.support.rtl_bus import AxiWriteMemory
+from tests.support.hw.rtl.rtl import Context, Source, cycle, cycles, has, seeds, simulate
+from tests.support.hw.rtl.rtl_bus import AxiWriteMemory
 
 MEMORY_BYTES = 1 << 13
 TINY = load_config("tiny")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runtime.artifact import Arena, Artifact, Constant, Manifest, PaddedAxis, Port
 from runtime.errors import ArtifactError
-from tests.support.artifacts import compiled
+from tests.support.runtime.artifacts import compiled
 
 
 def tensor(name: str, **changes: Any) -> Manifest:

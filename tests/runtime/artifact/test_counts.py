@@ -17,7 +17,7 @@ from runtime.artifact import Artifact, Count, Provenance, cut, from_bytes, to_by
 from runtime.devices import CpuDevice
 from runtime.errors import ArtifactError, RunError
 from runtime.executor import Executor
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 POSITIONS = """
 func @positions(m: bool[6], k: int64[]):

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from runtime.artifact import from_bytes, read_artifact, to_bytes, write_artifact
 from runtime.errors import ArtifactError
-from tests.support.artifacts import compiled
+from tests.support.runtime.artifacts import compiled
 
 CHECKSUM = 64
 

@@ -12,7 +12,7 @@ from runtime.devices import CpuDevice
 from runtime.errors import NativeCodeError
 from runtime.executor import Executor
 from runtime.native import ThreadPool
-from tests.support.artifacts import compiled
+from tests.support.runtime.artifacts import compiled
 
 
 def made_for(**changes: Any) -> Artifact:

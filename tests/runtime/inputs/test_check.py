@@ -16,7 +16,7 @@ from runtime.devices import CpuDevice
 from runtime.errors import InputError
 from runtime.executor import Executor
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 SCALE = "float32[](0.5), int8[](0)"
 ROUNDED = f"""

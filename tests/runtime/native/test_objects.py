@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from compiler.codegen import ObjectCode, emit_object, load
 from compiler.ir.parser import parse
 from runtime.errors import NativeCodeError
-from tests.support.native import HOST, same
+from tests.support.compiler.codegen.native import HOST, same
 
 PROGRAM = """
 func softplus(A: float32[3, 20], B: int8[20]) -> (C: float32[3, 20], D: int8[20]):

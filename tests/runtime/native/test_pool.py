@@ -19,8 +19,14 @@ from compiler.codegen import NativeFunction, ThreadPool, compile_function
 from compiler.ir.parser import parse
 from runtime.errors import NativeCodeError
 from runtime.native.pool import LoopLauncher
-from tests.support.native import EXACT, run_text, same
-from tests.support.parallel_loops import a_call, called_together, chunks, launch, launch_native
+from tests.support.compiler.codegen.native import EXACT, run_text, same
+from tests.support.runtime.parallel_loops import (
+    a_call,
+    called_together,
+    chunks,
+    launch,
+    launch_native,
+)
 
 SUMS = """
 func f(A: float32[37, 50]) -> (C: float32[37], D: float32[37, 50]):

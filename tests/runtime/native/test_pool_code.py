@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from runtime.native.pool import ThreadPool
 from runtime.native.pool_code import pool_code
 from runtime.native.pool_state import CallState
-from tests.support.parallel_loops import a_call, called_together, chunks, launch
+from tests.support.runtime.parallel_loops import a_call, called_together, chunks, launch
 
 
 @pytest.fixture(params=["spinning", "sleeping"])

@@ -12,8 +12,8 @@ from compiler.tune.candidates import Candidates
 from scripts.bench.cost_models import LAYERS, main
 from scripts.bench.tuning_model import Ranking, accuracy, sampled, top
 from scripts.utilization.conv_layers import parse_layer
-from tests.support.rtl import seeds
-from tests.support.tuning import candidates, valley
+from tests.support.compiler.tune.tuning import candidates, valley
+from tests.support.hw.rtl.rtl import seeds
 
 
 def test_accuracy_of_an_exact_model_and_of_its_opposite() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from hw.config_files import load_config
 from hw.isa import validate
 from scripts.bench import cycle
-from tests.support.vectors import load_vector
+from tests.support.hw.vectors import load_vector
 
 
 def test_it_reports_every_engine() -> None:

@@ -19,7 +19,7 @@ from scripts.bench.network_figures import (
     write_figures,
 )
 from scripts.bench.networks import bars, main, table
-from tests.support.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model
 
 DOCS = Path(__file__).parents[3] / "docs"
 SLOW = OnMachine(900, 400, 0.5, 2, 3, 0.002)

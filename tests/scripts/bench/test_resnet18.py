@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from onnx import ModelProto
 
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
 resnet18 = pytest.importorskip("scripts.bench.resnet18")

@@ -32,7 +32,7 @@ from runtime.profile import Profile
 from scripts.cli import app
 from scripts.run.comparison import compare
 from sim.rtl.design import verilog_of
-from tests.support.models import convolution, one_channel
+from tests.support.compiler.models.models import convolution, one_channel
 
 
 def tandem(*arguments: object) -> Result:

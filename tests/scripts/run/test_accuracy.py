@@ -17,7 +17,7 @@ import compiler.models
 from compiler.models import built_in
 from scripts.calibration import NOISE
 from scripts.cli import app
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 SAMPLES = 24
 DATA = Path(compiler.models.__file__).with_name("digits.npz")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from scripts.cli import app
 from scripts.sources import Source
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 KEYS = [
     "model",

@@ -16,8 +16,8 @@ from compiler.driver import build
 from runtime.artifact import Artifact, Provenance
 from scripts.errors import CommandError
 from scripts.run.labels import ClassScores, Hits, Labels
-from tests.support.graphs import graph
-from tests.support.offloaded import HOST
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.targets.offloaded import HOST
 
 
 def labels(*classes: int) -> Labels:

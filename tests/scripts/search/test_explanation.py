@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scripts.search.explanation import Explanation, Step
-from tests.support.search_points import points
+from tests.support.scripts.search_points import points
 
 
 def test_json() -> None:

@@ -15,7 +15,7 @@ from scripts.errors import CommandError
 from scripts.search.export import check_export, export
 from scripts.search.points import with_front
 from scripts.tuned import machine_json
-from tests.support.search_points import OBJECTIVES, point
+from tests.support.scripts.search_points import OBJECTIVES, point
 
 TINY: dict[str, Any] = {
     "log_block_in": 2,

@@ -17,8 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from scripts.cli import app
-from tests.support.rtl import seeds
-from tests.support.terminal import ROOT
+from tests.support.hw.rtl.rtl import seeds
+from tests.support.scripts.terminal import ROOT
 
 CASES = 5
 KILLS = 2

@@ -17,7 +17,7 @@ from runtime.artifact import Artifact
 from scripts.search.measure import Group, Network, Task, Times, reference, times_of
 from scripts.sources import Accelerator, targets
 from scripts.tuned import stream_cycles
-from tests.support.digits import OPTIONS, prepared_digits
+from tests.support.compiler.models.digits import OPTIONS, prepared_digits
 
 DIGITS = Network("digits", OPTIONS)
 

@@ -12,7 +12,7 @@ from scripts.search.bounds import Bound, bounded_by, utilization
 from scripts.search.measure import LayerWork
 from scripts.search.objectives import Objective
 from scripts.search.points import with_front
-from tests.support.search_points import OBJECTIVES, point, points
+from tests.support.scripts.search_points import OBJECTIVES, point, points
 
 
 def test_the_front() -> None:

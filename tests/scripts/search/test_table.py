@@ -12,7 +12,7 @@ from scripts.search.explanation import Explanation, Step
 from scripts.search.objectives import Objective
 from scripts.search.points import Point
 from scripts.search.table import print_explanation, print_front
-from tests.support.search_points import point
+from tests.support.scripts.search_points import point
 
 TIMES = (Objective.MILLISECONDS, Objective.AREA)
 

@@ -13,7 +13,7 @@ from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.records import read_records
 from scripts.cli import app
 from scripts.tune.command import ExplorerName
-from tests.support.rtl import seeds
+from tests.support.hw.rtl.rtl import seeds
 
 LAYERS = ("--layer", "a=4,4,8,8,3,1,1", "--layer", "b=4,4,8,16,1,2,0", "--config", "small8")
 

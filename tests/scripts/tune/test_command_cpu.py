@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from compiler.tune.records import read_records
 from scripts.cli import app
-from tests.support.models import convolution
+from tests.support.compiler.models.models import convolution
 
 CPU = ("--device", "cpu", "--quantize", "none")
 

@@ -25,8 +25,8 @@ from typer.testing import CliRunner
 
 from compiler.tune.records import read_records
 from scripts.cli import app
-from tests.support.rtl import seeds
-from tests.support.terminal import ROOT, interrupted
+from tests.support.hw.rtl.rtl import seeds
+from tests.support.scripts.terminal import ROOT, interrupted
 
 LAYERS = ("--layer", "a=4,4,8,8,3,1,1", "--layer", "b=4,4,8,16,1,2,0", "--config", "small8")
 KILLS = 20

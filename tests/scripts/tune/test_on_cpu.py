@@ -27,7 +27,7 @@ from scripts.tune.on_cpu import (
     alternate,
     alternated,
 )
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 HOST = CpuTarget.host(1)
 KERNELS = {

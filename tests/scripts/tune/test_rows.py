@@ -14,7 +14,7 @@ from compiler.tune.tasks import Task
 from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Tuning
 from scripts.tune.rows import table, tasks_json, weighted
-from tests.support.tuning import candidates, measure_of, no_bound, valley
+from tests.support.compiler.tune.tuning import candidates, measure_of, no_bound, valley
 
 
 def measured_as_a_whole(bound: Callable[[Choices], Floats]) -> TaskTuning:

@@ -13,7 +13,7 @@ from scripts.cli import app
 from scripts.utilization import RESNET18
 from scripts.utilization import case as cases
 from scripts.utilization.case import Case, Int8
-from tests.support.terminal import interrupted
+from tests.support.scripts.terminal import interrupted
 
 KEYS = [
     "name",

@@ -28,9 +28,9 @@ from sim.engine import Launch, Stalls
 from sim.engines import make_engine
 from sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
 from sim.memory import place_program
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.reference import Image
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
+from tests.support.sim.reference import Image
 
 TINY = load_config("tiny")
 UOPS, DATA, RESULT = 0x1000, 0x200, 0x400

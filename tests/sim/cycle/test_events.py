@@ -6,8 +6,8 @@ from hw.config_files import load_config
 from hw.memory_model import MemoryModel
 from sim.cycle.engine import CycleEngine
 from sim.events import EventKind
-from tests.support.launching import launch
-from tests.support.programs import random_program
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 PLACES = {
     EventKind.FETCH: 0,

@@ -12,7 +12,7 @@ from hw.isa import Assembler, Program, Unit
 from hw.memory_model import DEFAULT_MEMORY
 from hw.topology import MAX_TOKENS, TokenQueue
 from sim.cycle.engine import CycleEngine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")
 

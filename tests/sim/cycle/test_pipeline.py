@@ -20,8 +20,8 @@ from sim.cycle.prepare import make_run, prepare
 from sim.cycle.state import LONGEST_WAIT
 from sim.semantics.fields import make_table
 from sim.semantics.loops import micro_ops
-from tests.support.issue_times import IssueTimes, issue_times, slots_of
-from tests.support.reference import Image
+from tests.support.sim.issue_times import IssueTimes, issue_times, slots_of
+from tests.support.sim.reference import Image
 
 CONFIGS = (load_config("tiny"), load_config("tiny").replace(name="one_port", acc_read_ports=1))
 TABLE = 4096

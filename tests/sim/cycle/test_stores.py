@@ -8,7 +8,7 @@ from hw.config_files import load_config
 from hw.isa import Assembler, MemoryId, Unit
 from hw.memory_model import MemoryModel
 from sim.cycle.engine import CycleEngine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")
 BURST = TINY.longest_burst

@@ -31,8 +31,8 @@ from hw.isa import (
 from sim.engine import Launch
 from sim.errors import BusError, MemoryImageError, SimulationError
 from sim.functional import FunctionalEngine
-from tests.support.launching import IMAGE_BYTES, launch
-from tests.support.nonsense import nonsense
+from tests.sim.functional.nonsense import nonsense
+from tests.support.sim.launching import IMAGE_BYTES, launch
 
 TINY = load_config("tiny")
 EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))

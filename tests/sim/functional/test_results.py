@@ -14,10 +14,10 @@ from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import MemoryId, work_of
 from sim.functional import FunctionalEngine
-from tests.support.configs import UNCOMMON
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.configs import UNCOMMON
+from tests.support.hw.vectors import load_vector, vector_names
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 PRESETS = ("pynq", "ultra96", "de10", "tiny", "small8", "block4", "batch2", "big32")
 SHAPES = st.tuples(st.integers(0, 4), st.integers(0, 7), st.integers(0, 7))

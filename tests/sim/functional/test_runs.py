@@ -18,7 +18,7 @@ from sim.engine import Launch, Stalls
 from sim.errors import CycleLimitError, EngineError
 from sim.events import Event, EventKind
 from sim.functional import FunctionalEngine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")
 EXTENDED = TINY.replace(name="extended", features=frozenset(Feature))

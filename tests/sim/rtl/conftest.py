@@ -13,7 +13,7 @@ from sim.pysim import SimulatorBench
 from sim.rtl.bench import Bench
 from sim.rtl.build import build
 from sim.rtl.library import CompiledBench
-from tests.support.traffic import CONFIG, TrafficGenerator, traffic_design
+from tests.support.sim.traffic import CONFIG, TrafficGenerator, traffic_design
 
 MakeBench = Callable[[MemoryModel], Bench]
 

@@ -15,7 +15,7 @@ from sim.rtl import toolchain
 from sim.rtl.build import Waves, build
 from sim.rtl.library import CompiledBench
 from sim.rtl.toolchain import Toolchain, cpu_identity, find_toolchain
-from tests.support.traffic import traffic_design
+from tests.support.sim.traffic import traffic_design
 
 BROKEN = VerilogDesign("tandem", {"tandem.v": "module tandem(input a; endmodule\n"}, ("tandem",))
 

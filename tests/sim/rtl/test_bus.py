@@ -14,8 +14,8 @@ from hw.memory_model import MEMORY_PRESETS, MemoryModel
 from sim.engine import Stalls
 from sim.errors import EngineError
 from sim.rtl.bench import Bench
-from tests.support.benches import expected_times, random_memory, run_traffic
-from tests.support.traffic import AxiViolation, Traffic, pattern
+from tests.sim.rtl.benches import expected_times, random_memory, run_traffic
+from tests.support.sim.traffic import AxiViolation, Traffic, pattern
 
 MakeBench = Callable[[MemoryModel], Bench]
 

@@ -35,10 +35,10 @@ from sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
 from sim.events import EventKind
 from sim.pysim import PysimEngine
 from sim.rtl.engine import RtlEngine
-from tests.support.fst import FST_GEOMETRY, FST_HIERARCHY, fst_blocks, unpack_lz4
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.vectors import load_vector, vector_names
+from tests.support.hw.vectors import load_vector, vector_names
+from tests.support.sim.fst import FST_GEOMETRY, FST_HIERARCHY, fst_blocks, unpack_lz4
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")
 UOPS, DATA, RESULT = 0x1000, 0x200, 0x400

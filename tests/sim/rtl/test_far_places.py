@@ -17,7 +17,7 @@ from sim.engine import Bytes, Launch
 from sim.functional import FunctionalEngine
 from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")
 CONFIGS = [TINY, load_config("small8"), load_config("tiny-x")]

@@ -16,7 +16,7 @@ from hw.topology import MAX_TOKENS
 from sim.engine import Bytes
 from sim.errors import BusError
 from sim.rtl.engine import RtlEngine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 TINY, EXTENDED = (load_config(name) for name in ("tiny", "tiny-x"))
 UOPS, REFUSED, IMAGE = 0x1000, 0x800, 0x2000

@@ -30,7 +30,7 @@ from sim.memory import place_program
 from sim.rtl.bench import BenchSetup
 from sim.rtl.launch import Driver
 from sim.rtl.library import CompiledBench
-from tests.support.compiled_machines import compiled_machine
+from tests.support.sim.compiled_machines import compiled_machine
 
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]
 ACTIVE, FOR_NEXT, FOR_PREVIOUS = 1 << 8, 1 << 1, 1 << 0

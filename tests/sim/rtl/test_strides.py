@@ -14,7 +14,7 @@ from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pac
 from sim.engine import Bytes
 from sim.functional import FunctionalEngine
 from sim.rtl.engine import RtlEngine
-from tests.support.launching import launch
+from tests.support.sim.launching import launch
 
 CONFIGS = [load_config(name) for name in ("tiny", "small8", "tiny-x")]
 STRIDES = [stride | low for stride in (1 << bit for bit in range(16)) for low in range(2)]

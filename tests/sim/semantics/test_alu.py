@@ -13,7 +13,7 @@ from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import NONE, make_detail
 from sim.semantics.fields import make_table
-from tests.support.alu_cases import CASES, Case, alu_result, fits_immediate
+from tests.support.hw.alu_cases import CASES, Case, alu_result, fits_immediate
 
 INT32 = st.one_of(
     st.integers(-(1 << 31), (1 << 31) - 1),

@@ -21,8 +21,8 @@ from sim.semantics.compute import compute
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
 from sim.semantics.fields import make_table
 from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
-from tests.support.random_modes import parameters
-from tests.support.reference import ReferenceMachine
+from tests.support.sim.random_modes import parameters
+from tests.support.sim.reference import ReferenceMachine
 
 SMALL8 = load_config("small8")
 EXTENDED = tuple(

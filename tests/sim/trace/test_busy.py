@@ -12,7 +12,7 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, Program
 from sim.trace.busy import WINDOWS, busy_records
 from sim.trace.tracks import Slice, Track, number_of, place_slices
-from tests.support.timelines import traced_run
+from tests.support.sim.timelines import traced_run
 
 
 def curve(slices: list[Slice], program: Program, cycles: int) -> dict[float, float]:

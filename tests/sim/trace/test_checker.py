@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sim.trace import timeline
-from tests.support.timelines import traced_run
-from tests.support.trace_events import faults
+from tests.support.sim.timelines import traced_run
+from tests.support.sim.trace_events import faults
 
 Records = list[dict[str, Any]]
 

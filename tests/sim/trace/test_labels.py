@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.errors import EngineError
-from tests.support.timelines import traced_run
+from tests.support.sim.timelines import traced_run
 
 LABELS = traced_run().labels
 

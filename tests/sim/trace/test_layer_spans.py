@@ -15,9 +15,9 @@ from runtime.layer_profiles import profile_layers
 from sim.engines import make_engine
 from sim.trace import Labels
 from sim.trace.layer_spans import Span, layer_records, layer_spans
-from tests.support.launching import launch
-from tests.support.programs import random_program
-from tests.support.timelines import traced_run
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import random_program
+from tests.support.sim.timelines import traced_run
 
 STORY = traced_run()
 EVENTS = STORY.result.events

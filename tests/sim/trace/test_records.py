@@ -19,10 +19,10 @@ from sim.errors import EngineError
 from sim.events import Event, EventKind, EventTable
 from sim.result import Result
 from sim.trace import Labels, timeline, write_timeline
-from tests.support.launching import launch
-from tests.support.programs import RandomProgram, random_program
-from tests.support.timelines import TracedRun, traced_run
-from tests.support.trace_events import arrows_of, faults, records_of
+from tests.support.sim.launching import launch
+from tests.support.sim.programs import RandomProgram, random_program
+from tests.support.sim.timelines import TracedRun, traced_run
+from tests.support.sim.trace_events import arrows_of, faults, records_of
 
 STORY = traced_run()
 

@@ -7,7 +7,7 @@ from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, Unit
 from sim.events import Event, EventKind
 from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
-from tests.support.timelines import traced_run
+from tests.support.sim.timelines import traced_run
 
 
 def test_each_kind_of_work_has_its_track() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sim.trace import Labels, timeline, write_timeline
-from tests.support.timelines import traced_run
-from tests.support.trace_events import faults, records_of
+from tests.support.sim.timelines import traced_run
+from tests.support.sim.trace_events import faults, records_of
 
 STORY = traced_run()
 

@@ -20,8 +20,8 @@ from sim.trace import Labels
 from sim.trace.layer_spans import layer_spans
 from sim.why.causes import Cause, activities, layer_causes
 from sim.why.times import RunTimes
-from tests.support.programs import random_program
-from tests.support.why_runs import MEMORIES, run_of
+from tests.support.sim.programs import random_program
+from tests.support.sim.why_runs import MEMORIES, run_of
 
 
 def plain_cause(times: RunTimes, busy: list[Cause], at: int, cycle: int) -> Cause:

@@ -18,8 +18,8 @@ from sim.result import Result
 from sim.why.critical_path import Edge, EdgeKind, PathFinder
 from sim.why.lone_loads import LoneLoads
 from sim.why.times import RunTimes
-from tests.support.programs import random_program
-from tests.support.why_runs import MEMORIES, run_of
+from tests.support.sim.programs import random_program
+from tests.support.sim.why_runs import MEMORIES, run_of
 
 
 def check_edge(edge: Edge, program: Program, times: RunTimes) -> None:

@@ -15,8 +15,8 @@ from hw.isa import Assembler, Finish, Load, MemoryId, Program, Tokens
 from hw.memory_model import MemoryModel
 from sim.why.lone_loads import LoneLoads
 from sim.why.times import RunTimes
-from tests.support.programs import random_program
-from tests.support.why_runs import MEMORIES, run_of
+from tests.support.sim.programs import random_program
+from tests.support.sim.why_runs import MEMORIES, run_of
 
 
 @settings(max_examples=10, deadline=None)

@@ -12,8 +12,8 @@ from onnx import ModelProto, NodeProto, helper
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.onnx_models import model
-from tests.support.onnx_runs import agree
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.frontends.onnx_runs import agree
 
 LATENT, COLOURS = 100, 3
 

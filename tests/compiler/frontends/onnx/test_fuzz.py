@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import FrontendError
 from compiler.frontends.onnx import import_model, read_model
-from tests.support.onnx_models import residual
+from tests.support.compiler.frontends.onnx_models import residual
 
 WHOLE = residual().SerializeToString()
 PLACES = st.integers(0, len(WHOLE) - 1)

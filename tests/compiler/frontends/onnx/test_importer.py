@@ -18,7 +18,7 @@ from compiler.graph import Call
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
-from tests.support.onnx_models import model, residual
+from tests.support.compiler.frontends.onnx_models import model, residual
 
 Array = NDArray[Any]
 make = helper.make_node

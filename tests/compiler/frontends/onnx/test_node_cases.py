@@ -9,8 +9,8 @@ import pytest
 
 from compiler.frontends.onnx.node import qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from tests.support.node_case_table import counts, refusals
-from tests.support.onnx_nodes import Outcome, node_cases, run_case
+from tests.compiler.frontends.onnx.node_case_table import counts, refusals
+from tests.support.compiler.frontends.onnx_nodes import Outcome, node_cases, run_case
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 LIMITS = (
@@ -44,7 +44,7 @@ def failures(outcomes: list[Outcome]) -> list[str]:
 def test_all() -> None:
     """And the page of operators says how many pass, and why the others do not.
 
-    If not: `python -m tests.support.node_case_table`.
+    If not: `python -m tests.compiler.frontends.onnx.node_case_table`.
     """
     outcomes = [run_case(each) for each in node_cases()]
     assert failures(outcomes) == []

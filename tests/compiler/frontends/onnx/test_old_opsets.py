@@ -14,7 +14,7 @@ from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
-from tests.support.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model
 
 Array = NDArray[Any]
 make = helper.make_node

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.onnx_runs import agree
+from tests.support.compiler.frontends.onnx_runs import agree
 
 torch = pytest.importorskip("torch", reason="what exports the models")
 WORDS, STEPS = 100, 12

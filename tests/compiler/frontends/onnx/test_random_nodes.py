@@ -14,7 +14,7 @@ from onnx.shape_inference import infer_shapes
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
-from tests.support.random_nodes import NODES, Array, RandomNode
+from tests.support.compiler.frontends.random_nodes import NODES, Array, RandomNode
 
 SEEDS = 40
 QUICK = ("conv_transpose", "scatter_elements", "grid_sample", "loss", "non_zero", "compress")

@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx import import_model, read_model
 from compiler.graph import Constant
-from tests.support.onnx_models import model, residual
+from tests.support.compiler.frontends.onnx_models import model, residual
 
 
 def scaled() -> onnx.ModelProto:

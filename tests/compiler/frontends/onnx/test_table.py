@@ -7,13 +7,13 @@ from pathlib import Path
 from onnx import defs
 
 from compiler.frontends.onnx.operators import CONVERTERS
-from tests.support.operator_table import table
+from tests.compiler.frontends.onnx.operator_table import table
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 
 
 def test_the_page_has_the_table() -> None:
-    """If not: `python -m tests.support.operator_table`."""
+    """If not: `python -m tests.compiler.frontends.onnx.operator_table`."""
     assert table() in PAGE.read_text()
 
 

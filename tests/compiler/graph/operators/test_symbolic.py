@@ -30,7 +30,7 @@ from compiler.graph.operators.shapes import (
 from compiler.graph.types import specialised, symbols_of
 from compiler.ir import BOOL, FLOAT32, INT32, INT64, UINT8
 from compiler.ir.dtypes import DType
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 IMAGE = "float32[N, 4, 6, 6]"
 

@@ -12,7 +12,7 @@ from compiler.graph.passes import BindSymbols, Fuse, transform
 from compiler.graph.printer import text
 from compiler.graph.types import symbols_of
 from compiler.graph.visit import functions
-from tests.support.graphs import graph, graphs, inputs, same_values
+from tests.support.compiler.graph.graphs import graph, graphs, inputs, same_values
 
 PROGRAM = """
 kernel @relu(p0: float32[M]) -> float32[M]:

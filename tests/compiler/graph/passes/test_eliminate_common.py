@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from compiler.graph import Function, If
 from compiler.graph.passes import EliminateCommon
 from compiler.graph.visit import all_lets
-from tests.support.graphs import becomes, graphs, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import becomes, graphs, inputs, keeps_meaning
 
 
 def test_the_same_of_the_same() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from compiler.graph import Function
 from compiler.graph.passes import EliminateDead
 from compiler.graph.visit import all_lets, names_in
-from tests.support.graphs import becomes, graphs, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import becomes, graphs, inputs, keeps_meaning
 
 
 def test_inside_and_outside() -> None:

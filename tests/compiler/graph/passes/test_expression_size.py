@@ -5,7 +5,7 @@ import pytest
 from compiler.graph import Call
 from compiler.graph.passes.expression_size import expression_size
 from compiler.graph.verify import verify
-from tests.support.graphs import graph
+from tests.support.compiler.graph.graphs import graph
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from compiler.graph.infer import infer
 from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, FoldConstants, transform
 from compiler.graph.visit import all_lets, atoms
-from tests.support.graphs import agree, becomes, graph, graphs, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import agree, becomes, graph, graphs, inputs, keeps_meaning
 
 PROGRAM = """
 kernel @twice(p0: int32[2]):

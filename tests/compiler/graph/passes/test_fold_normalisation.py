@@ -13,7 +13,7 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
 from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
 from compiler.graph.visit import all_lets
-from tests.support.graphs import agree, graph, inputs, same_values
+from tests.support.compiler.graph.graphs import agree, graph, inputs, same_values
 
 RNG = np.random.default_rng(5)
 

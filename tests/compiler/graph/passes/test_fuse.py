@@ -12,7 +12,7 @@ from compiler.graph.opspec import OpSpec
 from compiler.graph.passes import Fuse, InferTypes
 from compiler.graph.reasons import Reason
 from compiler.graph.visit import all_lets, functions
-from tests.support.graphs import becomes, graph, graphs, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import becomes, graph, graphs, inputs, keeps_meaning
 
 HEAD = "func @f(x: float32[2, 4, 3, 3], w: float32[4, 4, 1, 1], b: float32[4, 1, 1]):\n"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.graph.passes import InferTypes
-from tests.support.graphs import becomes
+from tests.support.compiler.graph.graphs import becomes
 
 
 def test_types_are_said() -> None:

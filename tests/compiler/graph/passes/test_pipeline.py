@@ -16,7 +16,7 @@ from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
 from compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
 from compiler.graph.printer import text
-from tests.support.graphs import agree, graph, graphs
+from tests.support.compiler.graph.graphs import agree, graph, graphs
 
 
 @dataclass(frozen=True, slots=True)

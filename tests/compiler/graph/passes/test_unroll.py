@@ -9,8 +9,8 @@ import pytest
 from compiler.graph.evaluate import Interpreter
 from compiler.graph.passes import EliminateDead, Unroll, transform
 from compiler.graph.printer import text
-from tests.support.graphs import agree, graph
-from tests.support.recursion import COUNT, EVEN, SUM
+from tests.support.compiler.graph.graphs import agree, graph
+from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM
 
 HEAD = "func @main(n: int64[], x: float32[N]) -> (float32[N], int64[]):\n"
 

@@ -16,8 +16,8 @@ from compiler.lower.accelerator.commands import (
 )
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import micro_ops
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import micro_ops
 
 
 def copy(memory: MemoryId, rows: int = 2, pads: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Copy:

@@ -13,8 +13,8 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
-from tests.support.command_machine import micro_ops, parameters
+from tests.support.compiler.lower.command_machine import micro_ops, parameters
+from tests.support.compiler.templates.accelerator_operators import machine
 
 CONFIGS = tuple(load_config(name) for name in ("tiny", "small8", "pynq"))
 

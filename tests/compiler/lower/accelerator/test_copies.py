@@ -21,7 +21,7 @@ from compiler.lower.accelerator.onchip import lanes_of
 from compiler.lower.accelerator.rectangles import Rectangle, Zeros
 from hw.config_files import load_config
 from hw.topology import MemoryId
-from tests.support.command_machine import CommandMachine
+from tests.support.compiler.lower.command_machine import CommandMachine
 
 TINY = load_config("tiny").replace(log_inp_buffer=10, log_acc_buffer=12)
 NONE = (0, 0, 0, 0)

@@ -14,9 +14,9 @@ from compiler.lower.accelerator.dead_loads import drop_unused_loads, late_resets
 from compiler.lower.accelerator.footprints import Footprints
 from hw.config_files import load_config
 from hw.topology import MemoryId
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import CommandMachine
-from tests.support.random_commands import random_commands
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.lower.random_commands import random_commands
 
 TINY = load_config("tiny")
 

@@ -20,7 +20,7 @@ from compiler.target import AcceleratorTarget
 from compiler.te import placeholder
 from compiler.te.build import program_of
 from hw.config import PAGE_BYTES
-from tests.support.accelerator_operators import machine
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TINY = machine("tiny")
 

@@ -23,10 +23,10 @@ from compiler.lower.accelerator.early_passes import early_passes
 from compiler.lower.accelerator.footprints import Footprints
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
-from tests.support.accelerator_operators import machine
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import CommandMachine
-from tests.support.random_commands import random_commands
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.lower.random_commands import random_commands
+from tests.support.compiler.templates.accelerator_operators import machine
 
 CONFIG = machine("extended")
 

@@ -11,8 +11,8 @@ from compiler.ir.parser import parse
 from compiler.lower.accelerator.commands import ZEROS, Command, Commands, Copy
 from compiler.lower.accelerator.elaborate import elaborate
 from compiler.lower.accelerator.onchip import ChipMemory
-from tests.support.command_machine import CommandMachine
-from tests.support.invocations import INTRINSICS, TARGET, TINY
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.lower.invocations import INTRINSICS, TARGET, TINY
 
 DRAM = {"S": 64, "T": 128, "D": 256, ZEROS: 512}
 

@@ -18,8 +18,8 @@ from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, St
 from hw.isa.codec import decode_uop
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
-from tests.support.accelerator_operators import machine
-from tests.support.command_columns import columns_of
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TINY = load_config("tiny")
 EXTENDED = machine("extended")

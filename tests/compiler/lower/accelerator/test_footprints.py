@@ -12,9 +12,9 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
-from tests.support.command_machine import Location, accessed
-from tests.support.random_commands import random_commands
+from tests.support.compiler.lower.command_machine import Location, accessed
+from tests.support.compiler.lower.random_commands import random_commands
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TINY = load_config("tiny")
 

@@ -14,7 +14,7 @@ from compiler.ir.visit import statements
 from compiler.lower.accelerator.in_place_accumulators import InPlaceAccumulators
 from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
-from tests.support.passes import becomes, keeps_meaning, unchanged
+from tests.support.compiler.lower.passes import becomes, keeps_meaning, unchanged
 
 TINY = load_config("tiny")
 TARGET = AcceleratorTarget.of(TINY)

@@ -9,8 +9,15 @@ from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Compute, Kernel, Loop
 from compiler.target import AcceleratorTarget
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.invocations import INTRINSICS, TARGET, TINY, TRIPLE, commands, program
+from tests.support.compiler.lower.invocations import (
+    INTRINSICS,
+    TARGET,
+    TINY,
+    TRIPLE,
+    commands,
+    program,
+)
+from tests.support.compiler.templates.accelerator_operators import machine
 
 
 def test_a_product_is_one_instruction() -> None:

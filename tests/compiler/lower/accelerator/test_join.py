@@ -28,9 +28,9 @@ from compiler.target import AcceleratorTarget
 from compiler.te import Schedule, compute, placeholder
 from hw.isa import Requantise
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.clip_operators import clip
-from tests.support.streams import run_stream
+from tests.support.compiler.lower.clip_operators import clip
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.streams import run_stream
 
 TINY = machine("tiny")
 TARGET = AcceleratorTarget.of(TINY)

@@ -14,9 +14,9 @@ from compiler.lower.accelerator.commands import Command, Compute, Copy, Kernel, 
 from compiler.lower.accelerator.output_modes import is_requantisation, requantise_last_writes
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import CommandMachine
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.templates.accelerator_operators import machine
 
 CONFIG = machine("extended")
 ONCE = Loop(1)

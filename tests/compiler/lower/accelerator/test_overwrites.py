@@ -14,8 +14,8 @@ from hw.config_files import load_config
 from hw.features import Feature
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import CommandMachine, micro_ops
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import CommandMachine, micro_ops
 
 TINY = load_config("tiny")
 ONCE = Loop(1)

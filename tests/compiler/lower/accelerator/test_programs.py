@@ -10,9 +10,9 @@ from compiler.errors import LoweringError
 from compiler.lower.accelerator.programs import ProgramCache
 from compiler.lower.accelerator.stream import compile_stream
 from compiler.target import AcceleratorTarget
-from tests.support.accelerator_operators import machine
-from tests.support.clip_operators import clip
-from tests.support.invocations import TINY
+from tests.support.compiler.lower.clip_operators import clip
+from tests.support.compiler.lower.invocations import TINY
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TARGET = AcceleratorTarget.of(TINY)
 

@@ -15,8 +15,8 @@ from compiler.ir.dtypes import INT32
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function
 from compiler.lower.accelerator.commands import Compute
-from tests.support.command_machine import CommandMachine
-from tests.support.invocations import BASES, TINY, commands, program
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.lower.invocations import BASES, TINY, commands, program
 
 NAMES = ("fill_5", "alu_max_imm_m7", "alu_shr_imm_3")
 

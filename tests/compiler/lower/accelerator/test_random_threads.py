@@ -16,7 +16,7 @@ from compiler.ir.verify import verify
 from compiler.ir.visit import children, loops, statements
 from compiler.lower.accelerator.instruction_nests import is_instruction, is_load
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
-from tests.support.random_threads import RandomThreads
+from tests.compiler.lower.accelerator.random_threads import RandomThreads
 
 
 def _instructions(stmt: Stmt) -> Iterator[Stmt]:

@@ -18,9 +18,9 @@ from compiler.lower.accelerator.repeated_loads import drop_repeated_loads, takes
 from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
 from hw.topology import MemoryId
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import CommandMachine
-from tests.support.random_commands import random_copy
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import CommandMachine
+from tests.support.compiler.lower.random_commands import random_copy
 
 TINY = load_config("tiny")
 

@@ -13,8 +13,8 @@ from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.requantised_reads import check_requantised_reads
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
-from tests.support.command_columns import columns_of
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.templates.accelerator_operators import machine
 
 
 def compute(first: int, op: AluOp | None, imm: int | None = None) -> Compute:

@@ -18,11 +18,11 @@ from hw.isa import Finish, Load, Program, Store, Tokens, unit_of
 from hw.isa.disasm import disassemble
 from hw.topology import MemoryId, Unit
 from runtime.launch import run_program
-from tests.support.accelerator_operators import machine
-from tests.support.clip_operators import clip
-from tests.support.invocations import INTRINSICS, TINY
-from tests.support.random_workloads import RandomConvolution
-from tests.support.streams import run_stream
+from tests.support.compiler.lower.clip_operators import clip
+from tests.support.compiler.lower.invocations import INTRINSICS, TINY
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_workloads import RandomConvolution
+from tests.support.compiler.templates.streams import run_stream
 
 TARGET = AcceleratorTarget.of(TINY)
 PAGE = 4096

@@ -17,8 +17,8 @@ from hw.errors import HardwareError
 from hw.hazards import check_hazards
 from hw.isa import Finish, Program, TokenQueue, unit_of
 from hw.vta_rules import VtaRule, vta_warnings
-from tests.support.accelerator_operators import machine
-from tests.support.random_workloads import RandomConvolution
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_workloads import RandomConvolution
 
 FEW = (4, 23)
 EXTENDED = (3, 16)

@@ -22,9 +22,9 @@ from compiler.lower.accelerator.footprints import Footprints
 from compiler.lower.accelerator.tokens import NO_COMMAND, await_stores, place_tokens
 from hw.config_files import load_config
 from hw.topology import MemoryId, Unit
-from tests.support.command_columns import columns_of
-from tests.support.command_machine import Location, accessed
-from tests.support.random_commands import random_commands
+from tests.support.compiler.lower.command_columns import columns_of
+from tests.support.compiler.lower.command_machine import Location, accessed
+from tests.support.compiler.lower.random_commands import random_commands
 
 TINY = load_config("tiny")
 DRAM_BYTES = 1024

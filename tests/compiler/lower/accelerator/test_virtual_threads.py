@@ -7,7 +7,7 @@ from compiler.ir.parser import parse
 from compiler.lower.accelerator.virtual_threads import InterleaveThreads
 from compiler.target import AcceleratorTarget
 from hw.config_files import load_config
-from tests.support.passes import becomes, unchanged
+from tests.support.compiler.lower.passes import becomes, unchanged
 
 PASS = InterleaveThreads()
 TARGET = AcceleratorTarget.of(load_config("tiny"))

@@ -38,7 +38,7 @@ from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 from compiler.te.schedule import Schedule
 from compiler.te.tree import find_block, loops_on_path, path_to
-from tests.support.operators import Array, given_as, numbers, same
+from tests.support.compiler.operators.operators import Array, given_as, numbers, same
 
 Make = Callable[..., Tensor]
 

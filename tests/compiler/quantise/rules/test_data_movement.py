@@ -12,8 +12,8 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.quantise.network import Quantised, quantise_network
 from compiler.quantise.samples import synthetic
-from tests.support.networks import called, network, sqnr
-from tests.support.quantised_reference import REFERENCE, reference
+from tests.support.compiler.quantise.networks import called, network, sqnr
+from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
 HEAD = "x: float32[1, 4, 4, 6], w: float32[8, 4, 3, 3], v: float32[5, 8, 3, 3]"

@@ -14,8 +14,8 @@ from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import constants
 from compiler.quantise.network import has_scales, quantise_network
 from compiler.quantise.samples import synthetic
-from tests.support.networks import called, network
-from tests.support.quantised_reference import REFERENCE, reference
+from tests.support.compiler.quantise.networks import called, network
+from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
 EXACT_ON = CompileOptions().exact_on

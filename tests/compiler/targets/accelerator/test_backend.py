@@ -14,8 +14,8 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.parts import ArtifactParts, Invocation
 from runtime.artifact import StreamCall
 from runtime.artifact.stream import StreamCode
-from tests.support.accelerator_operators import machine
-from tests.support.quantised_graphs import residual_net
+from tests.support.compiler.targets.quantised_graphs import residual_net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TINY = machine("tiny")
 

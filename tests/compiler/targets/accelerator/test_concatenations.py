@@ -10,10 +10,15 @@ from hw.isa import Program
 from runtime.artifact import KernelCall, StreamCall, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.accelerator_operators import machine
-from tests.support.concatenations import branches, dense_block, halves, hourglass
-from tests.support.offloaded import both, image, run_on
-from tests.support.vta import check_for_vta
+from tests.compiler.targets.accelerator.concatenations import (
+    branches,
+    dense_block,
+    halves,
+    hourglass,
+)
+from tests.support.compiler.targets.offloaded import both, image, run_on
+from tests.support.compiler.targets.vta import check_for_vta
+from tests.support.compiler.templates.accelerator_operators import machine
 
 NETWORKS = {
     "branches": branches(),

@@ -9,9 +9,9 @@ from compiler.graph import Function, Var
 from runtime.artifact import KernelCall, StreamCall, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.accelerator_operators import machine
-from tests.support.offloaded import both, image, run_on
-from tests.support.quantised_graphs import Net, residual_net
+from tests.support.compiler.targets.offloaded import both, image, run_on
+from tests.support.compiler.targets.quantised_graphs import Net, residual_net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.random_offloads import Offloading
+from tests.support.compiler.targets.random_offloads import Offloading
 
 
 def check(seeds: range, engine: str = "functional", *, upsampling: bool = False) -> None:

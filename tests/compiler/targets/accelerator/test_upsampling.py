@@ -15,10 +15,10 @@ from hw.isa import Program
 from runtime.artifact import Artifact, KernelCall, Provenance, StreamCall, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.accelerator_operators import machine
-from tests.support.offloaded import HOST, image, run_on, targets
-from tests.support.upsampling_models import pyramid, unet
-from tests.support.vta import check_for_vta
+from tests.compiler.targets.accelerator.upsampling_models import pyramid, unet
+from tests.support.compiler.targets.offloaded import HOST, image, run_on, targets
+from tests.support.compiler.targets.vta import check_for_vta
+from tests.support.compiler.templates.accelerator_operators import machine
 
 MODELS: Mapping[str, Callable[[], ModelProto]] = {"unet": unet, "pyramid": pyramid}
 QUICK = [

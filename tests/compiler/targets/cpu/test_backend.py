@@ -12,7 +12,7 @@ from compiler.graph.native import NativeRunner
 from compiler.graph.passes import InferTypes
 from compiler.targets.cpu.backend import CpuKernel, cpu_kernel, layer_plan
 from compiler.targets.cpu.target import cpu
-from tests.support.graphs import graph, inputs
+from tests.support.compiler.graph.graphs import graph, inputs
 
 HOST = CpuTarget.host(threads=1)
 TARGET = cpu(HOST)

@@ -7,7 +7,7 @@ import pytest
 from compiler.graph.passes import EliminateDead, transform
 from compiler.graph.printer import text
 from compiler.targets.offload import CancelLayouts
-from tests.support.graphs import graph, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 PACKED = "int8[1, 2, 3, 3, 1, 4]"
 

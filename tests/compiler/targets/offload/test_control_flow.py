@@ -29,9 +29,9 @@ from compiler.ir.dtypes import INT8, INT64
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.offload import offload_passes
 from runtime.artifact import StreamCall
-from tests.support.accelerator_operators import machine
-from tests.support.offloaded import both, run_on
-from tests.support.quantised_graphs import Net
+from tests.support.compiler.targets.offloaded import both, run_on
+from tests.support.compiler.targets.quantised_graphs import Net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 DATA, COUNT = TensorType((1, 4, 5, 5), INT8), TensorType((), INT64)
 

@@ -20,8 +20,8 @@ from compiler.graph.visit import functions
 from compiler.ir.dtypes import INT32
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.offload import Offload, Plans, offload_passes
-from tests.support.accelerator_operators import machine
-from tests.support.quantised_graphs import Net, residual_net
+from tests.support.compiler.targets.quantised_graphs import Net, residual_net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 RUN = NativeRunner(reassociate=False)
 REAL = "the accelerator has integers only, so that the CPU converts real numbers"

@@ -8,7 +8,7 @@ from compiler.graph import Call, Function
 from compiler.graph.passes import EliminateCommon, EliminateDead, transform
 from compiler.targets.offload import CancelLayouts, FormStreams, PlaceParts
 from compiler.targets.placement import placement_of
-from tests.support.graphs import graph, inputs, keeps_meaning
+from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 EIGHT, FOUR = "int8[1, 2, 3, 3, 1, 4]", "int8[1, 1, 3, 3, 1, 4]"
 KERNELS = "".join(

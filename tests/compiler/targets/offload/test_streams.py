@@ -11,9 +11,9 @@ from compiler.graph.nodes import FunctionKind, TupleGet
 from compiler.graph.passes import transform
 from compiler.targets.accelerator.target import accelerator
 from compiler.targets.offload import FormStreams, StreamsOnHost, offload_passes
-from tests.support.accelerator_operators import machine
-from tests.support.graphs import graph, inputs, keeps_meaning
-from tests.support.quantised_graphs import Net
+from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
+from tests.support.compiler.targets.quantised_graphs import Net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TYPE = "int8[4]"
 KERNEL = f"kernel[other] @k(p: {TYPE}) -> {TYPE}:\n  r = relu(p)\n  return r\n\n"

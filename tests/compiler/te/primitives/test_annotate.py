@@ -9,7 +9,7 @@ import pytest
 from compiler.errors import ScheduleError
 from compiler.ir.buffer import Scope
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree, blur, matmul, relu_of_sum
+from tests.support.compiler.te.schedules import agree, blur, matmul, relu_of_sum
 
 Step = Callable[[Schedule, str, str], Schedule]
 STEPS: dict[str, Step] = {

@@ -11,7 +11,7 @@ from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import FLOAT32, INDEX, INT32
 from compiler.te import cast, compute, maximum, placeholder, reduce_axis, select, sum
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree, blur, matmul
+from tests.support.compiler.te.schedules import agree, blur, matmul
 
 
 def tiled_blur(height: int = 10, width: int = 12, rows: int = 4) -> Schedule:

@@ -10,7 +10,7 @@ from compiler.errors import ScheduleError
 from compiler.ir.buffer import Scope
 from compiler.te import compute
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree, blur, matmul, relu_of_sum
+from tests.support.compiler.te.schedules import agree, blur, matmul, relu_of_sum
 
 
 def test_golden(golden: Callable[[str, str], None]) -> None:

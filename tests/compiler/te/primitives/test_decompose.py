@@ -10,7 +10,7 @@ from compiler.errors import ScheduleError
 from compiler.ir.dtypes import INT8
 from compiler.te import compute, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree, blur, matmul
+from tests.support.compiler.te.schedules import agree, blur, matmul
 
 
 def test_golden(golden: Callable[[str, str], None]) -> None:

@@ -11,7 +11,7 @@ from compiler.errors import ScheduleError
 from compiler.ir.dtypes import INT8, INT32
 from compiler.te import cast, compute, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree, blur, matmul
+from tests.support.compiler.te.schedules import agree, blur, matmul
 
 
 def test_golden(golden: Callable[[str, str], None]) -> None:

@@ -13,7 +13,7 @@ from compiler.ir.expr import Expr
 from compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
 from compiler.te.tensor import Reduction
 from compiler.te.trace import trace_from_json, trace_to_json
-from tests.support.schedules import agree, blur, matmul
+from tests.support.compiler.te.schedules import agree, blur, matmul
 
 Join = Callable[..., Reduction]
 

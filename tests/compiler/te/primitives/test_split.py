@@ -8,7 +8,7 @@ import pytest
 
 from compiler.errors import ScheduleError
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree, matmul
+from tests.support.compiler.te.schedules import agree, matmul
 
 
 def test_golden(golden: Callable[[str, str], None]) -> None:

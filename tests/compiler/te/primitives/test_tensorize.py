@@ -11,7 +11,7 @@ from compiler.ir.dtypes import INT8, INT32, UINT8
 from compiler.ir.parser import parse
 from compiler.te import Tensor, cast, compute, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
-from tests.support.schedules import agree
+from tests.support.compiler.te.schedules import agree
 
 DOT = parse(
     """\

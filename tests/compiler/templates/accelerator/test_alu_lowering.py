@@ -16,7 +16,7 @@ from compiler.errors import Refusal
 from compiler.requantisation import RequantSpec, Residual, ScaledResidual
 from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
 from hw.operations import AluOp
-from tests.support.alu_emulator import emulate_requantisation
+from tests.support.compiler.templates.alu_emulator import emulate_requantisation
 
 BOUNDS = st.one_of(st.none(), st.integers(0, 31).map(lambda bits: 1 << bits), st.integers(0, 300))
 OUTPUTS = st.tuples(st.integers(-128, 127), st.integers(-128, 127)).map(sorted)

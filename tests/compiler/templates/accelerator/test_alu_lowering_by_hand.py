@@ -14,7 +14,7 @@ from compiler.templates.accelerator.alu_lowering import (
     lower_requantisation,
 )
 from hw.operations import AluOp
-from tests.support.alu_emulator import emulate_requantisation
+from tests.support.compiler.templates.alu_emulator import emulate_requantisation
 
 MIN, MAX, ADD, SHR, MUL = AluOp.MIN, AluOp.MAX, AluOp.ADD, AluOp.SHR, AluOp.MUL
 LEAST, GREATEST = -(1 << 31), (1 << 31) - 1

@@ -18,8 +18,8 @@ from hw.config import HardwareConfig
 from hw.isa import Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
 from hw.operations import AluOp
 from sim.functional import FunctionalEngine
-from tests.support.alu_emulator import emulate
-from tests.support.launching import IMAGE_BYTES, launch
+from tests.support.compiler.templates.alu_emulator import emulate
+from tests.support.sim.launching import IMAGE_BYTES, launch
 
 LEAST, GREATEST = -(1 << 31), (1 << 31) - 1
 INT32 = st.one_of(

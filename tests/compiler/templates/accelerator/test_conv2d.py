@@ -18,9 +18,9 @@ from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
 from compiler.templates.accelerator.epilogue import AluPass
 from hw.config import HardwareConfig
 from hw.operations import AluOp
-from tests.support.accelerator_operators import EXTENDED, machine
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_conv2d
+from tests.support.compiler.templates.accelerator_operators import EXTENDED, machine
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_conv2d
 
 TEMPLATE = Conv2dOnArray()
 PYNQ = AcceleratorTarget.of(HardwareConfig())

@@ -24,7 +24,7 @@ from compiler.templates.space import Choices
 from hw.config import HardwareConfig
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
+from tests.support.compiler.templates.accelerator_operators import machine
 
 TEMPLATE = Conv2dOnArray()
 PYNQ = HardwareConfig()

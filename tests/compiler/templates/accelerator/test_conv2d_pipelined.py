@@ -34,9 +34,9 @@ from sim.engine import Launch
 from sim.memory import place_program
 from tests.compiler.templates.accelerator.test_conv2d_choices import GROUPED, PYNQ, WORKLOAD
 from tests.compiler.templates.accelerator.test_work_counts import copied
-from tests.support.random_workloads import Drawer, RandomWorkload, draw_conv2d
-from tests.support.streams import stream_of
-from tests.support.wide_spaces import CONFIGS, DrawnLayer
+from tests.support.compiler.templates.random_workloads import Drawer, RandomWorkload, draw_conv2d
+from tests.support.compiler.templates.streams import stream_of
+from tests.support.compiler.templates.wide_spaces import CONFIGS, DrawnLayer
 
 TEMPLATE = Conv2dOnArray()
 IMMEDIATES = {"SHR": 4, "MAX": 0, "MIN": 127}

@@ -16,10 +16,10 @@ from compiler.templates.accelerator.epilogue import AluPass, OperandKind, alu_pa
 from compiler.templates.accelerator.packing import pack_data, pack_weight, unpack_data
 from compiler.templates.accelerator.products import Products
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_dense
-from tests.support.streams import run_schedule, stream_of
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_dense
+from tests.support.compiler.templates.streams import run_schedule, stream_of
 
 TEMPLATE = DenseOnArray()
 TINY = machine("tiny")

@@ -24,10 +24,10 @@ from sim.cycle.engine import CycleEngine
 from sim.engine import Launch
 from sim.memory import place_program
 from tests.compiler.templates.accelerator.test_work_counts import copied
-from tests.support.accelerator_operators import machine
-from tests.support.random_workloads import draw_dense
-from tests.support.streams import stream_of
-from tests.support.wide_spaces import CONFIGS, DrawnLayer
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_workloads import draw_dense
+from tests.support.compiler.templates.streams import stream_of
+from tests.support.compiler.templates.wide_spaces import CONFIGS, DrawnLayer
 
 TEMPLATE = DenseOnArray()
 PYNQ = machine("pynq")

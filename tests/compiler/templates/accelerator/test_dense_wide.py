@@ -10,10 +10,10 @@ from compiler.targets.accelerator.target import accelerator
 from compiler.targets.planner import best_choice
 from compiler.templates.accelerator.dense_wide import WideDenseOnArray
 from compiler.templates.accelerator.products import Products
-from tests.support.accelerator_operators import machine
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_dense_wide
-from tests.support.streams import run_stream
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_dense_wide
+from tests.support.compiler.templates.streams import run_stream
 
 test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
     check_of(draw_dense_wide), few=8

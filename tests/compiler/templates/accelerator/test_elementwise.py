@@ -15,11 +15,11 @@ from compiler.te.knobs import Choice
 from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
 from compiler.templates.accelerator.epilogue import AluPass, OperandKind
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.alu_passes import Passes, draw_values, low_bytes
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_elementwise
-from tests.support.streams import run_schedule, run_stream, stream_of
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.alu_passes import Passes, draw_values, low_bytes
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_elementwise
+from tests.support.compiler.templates.streams import run_schedule, run_stream, stream_of
 
 TEMPLATE = ElementwiseOnAlu()
 TINY = machine("tiny")

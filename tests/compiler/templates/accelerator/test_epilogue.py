@@ -33,10 +33,15 @@ from compiler.templates.accelerator.parameter_passes import RequantisePass
 from compiler.templates.pattern import Match
 from hw.config import HardwareConfig
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.alu_passes import Passes, draw_passes, draw_values, low_bytes
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import RandomWorkload, check_of, convolve, pack_sums
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.alu_passes import Passes, draw_passes, draw_values, low_bytes
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import (
+    RandomWorkload,
+    check_of,
+    convolve,
+    pack_sums,
+)
 
 PYNQ = HardwareConfig()
 SHAPE = (1, 2, 3, 3, 1, 4)

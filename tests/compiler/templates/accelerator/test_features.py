@@ -18,8 +18,8 @@ from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.encoding import Opcode
 from hw.isa.work import work_of
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import CONFIGS, machine
-from tests.support.random_choices import Drawn, drawn
+from tests.support.compiler.templates.accelerator_operators import CONFIGS, machine
+from tests.support.compiler.templates.random_choices import Drawn, drawn
 
 PLACED = {"inp": MemoryId.INP, "wgt": MemoryId.WGT, "acc": MemoryId.ACC}
 

@@ -15,11 +15,11 @@ from compiler.templates.accelerator.epilogue import AluPass, OperandKind, alu_pa
 from compiler.templates.accelerator.global_average_pool import GlobalPoolOnAlu, GlobalPoolWorkload
 from hw.isa import Alu
 from hw.operations import AluOp
-from tests.support.accelerator_operators import machine
-from tests.support.alu_passes import draw_values
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_global_pool
-from tests.support.streams import run_schedule, stream_of
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.alu_passes import draw_values
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_global_pool
+from tests.support.compiler.templates.streams import run_schedule, stream_of
 
 TEMPLATE = GlobalPoolOnAlu()
 

@@ -28,9 +28,9 @@ from hw.memory_model import parse_memory
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
-from tests.support.accelerator_operators import machine
-from tests.support.random_workloads import convolve
-from tests.support.streams import Array, run_stream
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_workloads import convolve
+from tests.support.compiler.templates.streams import Array, run_stream
 
 TINY = machine("tiny")
 PADDING = (1, 1, 0, 0)

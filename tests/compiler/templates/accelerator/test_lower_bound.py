@@ -29,8 +29,8 @@ from sim.cycle.engine import CycleEngine
 from sim.engine import Launch
 from sim.errors import NeedsDataError
 from sim.memory import place_program
-from tests.support.accelerator_operators import CONFIGS, EXTENDED, machine
-from tests.support.random_choices import drawn
+from tests.support.compiler.templates.accelerator_operators import CONFIGS, EXTENDED, machine
+from tests.support.compiler.templates.random_choices import drawn
 
 FEW, MANY = 2, 60
 CHOICES = 3

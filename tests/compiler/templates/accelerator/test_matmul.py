@@ -20,11 +20,11 @@ from runtime.artifact import Artifact, KernelCall, Provenance, StreamCall
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from sim.engines import make_engine
-from tests.support.accelerator_operators import machine
-from tests.support.networks import network
-from tests.support.offloaded import targets
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_matmul
+from tests.support.compiler.quantise.networks import network
+from tests.support.compiler.targets.offloaded import targets
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_matmul
 
 Array = NDArray[Any]
 

@@ -13,10 +13,10 @@ from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkloa
 from hw.isa import Alu, Load
 from hw.operations import AluOp
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import machine
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_max_pool
-from tests.support.streams import stream_of
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_max_pool
+from tests.support.compiler.templates.streams import stream_of
 
 TEMPLATE = MaxPoolOnAlu()
 

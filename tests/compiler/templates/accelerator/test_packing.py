@@ -20,7 +20,7 @@ from compiler.templates.accelerator.packing import (
     packed_weight_shape,
     unpack_data,
 )
-from tests.support.accelerator_operators import CONFIGS, machine
+from tests.support.compiler.templates.accelerator_operators import CONFIGS, machine
 
 SHAPES = st.tuples(*[st.integers(1, high) for high in (5, 40, 4, 4)])
 

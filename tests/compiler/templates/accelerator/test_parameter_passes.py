@@ -15,9 +15,9 @@ from compiler.templates.accelerator.epilogue import epilogue_passes
 from compiler.templates.accelerator.packing import unpack_data
 from compiler.templates.accelerator.parameter_passes import RequantisePass, parameter_pass
 from hw.features import Feature
-from tests.support.accelerator_operators import EXTENDED, machine
-from tests.support.alu_passes import Passes, draw_values
-from tests.support.random_workloads import pack_sums
+from tests.support.compiler.templates.accelerator_operators import EXTENDED, machine
+from tests.support.compiler.templates.alu_passes import Passes, draw_values
+from tests.support.compiler.templates.random_workloads import pack_sums
 
 CONFIG = machine("extended")
 SPEC = RequantSpec((3, 5), (-7, 9), (4, 9), -100, 99)

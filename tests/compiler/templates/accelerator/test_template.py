@@ -16,9 +16,13 @@ from compiler.targets.planner import best_choice
 from compiler.te.knobs import Choice
 from compiler.templates.space import Choices
 from hw.config import HardwareConfig
-from tests.support.accelerator_operators import drawn_machine, machine, with_drawn_features
-from tests.support.live_elements import live_elements
-from tests.support.random_workloads import DRAWERS, RandomWorkload, draw_choice
+from tests.compiler.templates.accelerator.live_elements import live_elements
+from tests.support.compiler.templates.accelerator_operators import (
+    drawn_machine,
+    machine,
+    with_drawn_features,
+)
+from tests.support.compiler.templates.random_workloads import DRAWERS, RandomWorkload, draw_choice
 
 NAMES = tuple(template.name for template in TEMPLATES)
 SEEDS = st.integers(0, 2**32 - 1)

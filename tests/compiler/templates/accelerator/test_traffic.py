@@ -25,9 +25,9 @@ from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, Element
 from compiler.templates.accelerator.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.templates.accelerator.traffic import loaded_elements, needed_parts, taps_on_data
 from runtime.layer_profiles import StreamRun
-from tests.support.accelerator_operators import machine
-from tests.support.offloaded import both, image, run_on
-from tests.support.quantised_graphs import Net, residual_net
+from tests.support.compiler.targets.offloaded import both, image, run_on
+from tests.support.compiler.targets.quantised_graphs import Net, residual_net
+from tests.support.compiler.templates.accelerator_operators import machine
 
 
 def computed(operator: str, given: Attributes, *arrays: NDArray[Any]) -> NDArray[Any]:

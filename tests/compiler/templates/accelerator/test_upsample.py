@@ -22,12 +22,12 @@ from compiler.templates.accelerator.upsample import UpsampleByStores, UpsampleWo
 from compiler.templates.space import Choices
 from hw.encoding import Opcode
 from hw.isa.work import work_of
-from tests.support.accelerator_operators import machine
-from tests.support.alu_passes import draw_values
-from tests.support.graphs import graph
-from tests.support.random_operators import random_tests
-from tests.support.random_workloads import check_of, draw_upsample
-from tests.support.streams import run_stream, stream_of
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.templates.alu_passes import draw_values
+from tests.support.compiler.templates.random_operators import random_tests
+from tests.support.compiler.templates.random_workloads import check_of, draw_upsample
+from tests.support.compiler.templates.streams import run_stream, stream_of
 
 TEMPLATE = UpsampleByStores()
 TINY = machine("tiny")

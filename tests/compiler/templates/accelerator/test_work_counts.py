@@ -30,8 +30,8 @@ from hw.encoding import Opcode
 from hw.isa import Program
 from hw.isa.work import work_of
 from hw.topology import MemoryId
-from tests.support.accelerator_operators import CONFIGS, EXTENDED, machine
-from tests.support.random_choices import Drawn, drawn
+from tests.support.compiler.templates.accelerator_operators import CONFIGS, EXTENDED, machine
+from tests.support.compiler.templates.random_choices import Drawn, drawn
 
 MOVED = {
     MemoryId.INP: Opcode.LOAD,

@@ -26,8 +26,8 @@ from compiler.te.build import program_of
 from compiler.templates.cpu.conv2d import Conv2dOnCpu, packed_conv2d
 from compiler.templates.cpu.conv2d_schedule import schedule_packed_conv2d
 from compiler.templates.cpu.register_tiles import Tile
-from tests.support import packed_layers
-from tests.support.operators import Array, given_as, numbers, onnx, same
+from tests.support.compiler.operators.operators import Array, given_as, numbers, onnx, same
+from tests.support.compiler.templates import packed_layers
 
 HOST = CpuTarget.host(1)
 TARGETS = {

@@ -18,8 +18,8 @@ from compiler.operators.cpu.simd import Simd
 from compiler.te import compute, placeholder
 from compiler.templates.cpu.dense import DenseOnCpu, packed_dense, schedule_packed_dense
 from compiler.templates.cpu.register_tiles import Tile
-from tests.support import packed_layers
-from tests.support.operators import Array, numbers, same
+from tests.support.compiler.operators.operators import Array, numbers, same
+from tests.support.compiler.templates import packed_layers
 
 HOST = CpuTarget.host(1)
 TARGETS = {

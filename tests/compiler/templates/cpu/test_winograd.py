@@ -25,8 +25,8 @@ from compiler.templates.cpu.winograd import (
     winograd_conv2d,
 )
 from compiler.templates.cpu.winograd_transforms import TRANSFORMS
-from tests.support.graphs import graph
-from tests.support.operators import Array, given_as, numbers, onnx
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.operators.operators import Array, given_as, numbers, onnx
 
 HOST = CpuTarget.host(1)
 TARGETS = {"host": HOST, "avx2": HOST.without("avx512f")}

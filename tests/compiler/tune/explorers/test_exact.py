@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compiler.templates.space import Choices, Floats
 from compiler.tune.explorers.exact import Exact
 from compiler.tune.tuner import Tuning
-from tests.support.tuning import KNOBS, candidates, measure_of
+from tests.support.compiler.tune.tuning import KNOBS, candidates, measure_of
 
 
 def number(choices: Choices) -> Floats:

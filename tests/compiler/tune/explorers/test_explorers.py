@@ -9,7 +9,7 @@ from compiler.templates.space import Choices, Floats
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.trial import Outcome, Trial
 from compiler.tune.tuner import Tuning
-from tests.support.tuning import candidates, measure_of, valley
+from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 SIZE = 360
 LEARNING = ("xgboost", "genetic")

@@ -17,8 +17,8 @@ from scripts.run.page.figures import figures
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
-from tests.support.browser import RenderedPage, charts, find_chromium, marks, show
-from tests.support.profiles import LOSSES, page, profile
+from tests.support.scripts.browser import RenderedPage, charts, find_chromium, marks, show
+from tests.support.scripts.profiles import LOSSES, page, profile
 
 CHROMIUM = find_chromium()
 needs_browser = pytest.mark.skipif(

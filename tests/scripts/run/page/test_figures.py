@@ -16,7 +16,7 @@ from scripts.run.page.page import Area, AreaKind, Page
 from scripts.run.page.roofline import layer_runs, roofline
 from scripts.run.page.style import CAUSE_COLOURS
 from sim.why.causes import Cause
-from tests.support.profiles import LOSSES, page, profile
+from tests.support.scripts.profiles import LOSSES, page, profile
 
 ALL = ["causes-total", "utilisation", "causes", "roofline", "bytes", "memory"]
 

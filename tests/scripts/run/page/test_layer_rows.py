@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scripts.run.page.layer_rows import rows, totals
-from tests.support.profiles import page, profile
+from tests.support.scripts.profiles import page, profile
 
 
 def test_a_row() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hw.errors import MemoryModelError
 from scripts.errors import CommandError
 from scripts.run.page import Area, AreaKind, Clock, CpuStep
-from tests.support.profiles import CONFIG, page, profile
+from tests.support.scripts.profiles import CONFIG, page, profile
 
 ONE = (profile("one", 100, macs=5),)
 

@@ -17,8 +17,8 @@ from scripts.run.page.page import CpuStep, Page
 from scripts.run.page.render import render
 from scripts.run.why import PathEdge, Why
 from sim.why.critical_path import Edge, EdgeKind
-from tests.support.cells import Cells
-from tests.support.profiles import LOSSES, page, profile
+from tests.support.scripts.cells import Cells
+from tests.support.scripts.profiles import LOSSES, page, profile
 
 TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""

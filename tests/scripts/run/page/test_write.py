@@ -10,7 +10,7 @@ from scripts.errors import CommandError
 from scripts.page import write
 from scripts.run.page import check_page, write_page
 from scripts.run.page.render import render
-from tests.support.profiles import page
+from tests.support.scripts.profiles import page
 
 
 def test_the_file_is_the_page(tmp_path: Path) -> None:

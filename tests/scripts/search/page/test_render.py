@@ -10,8 +10,8 @@ from scripts.search.objectives import Objective
 from scripts.search.page.figures import figures, front_picture
 from scripts.search.page.page import Marked
 from scripts.search.page.render import render
-from tests.support.cells import Cells
-from tests.support.search_points import point, search_page
+from tests.support.scripts.cells import Cells
+from tests.support.scripts.search_points import point, search_page
 
 NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""
 

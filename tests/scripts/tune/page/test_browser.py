@@ -10,8 +10,8 @@ from scripts.page.write import write_page
 from scripts.tune.page.figures import figures
 from scripts.tune.page.page import TuningPage
 from scripts.tune.page.render import render
-from tests.support.browser import RenderedPage, charts, find_chromium, marks, show
-from tests.support.tuning_pages import task_report, tuning_page, unmeasured
+from tests.support.scripts.browser import RenderedPage, charts, find_chromium, marks, show
+from tests.support.scripts.tuning_pages import task_report, tuning_page, unmeasured
 
 CHROMIUM = find_chromium()
 needs_browser = pytest.mark.skipif(

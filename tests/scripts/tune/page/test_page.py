@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from scripts.tune.page.page import Search
-from tests.support.tuning_pages import task_report, tuning_page, unmeasured
+from tests.support.scripts.tuning_pages import task_report, tuning_page, unmeasured
 
 
 def test_the_best_so_far() -> None:

@@ -9,8 +9,8 @@ import re
 from scripts.tune.page.figures import figures
 from scripts.tune.page.page import Point, Search
 from scripts.tune.page.render import render
-from tests.support.cells import Cells
-from tests.support.tuning_pages import task_report, tuning_page, unmeasured
+from tests.support.scripts.cells import Cells
+from tests.support.scripts.tuning_pages import task_report, tuning_page, unmeasured
 
 TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""

@@ -14,8 +14,8 @@ from compiler.errors import UnknownValueError
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from runtime.errors import RunError
-from tests.support.bounded_models import SHAPE, bounded_model, make, sparse
-from tests.support.onnx_models import Array
+from tests.compiler.frontends.onnx.bounded.bounded_models import SHAPE, bounded_model, make, sparse
+from tests.support.compiler.frontends.onnx_models import Array
 
 
 def _floats(numbers: Any) -> Array:

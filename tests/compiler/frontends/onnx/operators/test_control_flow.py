@@ -15,7 +15,7 @@ from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
-from tests.support.onnx_runs import agree
+from tests.support.compiler.frontends.onnx_runs import agree
 
 FLOAT, INT, TRUTH = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 Types = dict[str, tuple[int, list[Any]]]

@@ -15,9 +15,9 @@ from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from runtime.artifact import Provenance
-from tests.support.networks import called
-from tests.support.offloaded import HOST
-from tests.support.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.quantise.networks import called
+from tests.support.compiler.targets.offloaded import HOST
 
 Array = NDArray[Any]
 

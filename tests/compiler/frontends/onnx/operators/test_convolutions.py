@@ -13,8 +13,8 @@ from onnx import helper
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
-from tests.support.networks import called
-from tests.support.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.quantise.networks import called
 
 Array = NDArray[Any]
 RUN = NativeRunner()

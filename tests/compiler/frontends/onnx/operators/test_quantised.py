@@ -19,7 +19,7 @@ from compiler.targets.cpu.target import cpu
 from runtime.artifact import Provenance
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
-from tests.support.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model
 
 make = helper.make_node
 

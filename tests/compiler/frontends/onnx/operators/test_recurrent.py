@@ -14,8 +14,8 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 
 from compiler.errors import FrontendError
 from compiler.frontends.onnx import import_model
-from tests.support.onnx_models import model
-from tests.support.onnx_runs import agree
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.frontends.onnx_runs import agree
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}

@@ -15,8 +15,8 @@ from onnx.reference import ReferenceEvaluator
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
-from tests.support.networks import called
-from tests.support.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.quantise.networks import called
 
 SHAPE = (1, 2, 3, 4)
 RUN = NativeRunner()

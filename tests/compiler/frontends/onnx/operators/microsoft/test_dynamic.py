@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.fused_nodes import DYNAMIC
-from tests.support.runtime_runs import drawn
+from tests.support.compiler.frontends.fused_nodes import DYNAMIC
+from tests.support.compiler.frontends.runtime_runs import drawn
 
 SEEDS = 50
 

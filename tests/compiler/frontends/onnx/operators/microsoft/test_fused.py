@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.fused_nodes import FUSED, floats
-from tests.support.random_nodes import RandomNode
-from tests.support.runtime_nodes import node
-from tests.support.runtime_runs import differences, drawn, refusal
+from tests.support.compiler.frontends.fused_nodes import FUSED, floats
+from tests.support.compiler.frontends.random_nodes import RandomNode
+from tests.support.compiler.frontends.runtime_nodes import node
+from tests.support.compiler.frontends.runtime_runs import differences, drawn, refusal
 
 SEEDS = 50
 

@@ -11,9 +11,16 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 
 from compiler.errors import FrontendError
 from compiler.frontends.onnx import import_model
-from tests.support.attention_nodes import GROUPED
-from tests.support.random_nodes import RandomNode
-from tests.support.runtime_runs import declare, drawn, expected, feeds_of, model_of, refusal
+from tests.support.compiler.frontends.attention_nodes import GROUPED
+from tests.support.compiler.frontends.random_nodes import RandomNode
+from tests.support.compiler.frontends.runtime_runs import (
+    declare,
+    drawn,
+    expected,
+    feeds_of,
+    model_of,
+    refusal,
+)
 
 SEEDS = 50
 

@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.attention_nodes import MULTI_HEAD
-from tests.support.fused_nodes import floats
-from tests.support.runtime_nodes import node
-from tests.support.runtime_runs import drawn, refusal
+from tests.support.compiler.frontends.attention_nodes import MULTI_HEAD
+from tests.support.compiler.frontends.fused_nodes import floats
+from tests.support.compiler.frontends.runtime_nodes import node
+from tests.support.compiler.frontends.runtime_runs import drawn, refusal
 
 SEEDS = 50
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.support.random_nodes import Array, RandomNode
+from tests.support.compiler.frontends.random_nodes import Array, RandomNode
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from tests.support.runtime_nodes import QUANTISED, node
-from tests.support.runtime_runs import (
+from tests.support.compiler.frontends.runtime_nodes import QUANTISED, node
+from tests.support.compiler.frontends.runtime_runs import (
     Differences,
     computed,
     declare,

@@ -1,0 +1,474 @@
+"""Random programs that are legal and free of races, for any configuration.
+
+Instructions are drawn in sequential order and executed by the reference machine as they are drawn,
+so that the values that they read are known; dependence tokens are added at the end. With any
+timing, such a program gives the result of sequential execution.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hw.config import HardwareConfig
+from hw.errors import ProgramError
+from hw.features import Feature
+from hw.isa import (
+    Alu,
+    AluOp,
+    Finish,
+    Gemm,
+    Load,
+    MemoryId,
+    MicroOp,
+    Program,
+    Store,
+    Unit,
+    pack_uops,
+)
+from hw.operations import MAX_SHIFT
+from tests.support.hw.hazards.dependences import touches
+from tests.support.sim.random_modes import fits, parameters, random_requantise, requantises
+from tests.support.sim.recorder import Recorder
+from tests.support.sim.reference import Image
+
+PAGE = 4096
+MAX_PAD = 15
+
+LONGEST_LOAD = 160
+"""Maximum number of elements that a LOAD fills, padding included."""
+MOST_BYTES = 8192
+"""Maximum number of DRAM bytes that a LOAD reads."""
+MOST_UOPS = 300
+"""Maximum number of micro-ops that one GEMM or ALU executes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RandomProgram:
+    """A program, its initial memory image (index == physical address, all bases 0), and the
+    expected final image.
+    """
+
+    program: Program
+    image: Image
+    expected: Image
+
+
+def random_program(
+    config: HardwareConfig, seed: int, size: int, image_bytes: int | None = None
+) -> RandomProgram:
+    """A race-free program of about `size` instructions, the same for the same arguments.
+
+    On-chip memory is written before it is read, so that its initial content is arbitrary. The image
+    has 64 KiB, or what 64 of the largest elements take, by default.
+    """
+    if image_bytes is None:
+        largest = max(config.element_bytes(memory) for memory in config.memories)
+        image_bytes = max(1 << 16, 64 * largest)
+    writer = _Writer(config, seed, image_bytes)
+    writer.preload()
+    while len(writer.recorder.instructions) < size - 1:
+        writer.draw()
+    writer.emit(Finish())
+    return RandomProgram(writer.recorder.program(), writer.before, writer.image)
+
+
+class _Writer:
+    """Writes a random program.
+
+    Reads stay inside a window of each memory that is filled first; writes go anywhere. DRAM has
+    two parts that nothing overwrites: a table of micro-ops, and values that are small enough to
+    shift by.
+    """
+
+    def __init__(self, config: HardwareConfig, seed: int, image_bytes: int) -> None:
+        self.config = config
+        self.rng = random.Random(seed)
+        self.windows = {
+            memory: self._window(memory, most)
+            for memory, most in ((MemoryId.INP, 96), (MemoryId.WGT, 16), (MemoryId.ACC, 64))
+        }
+        if requantises(config):
+            self.windows[MemoryId.PAR] = self._window(MemoryId.PAR, 16)
+        self.image: Image = np.random.default_rng(seed).integers(0, 256, image_bytes, np.uint8)
+        self.small = self._put_small_values()
+        self.table = self._put_micro_ops()
+        self.parameters = self._put_parameters() if requantises(config) else range(0)
+        self.before = self.image.copy()
+        self.recorder = Recorder(config, self.rng, self.image)
+        self.emit = self.recorder.emit
+        self.machine = self.recorder.machine
+
+    # DRAM and windows -------------------------------------------------------------------
+
+    def _window(self, memory: MemoryId, most: int) -> range:
+        """Part of an on-chip memory, often at one of its ends."""
+        depth = self.config.depth(memory)
+        length = min(depth, most)
+        first = self.rng.choice((0, depth - length, self.rng.randint(0, depth - length)))
+        return range(first, first + length)
+
+    def _put_small_values(self) -> range:
+        """Fill 16 accumulator elements of DRAM with -31..31; returns their byte range."""
+        size = self.config.element_bytes(MemoryId.ACC)
+        first = size * self.rng.randrange(len(self.image) // 2 // size - 16)
+        values = [self.rng.randint(-MAX_SHIFT, MAX_SHIFT) for _ in range(4 * size)]
+        self.image[first : first + 16 * size] = np.array(values, "<i4").view(np.uint8)
+        return range(first, first + 16 * size)
+
+    def _put_parameters(self) -> range:
+        """Fill elements of DRAM with parameters that make sense; returns their range, in elements.
+
+        STOREs may overwrite them.
+        """
+        window = self.windows[MemoryId.PAR]
+        size = self.config.element_bytes(MemoryId.PAR)
+        first = self.rng.randrange(len(self.image) // 4 * 3 // size, len(self.image) // size)
+        count = min(2 * len(window), len(self.image) // size - first)
+        made = parameters(self.rng, self.config, count)
+        self.image[first * size : first * size + len(made)] = made
+        return range(first, first + count)
+
+    def _put_micro_ops(self) -> range:
+        """Fill part of DRAM with micro-op kernels; returns their range, in micro-ops."""
+        uops: list[MicroOp] = []
+        wanted = min(self.config.depth(MemoryId.UOP), self.rng.randint(40, 120))
+        while len(uops) < wanted:
+            uops += self._kernel()
+        words = np.frombuffer(pack_uops(self.config, uops), np.uint8)
+        first = len(self.image) // 8 + self.rng.randrange(len(self.image) // 16)
+        self.image[4 * first : 4 * first + len(words)] = words
+        return range(first, first + len(uops))
+
+    def _kernel(self) -> list[MicroOp]:
+        """Micro-ops that lie close together or far apart, or hit one accumulator again and again.
+
+        `src` is meant for INP or for ACC; a kernel that does not fit the use is not chosen for it.
+        """
+        source = self.windows[self.rng.choice((MemoryId.INP, MemoryId.ACC))]
+        pick = {
+            "dst": self._near(self.windows[MemoryId.ACC]),
+            "src": self._near(source),
+            "wgt": self._near(self.windows[MemoryId.WGT]),
+        }
+        return [
+            MicroOp(**{name: self.rng.choice(near) for name, near in pick.items()})
+            for _ in range(self.rng.choice((1, 1, 2, 5, 12)))
+        ]
+
+    def _near(self, window: range) -> range:
+        span = self.rng.choice((1, 1, 2, 4, len(window)))
+        span = min(span, len(window))
+        first = self.rng.choice((0, 0, len(window) - span, self.rng.randint(0, len(window) - span)))
+        return window[first : first + span]
+
+    # Drawing ----------------------------------------------------------------------------
+
+    def preload(self) -> None:
+        """Fill the windows of all memories, from which instructions read."""
+        depth = self.config.depth(MemoryId.UOP)
+        length = min(len(self.table), depth)
+        base = self.rng.choice((0, depth - length))
+        self.emit(_load(MemoryId.UOP, base, self.table.start, 1, length, length))
+        for memory, window in self.windows.items():
+            space = len(self.image) // self.config.element_bytes(memory) - len(window)
+            base = self.rng.randint(0, space)
+            self.emit(_load(memory, window.start, base, 1, len(window), len(window)))
+
+    def draw(self) -> None:
+        """Append one instruction, or a few that belong together."""
+        choices = [
+            (self._draw_load, 30),
+            (self._draw_store, 16),
+            (self._draw_gemm, 24),
+            (self._draw_alu, 24),
+            (self._draw_empty, 6),
+        ]
+        if requantises(self.config):
+            choices.append((self._draw_mode, 6))
+        (draw,) = self.rng.choices([one for one, _ in choices], [odds for _, odds in choices])
+        draw()
+
+    def _draw_empty(self) -> None:
+        self.emit(self.recorder.empty(self.rng.choice(list(Unit))))
+
+    def _draw_load(self) -> None:
+        """Append a LOAD from any address to any memory; micro-ops only from their table."""
+        kinds = [MemoryId.INP, MemoryId.WGT, MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT]
+        if requantises(self.config):
+            kinds.append(MemoryId.PAR)
+        memory = self.rng.choice(kinds)
+        size = self.config.element_bytes(memory)
+        source = self.table if memory is MemoryId.UOP else range(len(self.image) // size)
+        if memory is MemoryId.PAR and self.rng.random() < 0.7:
+            source = self.parameters
+        most = min(self.config.depth(memory), LONGEST_LOAD)
+        rows, columns = self._shape(min(most, len(source), max(1, MOST_BYTES // size)))
+        pads = [self._pad() for _ in range(4)]
+        while (total := _padded(rows, columns, pads)) > most:
+            pads[self.rng.randrange(4)] //= 2
+        sram = self._sram_base(memory, total)
+        dram, stride = self._dram_place(memory, rows, columns, source)
+        self.emit(_load(memory, sram, dram, rows, columns, stride, *pads))
+
+    def _draw_store(self) -> None:
+        """Append a STORE of part of the window, to any address outside of the constant parts."""
+        window = self.windows[MemoryId.ACC]
+        rows, columns = self._shape(len(window))
+        first = self.rng.choice((0, len(window) - rows * columns))
+        whole = range(len(self.image) // self.config.element_bytes(MemoryId.OUT))
+        for _ in range(20):
+            dram, stride = self._dram_place(MemoryId.OUT, rows, columns, whole)
+            store = Store(
+                memory=MemoryId.OUT,
+                sram_base=window[first],
+                dram_base=dram,
+                y_size=rows,
+                x_size=columns,
+                x_stride=stride,
+            )
+            if self._spares_constants(store):
+                self.emit(store)
+                return
+
+    def _spares_constants(self, store: Store) -> bool:
+        (_, written) = touches(self.config, store, self.machine.uop)
+        first, last = int(written.indices[0]), int(written.indices[-1])
+        constants = (self.small, range(4 * self.table.start, 4 * self.table.stop))
+        return all(last < part.start or first >= part.stop for part in constants)
+
+    def _draw_gemm(self) -> None:
+        """Append a GEMM, one in four with reset, which leaves unused operand fields arbitrary."""
+        reset = self.rng.random() < 0.25
+        memories = {"dst": MemoryId.ACC}
+        if not reset:
+            memories |= {"src": MemoryId.INP, "wgt": MemoryId.WGT}
+        kernel = self._find_kernel(memories)
+        if kernel is None:
+            return
+        counts, factors = self._loops(kernel, memories)
+        free = {"src": MemoryId.INP, "wgt": MemoryId.WGT}
+        factors = {name: self._any_factors(memory) for name, memory in free.items()} | factors
+        self._emit_loops(
+            Gemm(
+                reset=reset,
+                uop_bgn=kernel.start,
+                uop_end=kernel.stop,
+                iter_out=counts[0],
+                iter_in=counts[1],
+                dst_factor_out=factors["dst"][0],
+                dst_factor_in=factors["dst"][1],
+                src_factor_out=factors["src"][0],
+                src_factor_in=factors["src"][1],
+                wgt_factor_out=factors["wgt"][0],
+                wgt_factor_in=factors["wgt"][1],
+                overwrite=Feature.OVERWRITE in self.config.features and self.rng.random() < 0.4,
+            )
+        )
+
+    def _draw_alu(self) -> None:
+        """Append an ALU instruction. A shift by accumulators is preceded by a LOAD of small values,
+        and is dropped if its own micro-ops would put a shift out of range.
+        """
+        use_imm = self.rng.random() < 0.5
+        source = MemoryId.ACC
+        if Feature.INPUT_OPERANDS in self.config.features and self.rng.random() < 0.4:
+            use_imm, source = False, MemoryId.INP
+        memories = {"dst": MemoryId.ACC} | ({} if use_imm else {"src": source})
+        kernel = self._find_kernel(memories)
+        if kernel is None:
+            return
+        ops: list[AluOp] = [op for op in self.config.operations if op is not AluOp.RESIDUAL]
+        if source is MemoryId.INP and AluOp.RESIDUAL in self.config.operations:
+            ops += [AluOp.RESIDUAL] * len(ops)
+        op = self.rng.choice(ops)
+        counts, factors = self._loops(kernel, memories)
+        factors = {"src": self._any_factors(MemoryId.ACC)} | factors
+        # The field has the width of an index of ACC, also where INP is deeper.
+        most = self.config.depth(MemoryId.ACC) - 1
+        factors["src"] = (min(most, factors["src"][0]), min(most, factors["src"][1]))
+        alu = Alu(
+            op=op,
+            use_imm=use_imm,
+            from_inp=source is MemoryId.INP,
+            imm=self._immediate(op) if use_imm else self.rng.choice((0, -1, 32767)),
+            uop_bgn=kernel.start,
+            uop_end=kernel.stop,
+            iter_out=counts[0],
+            iter_in=counts[1],
+            dst_factor_out=factors["dst"][0],
+            dst_factor_in=factors["dst"][1],
+            src_factor_out=factors["src"][0],
+            src_factor_in=factors["src"][1],
+        )
+        if op is AluOp.SHR and not use_imm:
+            self._make_small(alu)
+        try:
+            self._emit_loops(alu)
+        except ProgramError:
+            self._emit_loops(replace(alu, op=AluOp.ADD))
+
+    def _draw_mode(self) -> None:
+        self.emit(random_requantise(self.rng, self.windows[MemoryId.PAR]))
+
+    def _emit_loops(self, loops: Gemm | Alu) -> None:
+        """Append a GEMM or ALU instruction, behind a REQUANTISE where the mode does not fit it."""
+        if requantises(self.config):
+            window, mode = self.windows[MemoryId.PAR], self.machine.mode
+            if not fits(mode, window, loops) or self.rng.random() < 0.3:
+                self.emit(random_requantise(self.rng, window, loops))
+        self.emit(loops)
+
+    def _immediate(self, op: AluOp) -> int:
+        if op is AluOp.SHR:
+            return self.rng.choice((-31, -1, 0, 1, 8, 31, self.rng.randint(-31, 31)))
+        return self.rng.choice((-32768, -1, 0, 1, 127, 32767, self.rng.randint(-32768, 32767)))
+
+    def _make_small(self, alu: Alu) -> None:
+        """Put shift amounts where `alu` reads them: load them, or clip the existing values."""
+        read = touches(self.config, alu, self.machine.uop)[-1].indices
+        first, last = int(read.min()), int(read.max())
+        source = MemoryId.INP if alu.from_inp else MemoryId.ACC
+        memory = self.rng.choice((source, MemoryId.INP if alu.from_inp else MemoryId.ACC_8BIT))
+        place = self.small.start // self.config.element_bytes(memory)
+        whole_window = () if alu.from_inp else self._clips(first, last)
+        if whole_window and self.rng.random() < 0.5:
+            for clip in whole_window:
+                self._emit_loops(clip)
+            return
+        rows, columns = 1 + (last - first) // 16, min(16, last - first + 1)
+        window = self.windows[source]
+        base = min(first, window.stop - rows * columns)
+        self.emit(_load(memory, max(base, 0), place, rows, columns, 0))
+
+    def _clips(self, first: int, last: int) -> tuple[Alu, ...]:
+        """Two instructions that clip elements `first` to `last` to -31..31, if some micro-op
+        starts there."""
+        for at in np.flatnonzero(self.recorder.written_uops).tolist():
+            if self.machine.micro_op(at).dst == first:
+                high = Alu(
+                    op=AluOp.MIN,
+                    use_imm=True,
+                    imm=MAX_SHIFT,
+                    uop_bgn=at,
+                    uop_end=at + 1,
+                    iter_out=1,
+                    iter_in=last - first + 1,
+                    dst_factor_out=0,
+                    dst_factor_in=1,
+                    src_factor_out=0,
+                    src_factor_in=0,
+                )
+                return high, replace(high, op=AluOp.MAX, imm=-MAX_SHIFT)
+        return ()
+
+    # Parts of instructions --------------------------------------------------------------
+
+    def _shape(self, most: int) -> tuple[int, int]:
+        """Rows and columns of at most `most` elements, often a single row or a long one."""
+        columns = self.rng.choice((1, self.rng.randint(1, most), self.rng.randint(1, min(most, 9))))
+        rows = self.rng.choice((1, 1, self.rng.randint(1, max(1, min(8, most // columns)))))
+        return rows, columns
+
+    def _pad(self) -> int:
+        return self.rng.choice((0, 0, 0, 1, self.rng.randint(1, MAX_PAD), MAX_PAD))
+
+    def _sram_base(self, memory: MemoryId, total: int) -> int:
+        """An on-chip base: mostly in the window, else at the memory's end or anywhere."""
+        space = self.config.depth(memory) - total
+        places = [space, self.rng.randint(0, space)]
+        window = self.windows.get(MemoryId.ACC if memory is MemoryId.ACC_8BIT else memory, range(1))
+        places += [min(space, self.rng.choice(window)) for _ in range(4)]
+        return self.rng.choice(places)
+
+    def _dram_place(
+        self, memory: MemoryId, rows: int, columns: int, elements: range
+    ) -> tuple[int, int]:
+        """A base and a stride inside `elements`, often where a row crosses a page."""
+        most = (len(elements) - columns) // max(1, rows - 1)
+        stride = self.rng.choice((columns, columns, 0, columns // 2, self.rng.randint(0, most)))
+        stride = min(stride, most, 2 * columns + 9)
+        last = elements.stop - (rows - 1) * stride - columns
+        base = self.rng.choice((elements.start, last, self.rng.randint(elements.start, last)))
+        if self.rng.random() < 0.4:
+            page = PAGE * self.rng.randrange(1, len(self.image) // PAGE)
+            crossing = page // self.config.element_bytes(memory) - self.rng.randint(0, columns)
+            base = min(max(crossing, elements.start), last)
+        return base, stride
+
+    def _find_kernel(self, memories: dict[str, MemoryId]) -> range | None:
+        """A range of consecutive micro-ops whose fields all lie in the windows of `memories`."""
+        fits = np.zeros(len(self.recorder.written_uops) + 1, bool)
+        for at in np.flatnonzero(self.recorder.written_uops).tolist():
+            uop = self.machine.micro_op(at)
+            fits[at] = all(
+                getattr(uop, name) in self.windows[memory] for name, memory in memories.items()
+            )
+        if not fits.any():
+            return None
+        first = self.rng.choice(np.flatnonzero(fits).tolist())
+        length = int(np.argmin(fits[first:]))
+        return range(first, first + self.rng.randint(1, min(length, 12)))
+
+    def _loops(
+        self, kernel: range, memories: dict[str, MemoryId]
+    ) -> tuple[tuple[int, int], dict[str, tuple[int, int]]]:
+        """Loop counts, and factors (out, in) that keep every field inside its window."""
+        most = MOST_UOPS // len(kernel)
+        inner = min(most, self.rng.choice((1, 2, self.rng.randint(1, 9), self.rng.randint(1, 64))))
+        outer = min(most // inner, self.rng.choice((1, 1, 2, self.rng.randint(1, 9))))
+        factors = {}
+        for name, memory in memories.items():
+            used = max(getattr(self.machine.micro_op(at), name) for at in kernel)
+            space = self.windows[memory].stop - 1 - used
+            within = self._factor(memory, inner, space)
+            factors[name] = (
+                self._factor(memory, outer, space - (inner - 1) * within),
+                within,
+            )
+        return (outer, inner), factors
+
+    def _factor(self, memory: MemoryId, count: int, space: int) -> int:
+        """A loop factor with which `count` iterations stay within `space`; any if `count` is 1."""
+        if count == 1:
+            return self.rng.choice((0, self.config.depth(memory) - 1))
+        most = space // (count - 1)
+        return self.rng.choice((min(1, most), min(1, most), 0, most, self.rng.randint(0, most)))
+
+    def _any_factors(self, memory: MemoryId) -> tuple[int, int]:
+        top = self.config.depth(memory) - 1
+        return self.rng.randint(0, top), self.rng.choice((0, 1, top))
+
+
+def _load(
+    memory: MemoryId,
+    sram: int,
+    dram: int,
+    rows: int,
+    columns: int,
+    stride: int,
+    top: int = 0,
+    bottom: int = 0,
+    left: int = 0,
+    right: int = 0,
+) -> Load:
+    return Load(
+        memory=memory,
+        sram_base=sram,
+        dram_base=dram,
+        y_size=rows,
+        x_size=columns,
+        x_stride=stride,
+        y_pad_0=top,
+        y_pad_1=bottom,
+        x_pad_0=left,
+        x_pad_1=right,
+    )
+
+
+def _padded(rows: int, columns: int, pads: list[int]) -> int:
+    """Number of elements of a LOAD with its padding (top, bottom, left, right)."""
+    top, bottom, left, right = pads
+    return (top + rows + bottom) * (left + columns + right)
