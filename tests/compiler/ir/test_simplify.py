@@ -126,6 +126,12 @@ def test_index_arithmetic_on_data_keeps_its_value_even_if_it_overflows(
         pytest.param(i << 2, "i * 4", id="shift left"),
         pytest.param(i >> 1, "i // 2", id="shift right"),
         pytest.param(j * i * 2 + i * j, "i * j * 3", id="products in one order"),
+        pytest.param(cast(const(3, INT8), INT64) + i - 1, "i + 2", id="constant of another type"),
+        pytest.param(
+            i + cast(const(2.0**40, FLOAT64), INT64) - 1,
+            "i + int64(float64(1099511627776.0)) - 1",
+            id="constant of another type, large",
+        ),
         # Divisions.
         pytest.param((i * 7 + j) // 7, "i", id="quotient of a tile"),
         pytest.param((i * 7 + j) % 7, "j", id="remainder of a tile"),

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from compiler.templates.space import Choices, Floats
+from compiler.tune.boosted_trees import BoostedTrees
+from compiler.tune.explorers import boosted
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.trial import Outcome, Trial
 from compiler.tune.tuner import Tuning
@@ -106,6 +108,33 @@ def test_a_batch_of_the_model_is_diverse() -> None:
     settings = candidates().settings[rows]
     assert len(np.unique(settings, axis=0)) == 8
     assert all(len(np.unique(column)) > 1 for column in settings.T[:2])
+
+
+def test_a_new_setting_is_worth_a_part_of_the_range_of_scores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After the best choice comes not the second, which has two of its settings, but one that has
+    none of them and a score that is less by less than two settings are worth."""
+    table = candidates()
+    choices = table.choices
+
+    def row(x: int, y: int, order: str) -> int:
+        found = (choices["x"] == x) & (choices["y"] == y) & choices.equals("order", order)
+        return int(np.flatnonzero(found)[0])
+
+    best, like_it, far = row(7, 3, "b"), row(7, 3, "a"), row(2, 8, "a")
+    scores = np.zeros(len(choices))
+    scores[best], scores[like_it] = 1.0, 0.999
+    monkeypatch.setattr(boosted, "EPSILON", 0.0)
+    monkeypatch.setattr(BoostedTrees, "train", lambda self, measured: None)
+    monkeypatch.setattr(BoostedTrees, "scores", lambda self, features, references: scores[unseen])
+    measured = [row(0, number, "c") for number in range(boosted.FIRST)]
+    unseen = np.setdiff1d(np.arange(len(choices)), measured)
+    for less, second in ((0.5, far), (2.5, like_it)):
+        scores[far] = 0.999 - less * boosted.DIVERSITY
+        explorer = EXPLORERS["xgboost"](table, 0)
+        explorer.learn([Trial(each, Outcome.measured(200)) for each in measured])
+        assert list(explorer.propose(2)) == [best, second]
 
 
 def test_the_grid_is_spread_over_the_space() -> None:

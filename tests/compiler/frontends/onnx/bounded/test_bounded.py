@@ -236,3 +236,18 @@ def test_a_count_of_elements_that_are_too_many() -> None:
         np.testing.assert_array_equal(found, -np.sort(-x, 1)[:, :k])
     with pytest.raises(RunError, match="output y has 5 elements along axis 1: 0 to 4 fit"):
         imported.by_name(evaluate(imported.function, [x, np.array([5])]))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_what_has_no_elements_has_no_positions(shape: tuple[int, int]) -> None:
+    """Their number is known, however many inputs could differ."""
+    graph = helper.make_graph(
+        [make("NonZero", ["x"], ["y"])],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.INT64, [2, None])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    imported = import_model(model)
+    found = imported.by_name(evaluate(imported.function, [np.zeros(shape, np.float32)]))["y"]
+    assert (found.shape, found.dtype) == ((2, 0), np.int64)
