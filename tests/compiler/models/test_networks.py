@@ -67,6 +67,28 @@ def test_parameters(name: str) -> None:
     assert parameters(built_in(name)) == PUBLISHED[name]
 
 
+OUTPUTS = {
+    "mobilenet-v1-tiny": ["N", 10],
+    "mobilenet-v2-tiny": ["N", 10],
+    "dqn-tiny": ["N", 6],
+    "dcgan-tiny": [1, 3, 16, 16],
+    "lstm-tiny": [1, 5, 50],
+    "vit-tiny": [1, 10],
+    "bert-tiny": [1, 12, 32],
+    "gpt2-tiny": [1, 12, 60],
+    "gpt2-decode-tiny": [1, 1, 60],
+    "llama-tiny": [1, 12, 60],
+    "llama-decode-tiny": [1, 1, 60],
+}
+"""The shapes of first outputs, as the networks' docstrings say."""
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_output_of_a_tiny_model(name: str) -> None:
+    extents = built_in(name).graph.output[0].type.tensor_type.shape.dim
+    assert [each.dim_param or each.dim_value for each in extents] == OUTPUTS[name]
+
+
 @pytest.mark.parametrize("name", TINY)
 def test_tiny_models_are_legal(name: str) -> None:
     model = built_in(name, 1)

@@ -13,6 +13,7 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.lower.accelerator.dram_layout import Operator
 from compiler.lower.accelerator.stream import Stream, compile_stream
+from compiler.lower.accelerator.tokens import TokenedCommands
 from compiler.target import AcceleratorTarget
 from hw.isa import Finish, Load, Program, Store, Tokens, unit_of
 from hw.isa.disasm import disassemble
@@ -70,6 +71,20 @@ def test_a_stream_fits_in_the_address_space() -> None:
     )
     with pytest.raises(CapacityError, match=message):
         compile_stream(operators, small, far)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_wrong_tokens_are_noticed(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are never pushed, and those that are never popped."""
+
+    def one_less(slots: TokenedCommands) -> TokenedCommands:
+        tokens = slots.tokens.copy()
+        tokens[np.flatnonzero(tokens[:, side])[0], side] = 0
+        return replace(slots, tokens=tokens)
+
+    monkeypatch.setattr("compiler.lower.accelerator.stream.await_stores", one_less)
+    with pytest.raises(LoweringError, match=r"^compiler bug, please report it: the strea"):
+        compiled(clip())
 
 
 def test_an_image_has_tensors_and_constants() -> None:
