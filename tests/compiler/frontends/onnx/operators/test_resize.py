@@ -90,6 +90,28 @@ def test_what_is_no_repetition(made: ModelProto, found: list[str]) -> None:
     assert operators(made) == found
 
 
+@pytest.mark.parametrize("region", [(0.25, 0.5, 0.75, 1.0), (0.3, 0.0, 0.3, 0.6)])
+def test_a_part_of_the_image(region: tuple[float, ...]) -> None:
+    """Also a single row, whose steps have no length."""
+    node = helper.make_node(
+        "Resize",
+        ["x", "r", "", "t"],
+        ["y"],
+        mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize",
+    )
+    begin, end = (0.0, 0.0, *region[:2]), (1.0, 1.0, *region[2:])
+    weights = {
+        "r": np.array([*begin, *end], np.float32),
+        "t": np.array([*SHAPE[:2], 4, 3], np.int64),
+    }
+    made = model([node], {"x": SHAPE}, ["y"], weights)
+    x = np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32)
+    (reference,) = ReferenceEvaluator(made).run(None, {"x": x})
+    found = evaluate(import_model(made).function, [x], RUN)
+    np.testing.assert_allclose(found, reference, 1e-5, 1e-6)
+
+
 def test_images_of_any_number() -> None:
     assert operators(resizing((2.0, 2.0), shape=("N", 2, 3, 4))) == ["upsample"]
 
