@@ -56,13 +56,12 @@ def main(arguments: Sequence[str]) -> int:
     asked.report.parent.mkdir(parents=True, exist_ok=True)
     outcomes = read_outcomes(asked.report)
     judgements = read_judgements(JUDGED.read_text())
+    again: set[str] = set()
     if asked.rest and outcomes:
         chosen = [fault for fault in faults if fault.name in outcomes]
-        alive = {name for name, one in outcomes.items() if one.ending is Ending.SURVIVED}
-        outcomes = {
-            name: one for name, one in outcomes.items() if name not in alive - {*judgements}
-        }
-    todo = [fault for fault in chosen if fault.name not in outcomes]
+        again = {name for name, one in outcomes.items() if one.ending is Ending.SURVIVED}
+        again -= {*judgements}
+    todo = [fault for fault in chosen if fault.name not in outcomes or fault.name in again]
     console.print(f"{len(faults)} faults, {len(chosen)} chosen, {len(todo)} to be tried")
     report = Report(tuple(chosen), outcomes, judgements)
     mirrors = Mirrors(ROOT)
