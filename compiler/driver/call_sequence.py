@@ -115,6 +115,8 @@ class _Walk:
     values: dict[str, _Value] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
     params: tuple[str, ...] = ()
+    parts: dict[tuple[str, int], str] = field(default_factory=dict)
+    """The values that are parts of tuples, by the tuple's name and the part's index."""
 
     def __post_init__(self) -> None:
         self.inferred = infer(self.function)
@@ -171,6 +173,9 @@ class _Walk:
 
     def _lets(self, body: Body, places: Mapping[str, Sequence[str]], *, last: bool) -> bool:
         """Emit the values of a body; returns whether its last value ended the function."""
+        for let in reversed(body.lets):
+            if isinstance(let.value, TupleGet) and isinstance(self.inferred[let.name], TensorType):
+                self.parts[let.value.operand.name, let.value.index] = let.name
         for number, let in enumerate(body.lets):
             ends = last and number == len(body.lets) - 1 and body.result == Var(let.name)
             if ends and self._ended(let, places.get(let.name, ())):
@@ -271,8 +276,11 @@ class _Walk:
                 return _nested(type_, iter(outputs))
 
     def _new(self, name: str, type_: Type) -> tuple[str, ...]:
-        """New tensors for a value."""
-        names = tuple(leaves(part_names(self.prefix + name, type_)))
+        """New tensors for a value; a part of a tuple has the name of the value that it becomes."""
+        own = part_names(name, type_)
+        if isinstance(own, tuple):
+            own = tuple(self.parts.get((name, at), part) for at, part in enumerate(own))
+        names = tuple(self.prefix + part for part in leaves(own))
         for part, tensor in zip(names, tensors_of(type_), strict=True):
             tensor.static_shape(f"{self.function.name}: {part}")
             self.types[part] = tensor

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from runtime.artifact import Tensor
@@ -22,7 +23,7 @@ def batches_of(arrays: _Arrays, tensors: Sequence[Tensor]) -> list[_Arrays]:
     counts = {number_of_batches(arrays.get(tensor.name), tensor) for tensor in tensors}
     count = counts.pop() if len(counts) == 1 else 0
     if count < 2:
-        return [arrays]
+        return [{**arrays, **_batch(arrays, tensors, 0)} if count else arrays]
     return [_batch(arrays, tensors, number) for number in range(count)]
 
 
@@ -42,12 +43,13 @@ def samples_of(
         if array is None:
             raise InputError(f"{path}: input {tensor.name} is missing")
         size = _batch_size(tensor)
-        if array.shape[1:] != tensor.shape[1:] or not array.ndim or len(array) % max(size, 1):
+        whole = np.atleast_1d(array) if not tensor.shape else array
+        if whole.shape[1:] != tensor.shape[1:] or not whole.ndim or len(whole) % max(size, 1):
             raise InputError(
                 f"{path}: input {tensor.name} is {tensor}, or several of them along the first "
                 f"axis, not {array.dtype}{list(array.shape)}"
             )
-        counts.add(len(array) // max(size, 1))
+        counts.add(len(whole) // max(size, 1))
     if len(counts) != 1:
         raise InputError(f"{path}: its arrays hold different numbers of batches")
     for number in range(counts.pop()):
@@ -56,7 +58,10 @@ def samples_of(
 
 def number_of_batches(array: NDArray[Any] | None, tensor: Tensor) -> int:
     """The number of batches in an array, or 0 if that is no whole number."""
-    if array is None or not tensor.shape or not tensor.shape[0] or array.ndim != len(tensor.shape):
+    if array is not None and not tensor.shape:
+        # Scalars, stacked or alone.
+        return array.size if array.ndim < 2 else 0
+    if array is None or not tensor.shape[0] or array.ndim != len(tensor.shape):
         return 0
     count, rest = divmod(len(array), tensor.shape[0])
     return count if not rest and array.shape[1:] == tensor.shape[1:] else 0
@@ -67,7 +72,7 @@ def _batch(arrays: _Arrays, tensors: Sequence[Tensor], number: int) -> dict[str,
     batch = {}
     for tensor in tensors:
         size = _batch_size(tensor)
-        part = arrays[tensor.name][number * size : (number + 1) * size]
+        part = np.atleast_1d(arrays[tensor.name])[number * size : (number + 1) * size]
         batch[tensor.name] = part.reshape(tensor.shape)
     return batch
 

@@ -327,4 +327,7 @@ def _check_for_artifact(model: str, options: Sequence[str]) -> None:
 def _check_offloaded(network: Network, options: Sequence[str]) -> None:
     """Raise `CommandError` if options need the accelerator and the network does not use it."""
     if options and network.artifact.config is None:
-        raise CommandError(f"{options[0]}: nothing of {network.model} is on an accelerator")
+        raise CommandError(
+            f"{options[0]}: nothing of {network.model} is on an accelerator; without {options[0]}, "
+            f"--explain says why"
+        )

@@ -101,10 +101,11 @@ def _pairs(
     """Name, array of `run`, array of `reference` and mask of each tensor to compare. Arrays of
     joined runs have an axis more in front."""
     tensors = {each.name: each for each in manifest.tensors}
-    # A run that took another branch lacks a tensor that the reference has.
+    # A run that took another branch lacks a tensor that the other has.
     absent = np.empty(0)
-    for name, wanted in reference.watched.items():
-        yield name, run.watched.get(name, absent), wanted, tensors[name].defined
+    for name in dict.fromkeys((*reference.watched, *run.watched)):
+        pair = run.watched.get(name, absent), reference.watched.get(name, absent)
+        yield name, *pair, tensors[name].defined
     for port in manifest.results:
         # Artifacts are checked: no result has padding.
         outputs = run.outputs[port.name], reference.outputs[port.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hw.memory_model import parse_memory
 from runtime.artifact import Input, Tensor
@@ -34,6 +35,22 @@ def test_inputs_that_differ_in_number_stay() -> None:
     given = {"x": np.zeros((4, 3), np.float32), "y": np.zeros(3, np.float32)}
     assert batches_of(given, [X, other]) == [given]
     assert batches_of({"x": given["x"]}, [X, other]) == [{"x": given["x"]}]
+
+
+@pytest.mark.parametrize("scalars", [np.float32(4), np.full(1, 4, np.float32)])
+def test_a_scalar_alone_or_in_an_array(scalars: NDArray[np.float32]) -> None:
+    given = {"x": np.ones((2, 3), np.float32), "s": np.asarray(scalars)}
+    (found,) = batches_of(given, [X, Tensor("s", (), "float32", Input())])
+    assert (found["s"].shape, found["s"]) == ((), 4)
+    np.testing.assert_array_equal(found["x"], given["x"])
+
+
+def test_scalars_of_several_batches() -> None:
+    s = Tensor("s", (), "float32", Input())
+    found = batches_of({"x": np.ones((4, 3)), "s": np.arange(2)}, [X, s])
+    assert [int(each["s"]) for each in found] == [0, 1]
+    square = {"s": np.ones((1, 1))}
+    assert batches_of(square, [s]) == [square]
 
 
 def test_runs_on_the_rtl() -> None:

@@ -127,6 +127,14 @@ def test_samples_one_after_the_other(tmp_path: Path) -> None:
         np.testing.assert_array_equal(sample["b"], [number])
 
 
+@pytest.mark.parametrize("scalars", [np.float32(4), np.full(1, 4, np.float32)])
+def test_a_sample_of_a_scalar(tmp_path: Path, scalars: NDArray[np.float32]) -> None:
+    """Alone as a run takes it, or in an array as several are."""
+    np.savez(tmp_path / "all.npz", s=scalars)
+    (sample,) = read_samples(tmp_path / "all.npz", [Tensor("s", (), "float32", Input())])
+    assert (sample["s"].shape, sample["s"]) == ((), 4)
+
+
 def test_samples_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no sample")
     saved(tmp_path, two=np.full((2, 3), 2.0), one=np.ones((4, 3)))
