@@ -20,6 +20,7 @@ from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall
+from runtime.executor import Run
 from runtime.inputs import PixelNormalisation, random_inputs
 from runtime.inputs.network import inputs_of
 from scripts.model_options import Quantise
@@ -48,7 +49,7 @@ MACHINES = ("pynq", "ultra96", "small8")
 _HIDING = {"hiding": HIDING, "plain": 1}
 _MEMORY = "fast"
 _DIGITS_OF_SHA256 = 16
-_CPU = Machine("functional", parse_memory(_MEMORY), threads=1)
+_FUNCTIONAL = Machine("functional", parse_memory(_MEMORY), threads=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def _network(
     quantise: Quantise = Quantise.MULTIPLIER,
     hiding: bool = True,
 ) -> Digests:
-    return _of_artifact(_compiled(model, config, memory, quantise, hiding).artifact)
+    return of_artifact(_compiled(model, config, memory, quantise, hiding).artifact)
 
 
 def _light(name: str) -> Digests:
@@ -136,7 +137,7 @@ def _light(name: str) -> Digests:
 def _random(seed: int) -> Digests:
     offloading = Offloading.of(seed)
     cpu, accelerated = both(offloading.quantised, offloading.config, offloading.threads)
-    return {**_of_artifact(accelerated), "output on the CPU": _outputs(cpu)}
+    return {**of_artifact(accelerated), "output on the CPU": _outputs(_run(cpu, _FUNCTIONAL))}
 
 
 def _cpu(model: str, quantise: Quantise) -> Digests:
@@ -147,8 +148,7 @@ def _cpu(model: str, quantise: Quantise) -> Digests:
         artifact = open_model(model, options, None).network(None, None).artifact
     else:
         artifact = _compiled(model, "pynq", _MEMORY, quantise, hiding=True).on_cpu(None)
-    kernels = sorted(code.to_bytes() for code in artifact.kernels.values())
-    return {"machine code": _digest(*kernels), **_of_artifact(artifact)}
+    return with_machine_code(artifact)
 
 
 def _compiled(model: str, config: str, memory: str, quantise: Quantise, hiding: bool) -> Network:
@@ -157,15 +157,23 @@ def _compiled(model: str, config: str, memory: str, quantise: Quantise, hiding: 
     return open_model(model, options, None).network(accelerator, None)
 
 
-def _of_artifact(artifact: Artifact) -> Digests:
-    """The digests of an artifact's steps and streams, and of its outputs."""
+def with_machine_code(artifact: Artifact) -> Digests:
+    """The digests of an artifact and of its kernels' machine code."""
+    kernels = sorted(code.to_bytes() for code in artifact.kernels.values())
+    return {"machine code": _digest(*kernels), **of_artifact(artifact)}
+
+
+def of_artifact(artifact: Artifact, machine: Machine = _FUNCTIONAL) -> Digests:
+    """The digests of an artifact's steps and streams, and of its outputs for seeded random inputs;
+    with the number of cycles if the machine has time."""
     steps = [
         ("cpu" if isinstance(step, KernelCall) else "accelerator", step.operators, step.macs)
         for step in artifact.manifest.steps
     ]
     streams = [code for _, code in sorted(artifact.streams.items())]
     layers = [[*code.layers, *code.inputs, *code.outputs] for code in streams]
-    found = {"steps": _digest(msgspec.json.encode(steps)), "output": _outputs(artifact)}
+    run = _run(artifact, machine)
+    found = {"steps": _digest(msgspec.json.encode(steps)), "output": _outputs(run)}
     if streams:
         found |= {
             "program": _digest(*(code.program for code in streams)),
@@ -173,12 +181,18 @@ def _of_artifact(artifact: Artifact) -> Digests:
             "layer of each instruction": _digest(*(code.layer_of for code in streams)),
             "layers": _digest(msgspec.json.encode(layers)),
         }
+    if run.profile.cycles is not None:
+        found["cycles"] = str(run.profile.cycles)
     return found
 
 
-def _outputs(artifact: Artifact) -> str:
-    """The digest of the outputs for seeded random inputs."""
-    (run,) = _CPU.run(artifact, [random_inputs(inputs_of(artifact), seed=1)])
+def _run(artifact: Artifact, machine: Machine) -> Run:
+    """A run with seeded random inputs."""
+    (run,) = machine.run(artifact, [random_inputs(inputs_of(artifact), seed=1)])
+    return run
+
+
+def _outputs(run: Run) -> str:
     return _digest(*(array for _, array in sorted(run.outputs.items())))
 
 

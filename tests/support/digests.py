@@ -1,13 +1,15 @@
 """Records and compares digests of compiled programs, memory images and outputs.
 
-    python -m tests.support.digests record FILE [--only PREFIX]...
-    python -m tests.support.digests compare FILE [--only PREFIX]...
+    python -m tests.support.digests record FILE [--models FOLDER] [--only PREFIX]...
+    python -m tests.support.digests compare FILE [--models FOLDER] [--only PREFIX]...
 
 `record` writes the digests of the tree in which it runs, case by case, and resumes after an
 interruption. `compare` recomputes the digests, prints the differing cases, and exits with 1 if
-there are any. A prefix is a group (`layers`, `networks`, `cpu`, `light`, `random`), or more of a
-case's name, as `layers/pynq/C8`. A file is valid for the processor that recorded it: machine code,
-floating-point results, and calibrated scales depend on the processor.
+there are any. A prefix is a group (`layers`, `networks`, `cpu`, `light`, `random`, `models`), or
+more of a case's name, as `layers/pynq/C8`. The group `models` has the ONNX files of a folder, as
+`tests.support.exported_networks` writes them, on every preset. A file is valid for the processor
+that recorded it: machine code, floating-point results, and calibrated scales depend on the
+processor.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 
@@ -23,11 +26,15 @@ import msgspec
 
 from hw.files import write_atomically
 from tests.support.digest_cases import Case, Digests, all_cases
+from tests.support.model_digests import model_cases
 
 
-def selected(prefixes: Sequence[str]) -> Iterator[Case]:
-    """The cases whose names begin with one of `prefixes`; all cases if there are none."""
-    for case in all_cases():
+def selected(prefixes: Sequence[str], models: Path | None = None) -> Iterator[Case]:
+    """The cases whose names begin with one of `prefixes`; all cases if there are none.
+
+    With a folder of `models`, their cases come first.
+    """
+    for case in chain(() if models is None else model_cases(models), all_cases()):
         if not prefixes or any(f"{case.name}/".startswith(f"{each}/") for each in prefixes):
             yield case
 
@@ -42,10 +49,10 @@ def differences(before: Digests, now: Digests) -> list[str]:
     return [what for what in {**before, **now} if before.get(what) != now.get(what)]
 
 
-def record(path: Path, prefixes: Sequence[str]) -> int:
-    """Append to the file the digests of selected cases that it lacks."""
+def record(path: Path, cases: Iterable[Case]) -> int:
+    """Append to the file the digests of the cases that it lacks."""
     known = {**_read(path)} if path.exists() else {}
-    for case in selected(prefixes):
+    for case in cases:
         if case.name in known:
             continue
         begun = perf_counter()
@@ -55,10 +62,10 @@ def record(path: Path, prefixes: Sequence[str]) -> int:
     return 0
 
 
-def compare(path: Path, prefixes: Sequence[str]) -> int:
+def compare(path: Path, cases: Iterable[Case]) -> int:
     """Print the cases that differ from the file; return 1 if there are any."""
     known, wrong, count = _read(path), 0, 0
-    for case in selected(prefixes):
+    for case in cases:
         begun = perf_counter()
         verdict = _verdict(case, known)
         _tell(case.name, verdict or "equal", begun)
@@ -93,10 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.support.digests")
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("file", type=Path)
+    parser.add_argument("--models", metavar="FOLDER", type=Path)
     parser.add_argument("--only", metavar="PREFIX", action="append", default=[])
     asked = parser.parse_args(arguments)
     action = record if asked.action == "record" else compare
-    return action(asked.file, asked.only)
+    return action(asked.file, selected(asked.only, asked.models))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,84 @@
+"""The digests of ONNX files in a folder: compiled for every preset, and for the CPU alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.errors import CompilerError
+from hw.config_files import load_config, preset_names
+from hw.memory_model import parse_memory
+from runtime.inputs import PixelNormalisation
+from scripts.model_options import Quantise
+from scripts.run.machine import Machine
+from scripts.sources import Accelerator, ModelOptions, Processor, import_model, targets
+from tests.support.digest_cases import Case, Digests, of_artifact, with_machine_code
+
+_MEMORY = parse_memory("fast")
+_MACHINE = Machine("cycle", _MEMORY, threads=1)
+"""Its results are the functional engine's."""
+
+
+def model_cases(folder: Path) -> Iterator[Case]:
+    """The cases of a folder, model by model: `models/NAME/PRESET`, for every preset, `fallback`,
+    which is the quantised network on the CPU, and `cpu`, the network in float32.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder has no ONNX files.
+    """
+    paths = sorted(folder.glob("*.onnx"))
+    if not paths:
+        raise FileNotFoundError(f"{folder} has no ONNX files")
+    for path in paths:
+        # One for all cases of a file, and freed after them.
+        model = _Model(path)
+        for preset in preset_names():
+            yield model.case(preset, partial(model.on_preset, preset))
+        yield model.case("fallback", model.fallback)
+        yield model.case("cpu", model.on_cpu)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """An ONNX file. It is quantised once for all accelerators."""
+
+    path: Path
+
+    @cached_property
+    def quantised(self) -> PreparedNetwork:
+        return self._prepared(Quantise.MULTIPLIER)
+
+    def case(self, way: str, digests: Callable[[], Digests]) -> Case:
+        return Case(f"models/{self.path.stem}/{way}", partial(_or_refused, digests))
+
+    def on_preset(self, preset: str) -> Digests:
+        device = _accelerator(preset)
+        return of_artifact(self.quantised.build(targets(device)), _MACHINE)
+
+    def fallback(self) -> Digests:
+        device = _accelerator("pynq")
+        return with_machine_code(self.quantised.build(targets(device), fallback=True))
+
+    def on_cpu(self) -> Digests:
+        return with_machine_code(self._prepared(Quantise.NONE).build(targets(Processor())))
+
+    def _prepared(self, quantise: Quantise) -> PreparedNetwork:
+        options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
+        return import_model(str(self.path), options, None).prepared(None)
+
+
+def _or_refused(digests: Callable[[], Digests]) -> Digests:
+    """The digests, or why the compiler refuses the network."""
+    try:
+        return digests()
+    except CompilerError as error:
+        return {"refused": f"{type(error).__name__} {error}"}
+
+
+def _accelerator(preset: str) -> Accelerator:
+    return Accelerator(load_config(preset), _MEMORY, hiding=True)
