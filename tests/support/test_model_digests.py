@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from hw.config_files import preset_names
+from tests.support.compiler.frontends.onnx_models import model
 from tests.support.digests import main, selected
 from tests.support.model_digests import model_cases
-from tests.support.onnx_models import model
 
 
 def _save(path: Path, operator: str = "Relu", scale: float = 1.0) -> None:
