@@ -132,7 +132,8 @@ def test_a_sample_of_a_scalar(tmp_path: Path, scalars: NDArray[np.float32]) -> N
     """Alone as a run takes it, or in an array as several are."""
     np.savez(tmp_path / "all.npz", s=scalars)
     (sample,) = read_samples(tmp_path / "all.npz", [Tensor("s", (), "float32", Input())])
-    assert (sample["s"].shape, sample["s"]) == ((), 4)
+    assert sample["s"].shape == ()
+    assert sample["s"] == 4
 
 
 def test_samples_of_a_folder(tmp_path: Path) -> None:

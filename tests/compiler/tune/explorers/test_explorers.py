@@ -123,13 +123,13 @@ def test_a_new_setting_is_worth_a_part_of_the_range_of_scores(
         return int(np.flatnonzero(found)[0])
 
     best, like_it, far = row(7, 3, "b"), row(7, 3, "a"), row(2, 8, "a")
+    measured = [row(0, number, "c") for number in range(boosted.FIRST)]
+    unseen = np.setdiff1d(np.arange(len(choices)), measured)
     scores = np.zeros(len(choices))
     scores[best], scores[like_it] = 1.0, 0.999
     monkeypatch.setattr(boosted, "EPSILON", 0.0)
     monkeypatch.setattr(BoostedTrees, "train", lambda self, measured: None)
     monkeypatch.setattr(BoostedTrees, "scores", lambda self, features, references: scores[unseen])
-    measured = [row(0, number, "c") for number in range(boosted.FIRST)]
-    unseen = np.setdiff1d(np.arange(len(choices)), measured)
     for less, second in ((0.5, far), (2.5, like_it)):
         scores[far] = 0.999 - less * boosted.DIVERSITY
         explorer = EXPLORERS["xgboost"](table, 0)
