@@ -156,6 +156,27 @@ def test_a_tile_of_one_row_is_loaded_at_once(order: str, config: str) -> None:
     assert 0.9 * exact < bound <= exact
 
 
+@pytest.mark.parametrize("config", ["pynq", "pynq-x"])
+def test_rows_and_columns_that_tiles_share_are_loaded_for_each(config: str) -> None:
+    """A slow memory waits for little else."""
+    model = parse_memory("edge")
+    accelerator = Accelerator(load_config(config), model, hiding=True)
+    (task,) = tasks_of_layers([parse_layer("a=28,28,16,16,3,1,1")], accelerator, 0)
+    choice: Choice = {
+        "threads": 1,
+        "ic": 1,
+        "oc": 1,
+        "x": 14,
+        "y": 7,
+        "order": "image",
+        "along": "oc",
+    }
+    exact = cycles_of(measured_layer(task, accelerator), choice, inf).cost
+    cost = MachineCost(accelerator.config, MemoryTiming(model.latency, model.interval))
+    bound = lower_bound(Conv2dOnArray(), task.workload, Choices.of([choice]), cost).item()
+    assert 0.95 * exact < bound <= exact
+
+
 def test_element_wise_operands_are_loaded_before_products() -> None:
     """Compute loads a residual while weights are on their way."""
     assert check(Conv2dOnArray(), 1020, "small8")
