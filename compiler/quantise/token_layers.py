@@ -39,6 +39,10 @@ class TokenLayers:
                                       c = conv2d(i, transposed w)
                                       y = c as tokens
 
+        y = matmul(w, x)       ->     i = x as images [n, features, 1, columns]
+                                      c = conv2d(i, w)
+                                      y = c in the shape of the product
+
     Weights may also be integers that are dequantised, as in a QDQ network; their integers are
     transposed. What is computed from such results element by element is computed on the images, so
     that the changes of layout between one layer and the next are dead. A single token, for which
@@ -87,7 +91,9 @@ class _Rewriter:
             if stated is not None:
                 self.stated[let.name] = stated
             if not isinstance(value, Call) or not (
-                self._product(let, value) or self._elementwise(let, value)
+                self._product(let, value)
+                or self._product_of_columns(let, value)
+                or self._elementwise(let, value)
             ):
                 value = map_bodies(rename(value, self.tokens), self._inner)
                 self.lets.append(replace(let, value=value))
@@ -117,15 +123,42 @@ class _Rewriter:
             self._result(let, "conv2d", [image, self._atom(let, kernels)], Conv2d())
         return True
 
-    def _kernels(self, let: Let, weight: Atom) -> Constant | StatedConstant | None:
+    def _product_of_columns(self, let: Let, call: Call) -> bool:
+        """Weights on the left, as of a Fourier transform: the data have a pixel in each column."""
+        if not isinstance(call.callee, OpSpec) or call.callee.name != "matmul":
+            return False
+        weight, data = call.args
+        shape = self._token_shape(data)
+        if shape is None or len(shape) < 2 or prod(shape) == shape[-2]:
+            return False
+        assert isinstance(data, Var), "it has a token shape"
+        kernels = self._kernels(let, weight, outputs_first=True)
+        if kernels is None:
+            return False
+        given = self.tokens.get(data.name, data)
+        assert isinstance(given, Var), "a value that is computed"
+        images = Reshape((prod(shape[:-2]), shape[-2], 1, shape[-1]))
+        image = self._emit(data.name, "reshape", given, images)
+        product = Call(OPERATORS["conv2d"], (image, self._atom(let, kernels)), Conv2d())
+        self.lets.append(replace(let, value=product, type=None))
+        result = self._token_shape(Var(let.name))
+        assert result is not None, "its operands have static shapes"
+        self.tokens[let.name] = self._emit(let.name, "reshape", Var(let.name), Reshape(result))
+        return True
+
+    def _kernels(
+        self, let: Let, weight: Atom, *, outputs_first: bool = False
+    ) -> Constant | StatedConstant | None:
         """Constant weights of two axes as kernels of 1x1, outputs first; None for others."""
         if isinstance(weight, Constant):
             if weight.array.ndim != 2 or not np.issubdtype(weight.array.dtype, np.floating):
                 return None
-            return Constant(_kernels(weight.array))
+            return Constant(_kernels(weight.array.T if outputs_first else weight.array))
         stated = self.stated.get(weight.name)
         if stated is None or stated.values.ndim != 2:
             return None
+        if outputs_first:
+            return StatedConstant(_kernels(stated.values.T), stated.scales, stated.axis)
         return StatedConstant(_kernels(stated.values), stated.scales, 1 - stated.axis)
 
     def _atom(self, let: Let, constant: Constant | StatedConstant) -> Atom:
@@ -194,11 +227,11 @@ class _Rewriter:
         """The tokens as an image, made once."""
         if data.name not in self.images:
             tokens, features = prod(shape[:-1]), shape[-1]
-            flat = self._layout(data.name, "reshape", data, Reshape((tokens, features)))
+            flat = self._emit(data.name, "reshape", data, Reshape((tokens, features)))
             if not _is_row(shape):
-                columns = self._layout(data.name, "transpose", flat, _SWAP)
+                columns = self._emit(data.name, "transpose", flat, _SWAP)
                 whole = Reshape((1, features, 1, tokens))
-                flat = self._layout(data.name, "reshape", columns, whole)
+                flat = self._emit(data.name, "reshape", columns, whole)
             self.images[data.name] = flat
         return self.images[data.name]
 
@@ -211,11 +244,11 @@ class _Rewriter:
         self.lets.append(replace(let, value=call, type=None))
         self.images[let.name] = flat = Var(let.name)
         if not _is_row(shape):
-            columns = self._layout(let.name, "reshape", flat, Reshape((features, tokens)))
-            flat = self._layout(let.name, "transpose", columns, _SWAP)
-        self.tokens[let.name] = self._layout(let.name, "reshape", flat, Reshape(shape))
+            columns = self._emit(let.name, "reshape", flat, Reshape((features, tokens)))
+            flat = self._emit(let.name, "transpose", columns, _SWAP)
+        self.tokens[let.name] = self._emit(let.name, "reshape", flat, Reshape(shape))
 
-    def _layout(self, stem: str, operator: str, operand: Var, given: Attributes) -> Var:
+    def _emit(self, stem: str, operator: str, operand: Var, given: Attributes) -> Var:
         name = unique_name(f"{stem}_tokens", self.taken)
         self.lets.append(Let(name, Call(OPERATORS[operator], (operand,), given)))
         return Var(name)

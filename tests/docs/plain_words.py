@@ -72,10 +72,15 @@ def findings(paths: list[Path]) -> Iterator[str]:
         for number, line in enumerate(text.splitlines(), 1):
             names = _NAMES.keys() & set(_NAME.findall(line.replace("in turn", "")))
             found = [(name, _NAMES[name]) for name in sorted(names)]
-            found += [(part, better) for part, better in _PARTS.items() if part in line]
+            found += [(part, better) for part, better in _PARTS.items() if _has(line, part)]
             yield from (f"{path}:{number}: {name} is called {better}" for name, better in found)
         if path.suffix == ".py" and "each" in text:
             yield from (f"{path}:{line}: `each` is the name of something" for line in _each(text))
+
+
+def _has(line: str, part: str) -> bool:
+    """Whether a line has a text whose last word does not go on."""
+    return part in line and re.search(rf"{re.escape(part)}(?!\w)", line) is not None
 
 
 def _each(text: str) -> Iterator[int]:

@@ -24,7 +24,7 @@ PARAMS = (
     "x: float32[1, 7, 6], x2: float32[1, 7, 5], xb: float32[2, 3, 4, 6], xv: float32[6], "
     "x1: float32[1, 1, 6], xm: float32[7, 6], xn: float32[N, 7, 6], w: float32[6, 5], "
     "v: float32[5, 6], b: float32[5], s: float32[], t: float32[1, 7, 1], k: float32[2, 6, 5], "
-    "e: float32[5, 6]"
+    "e: float32[5, 6], xc: float32[2, 3, 5, 7], xq: float32[5, 3], x0: float32[5, 1]"
 )
 TO = ["reshape", "transpose", "reshape"]
 
@@ -90,8 +90,31 @@ def test_a_single_token_is_a_row(lines: list[str], wanted: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (["y = matmul(w, xc)"], ["reshape", "conv2d", "reshape"]),
+        (["y = matmul(w, xq)"], ["reshape", "conv2d", "reshape"]),
+        (
+            ["a = matmul(w, xc)", "c = relu(a)", "y = matmul(v, c)"],
+            ["reshape", "conv2d", "reshape", "relu", "reshape", "conv2d", "reshape"],
+        ),
+        # Columns that are made of tokens.
+        (
+            ["a = matmul(x, w)", "c = transpose(a, perm=[0, 2, 1])", "y = matmul(w, c)"],
+            [*TO, "conv2d", *TO, "transpose", "reshape", "conv2d", "reshape"],
+        ),
+    ],
+    ids=["several images", "one image", "two layers", "tokens"],
+)
+def test_weights_on_the_left(lines: list[str], wanted: list[str]) -> None:
+    assert changed(lines) == wanted
+
+
+@pytest.mark.parametrize(
     "line",
     [
+        "y = matmul(w, x0)",
+        "y = matmul(k, xq)",
         "y = matmul(xm, w)",
         "y = matmul(xn, w)",
         "y = matmul(w, v)",
@@ -100,6 +123,8 @@ def test_a_single_token_is_a_row(lines: list[str], wanted: list[str]) -> None:
         "y = relu(x)",
     ],
     ids=[
+        "a single column",
+        "a stack on the left",
         "a matrix",
         "an open extent",
         "constants",

@@ -26,12 +26,13 @@ FORMS = {
     "gemm": ("qdq",),
     "matrix": ("qdq", "operator", "dynamic"),
     "tokens": ("qdq", "operator", "dynamic"),
+    "columns": ("qdq",),
     "pair": ("qdq", "operator"),
 }
 """The forms that each kind of layer is exported in: QDQ, an operator on integers, and with a scale
 of the data that is computed when the layer runs."""
 
-_OPERATORS = {"gemm": "Gemm", "matrix": "MatMul", "tokens": "MatMul", "pair": "MatMul"}
+_OPERATORS = {"gemm": "Gemm"} | dict.fromkeys(("matrix", "tokens", "columns", "pair"), "MatMul")
 _STEP = 0.02
 """The scale of data."""
 
@@ -92,7 +93,9 @@ def stated_layer(kind: str, form: str, numbers: Numbers, relu: bool, seed: int) 
     named = _OPERATORS.get(kind, "ConvTranspose" if "transposed" in kind else "Conv")
 
     def operator(*operands: str, to: str) -> NodeProto:
-        return helper.make_node(named, operands, [to], **attributes)
+        # Weights of columns are on the left.
+        given = operands[::-1] if kind == "columns" else operands
+        return helper.make_node(named, given, [to], **attributes)
 
     plain_given = {} if kind == "pair" else {"v": real}
     plain = _model([operator("x", "v", to="y")], inputs, plain_given)
@@ -197,6 +200,8 @@ def _shapes(
             return (1, inputs, columns + 2), (inputs, outputs, 3), 1, given
         case "tokens":
             return (1, rows, inputs), (inputs, outputs), 1, {}
+        case "columns":
+            return (2, inputs, columns), (outputs, inputs), 0, {}
         case "pair":
             return (1, 2, rows, inputs), (1, 2, inputs, columns), 3, {}
         case _:
