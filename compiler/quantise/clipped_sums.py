@@ -27,7 +27,8 @@ def with_common_scales(function: Function, chosen: Mapping[str, Scale]) -> dict[
 
     An accelerator gives sums as int8 once: with one scale, a ReLU or clip of them is made from this
     tensor without another rounding. It would have their step in any case. Values that are clipped
-    to a small part of the sums' range keep a finer scale of their own.
+    to a small part of the sums' range keep a finer scale of their own; of those that are all zeros,
+    as a ReLU of negative sums, nothing is known, and they take the others' scale.
     """
     families: dict[str, list[str]] = {}
     for name, sums in _read(function).items():
@@ -35,9 +36,11 @@ def with_common_scales(function: Function, chosen: Mapping[str, Scale]) -> dict[
             families.setdefault(sums, []).append(name)
     found = dict(chosen)
     for sums, names in families.items():
-        coarsest = max((chosen[name] for name in names), key=lambda scale: scale.step)
-        for name in names:
-            if name == sums or chosen[name].step * LARGEST_RATIO >= coarsest.step:
+        scales = [chosen[name] for name in names]
+        known = [scale for scale in scales if not scale.of_zeros] or scales
+        coarsest = max(known, key=lambda scale: scale.step)
+        for name, own in zip(names, scales, strict=True):
+            if name == sums or own.of_zeros or own.step * LARGEST_RATIO >= coarsest.step:
                 found[name] = coarsest
     return found
 

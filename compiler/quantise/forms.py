@@ -15,10 +15,17 @@ from compiler.quantise.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The affine scale of int8 integers: a real number is (integer - zero) * step."""
+    """The affine scale of int8 integers: a real number is (integer - zero) * step.
+
+    Attributes
+    ----------
+    of_zeros
+        Whether it was chosen for a tensor that had nothing but zeros, so that any other will do.
+    """
 
     step: float
     zero: int = 0
+    of_zeros: bool = field(default=False, compare=False)
 
     def nearest(self, real: float) -> int:
         """The integer nearest to a real number, halves to even, not clipped to int8."""

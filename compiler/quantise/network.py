@@ -137,7 +137,10 @@ def scales_from(histograms: Mapping[str, Histogram], options: QuantiseOptions) -
     """
     least = float(np.finfo(np.float32).smallest_normal)
     return {
-        name: Scale(float(np.float32(max(scale_of(histogram, options), least))))
+        name: Scale(
+            float(np.float32(max(scale_of(histogram, options), least))),
+            of_zeros=histogram.largest == 0,
+        )
         for name, histogram in histograms.items()
         if histogram.counts.any()
     }

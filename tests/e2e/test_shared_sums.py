@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
@@ -80,7 +80,19 @@ def test_reported(case: str) -> None:
 MODES = st.sampled_from(Mode)
 
 
+NEGATIVE = SharedSums(
+    kind=SumKind.DENSE,
+    readers=(ReaderKind.POOLED, ReaderKind.LAYER, ReaderKind.RELU),
+    join="Add",
+    ends_in_layer=True,
+    channels=2,
+    seed=877,
+)
+"""All sums are negative, so that their ReLU is zero everywhere."""
+
+
 @settings(max_examples=2, suppress_health_check=[HealthCheck.too_slow])
+@example(network=NEGATIVE, mode=Mode.MULTIPLIER, preset="pynq")
 @given(network=networks(), mode=MODES, preset=st.sampled_from(preset_names()))
 def test_some(network: SharedSums, mode: Mode, preset: str) -> None:
     check(network, mode, [preset])

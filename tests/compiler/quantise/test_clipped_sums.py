@@ -61,3 +61,14 @@ def test_cases(case: str) -> None:
     function = network(f"func @f({PARAMS}):\n{text}  return y\n")
     found = with_common_scales(function, {name: Scale(step) for name, step in chosen.items()})
     assert {name: scale.step for name, scale in found.items()} == wanted
+
+
+def test_what_is_all_zeros_has_no_say() -> None:
+    """As a ReLU of sums that are negative: with its scale of 1 the sums would be zeros, too."""
+    function = network(
+        f"func @f({PARAMS}):\n  c = conv2d(x, w)\n  r = relu(c)\n  y = add(c, r)\n  return y\n"
+    )
+    chosen = {"c": Scale(0.05), "r": Scale(1.0, of_zeros=True)}
+    assert with_common_scales(function, chosen) == {"c": Scale(0.05), "r": Scale(0.05)}
+    nothing = {name: Scale(1.0, of_zeros=True) for name in "cr"}
+    assert with_common_scales(function, nothing) == nothing
