@@ -82,3 +82,11 @@ def test_refuses_another_statement() -> None:
     tile = split.reorder("C", "i", "j_o", "k_o", "k_i", "j_i").decompose_reduction("C", "k_o")
     with pytest.raises(ScheduleError, match=r"have \[2, 4\] iterations"):
         tile.tensorize("C", "k_i", DOT)
+
+
+def test_what_is_tensorized_stays_at_its_place() -> None:
+    tensor = product()
+    after = compute((3, 8), lambda i, j: tensor[i, j] + 1, "after")
+    done = ready(after).tensorize("C", "j_i", DOT)
+    with pytest.raises(ScheduleError, match="C is tensorized: compute_at comes before"):
+        done.compute_at("C", "after", "i")
