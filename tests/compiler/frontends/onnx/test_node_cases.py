@@ -10,7 +10,7 @@ import pytest
 from compiler.frontends.onnx.node import qualified_name
 from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from tests.compiler.frontends.onnx.node_case_table import counts, refusals
-from tests.support.compiler.frontends.onnx_nodes import Outcome, node_cases, run_case
+from tests.support.compiler.frontends.onnx_nodes import Outcome, chosen_cases, node_cases, run_case
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 LIMITS = (
@@ -24,6 +24,10 @@ LIMITS = (
 """Why a model of supported operators may be refused: what `docs/operators.md` says, in messages."""
 UNTESTED = {"GlobalLpPool", "LinearAttention", "Upsample"}
 """Operators that ONNX does not test, or only with others that are not supported."""
+EACH = 4
+"""The quick cases of an operator."""
+PARTS = 4
+"""Tests that share the quick cases, for several processes."""
 
 
 def failures(outcomes: list[Outcome]) -> list[str]:
@@ -38,6 +42,13 @@ def failures(outcomes: list[Outcome]) -> list[str]:
         ):
             found.append(f"{outcome.name}: {outcome.refusal}")
     return found
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_some_of_each_operator(part: int) -> None:
+    """Those that differ most, so that a mistake in an operator is seen without all cases."""
+    cases = chosen_cases(EACH)[part::PARTS]
+    assert failures([run_case(each) for each in cases]) == []
 
 
 @pytest.mark.exhaustive

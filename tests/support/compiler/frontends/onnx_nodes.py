@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from onnx.backend.test.loader import load_model_tests
 
 from compiler.errors import FrontendError
 from compiler.frontends.onnx import Imported, import_model
+from compiler.frontends.onnx.node import qualified_name
 from compiler.graph.evaluate import evaluate
 from compiler.graph.native import NativeRunner
 from compiler.graph.types import TensorType
@@ -60,6 +61,25 @@ def node_cases() -> tuple[TestCase, ...]:
         # Building some tests overflows or divides by zero on purpose.
         warnings.simplefilter("ignore")
         return tuple(sorted(load_model_tests(kind="node"), key=lambda case: case.name))
+
+
+def chosen_cases(limit: int) -> Sequence[TestCase]:
+    """For each operator at most `limit` cases of it alone.
+
+    Cases that differ in attributes of numbers and names, in the operands that are given or in the
+    opset; of those that do not, the first.
+    """
+    found: dict[str, dict[Hashable, TestCase]] = {}
+    for case in node_cases():
+        assert case.model is not None
+        (first, *rest) = case.model.graph.node
+        if rest:
+            continue
+        attributes = frozenset((each.name, each.i, each.s) for each in first.attribute)
+        opset = case.model.opset_import[0].version
+        key = (attributes, tuple(map(bool, first.input)), len(first.output), opset)
+        found.setdefault(qualified_name(first), {}).setdefault(key, case)
+    return [case for cases in found.values() for case in [*cases.values()][:limit]]
 
 
 def run_case(case: TestCase) -> Outcome:
