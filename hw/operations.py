@@ -1,7 +1,7 @@
 """The ALU's operations: opcode, name and meaning of each.
 
 Encoding, assembler text, the validator's range and the functional engine derive from `AluOp`. The
-gates are in `hw.rtl.alu`, the compiler's expression in `compiler.intrinsics.accelerator`.
+gates are in `hw.rtl.alu`, the compiler's expression in its `machines.accelerator.intrinsics`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from compiler.targets.accelerator.block_layouts import Blocks
+from compiler.machines.accelerator.block_layouts import Blocks
 from runtime.artifact import Artifact, KernelCall, StreamCall
 from runtime.profile import StepProfile
 from scripts.tables import plain_console, plain_table, print_table, whole_number

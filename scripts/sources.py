@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from msgspec import structs
 from onnx import ModelProto
 
-from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import (
     CompileOptions,
     PreparedNetwork,
@@ -26,11 +25,13 @@ from compiler.frontends.onnx import (
     input_names,
     read_model,
 )
+from compiler.machines.accelerator.target import accelerator
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
+from compiler.machines.defaults import compile_options
 from compiler.models import BUILT_IN, built_in
-from compiler.targets.accelerator.target import accelerator
-from compiler.targets.cpu.target import cpu
-from compiler.targets.target import Target, TunedChoices
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.plan.target import Target, TunedChoices
 from hw.config import HardwareConfig
 from hw.input_files import MODEL_BYTES, read_input
 from hw.memory_model import MemoryModel
@@ -200,14 +201,14 @@ def import_model(
     if report is not None:
         report("importing")
     proto, provenance = _read(model, options.seed, recorded)
-    compile_options = CompileOptions(quantise.mode, _samples(options), options.seed)
+    how = compile_options(quantise.mode, _samples(options), options.seed)
     names = input_names(proto)
     offered = read_arrays(inputs, names)
     imported = import_with_shapes(proto, options.shapes, offered, options.calibrate)
     if imported.bound:
         values = {**provenance.options, "constant_inputs": ", ".join(sorted(imported.bound))}
         provenance = structs.replace(provenance, options=values)
-    return Source(imported, provenance, compile_options, names)
+    return Source(imported, provenance, how, names)
 
 
 def model_file(model: str) -> Path:

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import PreparedNetwork
-from compiler.targets.accelerator.backend import StreamBackend
-from compiler.targets.cpu.backend import KernelBackend
+from compiler.machines.accelerator.backend import StreamBackend
+from compiler.machines.cpu.backend import KernelBackend
+from compiler.machines.cpu.codegen import CpuTarget
 from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.built_in import BuiltInChoices, built_in_records
 from compiler.tune.plain import canonical_text, to_plain

@@ -15,15 +15,14 @@ from compiler.graph.constant import Constant
 from compiler.graph.indices import rows_of_tables
 from compiler.graph.live_ranges import live_ranges
 from compiler.graph.memory import plan_memory
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Atom, Function, Tuple
 from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transform
 from compiler.graph.types import leaves, part_names, symbols_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions
-from compiler.targets.offload import StreamsOnHost
-from compiler.targets.parts import ArtifactParts, Progress
-from compiler.targets.target import Backend, Target
+from compiler.plan.offload import StreamsOnHost
+from compiler.plan.parts import ArtifactParts, Progress
+from compiler.plan.target import Backend, Target
 from runtime.artifact import (
     Arena,
     Artifact,
@@ -179,8 +178,8 @@ def _passes(
     called = functions(function)[:-1]
     if sizes or any(symbols_of(param.type) for each in called for param in each.params):
         yield BindSymbols(tuple(sorted((sizes or {}).items())))
-    yield from simplifying_passes(NativeRunner(reassociate=False))
     *others, host = targets
+    yield from simplifying_passes(host.make_runner())
     for target in others:
         yield from backends.of(target).passes()
         if fallback:

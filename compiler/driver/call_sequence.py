@@ -29,7 +29,7 @@ from compiler.graph.nodes import (
 )
 from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.graph.visit import all_lets, bodies
-from compiler.targets.parts import Invocation, Operand
+from compiler.plan.parts import Invocation, Operand
 from runtime.artifact import (
     Branch,
     CallFunction,

@@ -13,7 +13,6 @@ from msgspec import structs
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.codegen import CpuTarget
 from compiler.driver.build import Backends, build
 from compiler.errors import BuildError
 from compiler.frontends.onnx import (
@@ -26,28 +25,20 @@ from compiler.frontends.onnx import (
 )
 from compiler.graph.evaluate import Runner, evaluate
 from compiler.graph.indices import rows_of_tables
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function, Var
 from compiler.graph.types import TensorType, symbols_of
 from compiler.graph.verify import verify
+from compiler.plan.target import Backend, Target
 from compiler.quantise.layer_errors import LayerError, layer_errors
 from compiler.quantise.network import Quantised, has_scales, quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
 from compiler.quantise.points import int8_values, return_values
 from compiler.quantise.samples import synthetic
-from compiler.targets.accelerator.target import accelerator
-from compiler.targets.target import Backend, Target
-from hw.config import HardwareConfig
 from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """A function from a network's input tensors to calibration samples: values by input name."""
 _TOOLS = ("tandem-workbench", "llvmlite", "numpy", "onnx")
-
-
-def _accelerators() -> tuple[Target[Any], ...]:
-    """The default accelerator; all configurations have the same base instruction set."""
-    return (accelerator(HardwareConfig()),)
 
 
 class Calibration(Enum):
@@ -111,19 +102,22 @@ class CompileOptions:
 
     Attributes
     ----------
+    exact_on
+        Targets that have to compute the quantised network exactly, even if built for others, so
+        that all devices give the same results.
+    make_runner
+        Returns a runner of the computations of calibration, on the processor that compiles.
     quantise
         The multipliers of requantisation; None leaves the network in float32.
     samples
         Inputs for calibration; by default normal noise with the seed `seed`.
-    exact_on
-        Targets that have to compute the quantised network exactly, even if built for others: by
-        default the accelerator, so that all devices give the same results.
     """
 
+    exact_on: tuple[Target[Any], ...]
+    make_runner: Callable[[], Runner]
     quantise: Mode | None = Mode.MULTIPLIER
     samples: Samples | None = None
     seed: int = 0
-    exact_on: tuple[Target[Any], ...] = field(default_factory=_accelerators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +261,7 @@ def prepare_network(
     scales: dict[str, Scale] = {}
     if options.quantise is not None:
         progress("calibrating")
-        runner = NativeRunner(CpuTarget.host().threads)
+        runner = options.make_runner()
         quantised = _quantised(imported, options, options.quantise, runner)
         real = RealNetwork(quantised, imported, runner)
         if quantised.scales and not real.states_scales:
@@ -297,7 +291,7 @@ def _with_tools(provenance: Provenance, mode: str, calibration: Calibration | No
 
 
 def _quantised(
-    imported: Imported, options: CompileOptions, mode: Mode, runner: NativeRunner
+    imported: Imported, options: CompileOptions, mode: Mode, runner: Runner
 ) -> Quantised:
     function = imported.function
     if options.samples is None:

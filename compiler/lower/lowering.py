@@ -39,7 +39,7 @@ class Simplify:
         return simplify_function(function)
 
 
-CPU_PASSES: tuple[Pass, ...] = (
+LOOP_PASSES: tuple[Pass, ...] = (
     LowerBlocks(),
     Simplify(),
     CompactBuffers(),
@@ -49,11 +49,11 @@ CPU_PASSES: tuple[Pass, ...] = (
     TightenLoops(),
     Simplify(),
 )
-"""The passes of the CPU's back end. Conditions are hoisted twice, because a condition next to
+"""The passes to plain loops. Conditions are hoisted twice, because a condition next to
 a reduction initialiser can move once the initialiser is gone."""
 
 
-def lower(function: Function, passes: Sequence[Pass] = CPU_PASSES) -> Function:
+def lower(function: Function, passes: Sequence[Pass] = LOOP_PASSES) -> Function:
     """The program after all `passes`, verified before the first and after each.
 
     Raises

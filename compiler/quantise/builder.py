@@ -18,11 +18,11 @@ from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
 from compiler.graph.reasons import Reason
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType
-from compiler.intrinsics.extensions import MULTIPLIER_BITS
 from compiler.ir.dtypes import INT8, INT16, INT32, DType
+from compiler.plan.target import Target
 from compiler.quantise.forms import Int8Value, Movement, PendingAccumulator, Scale
 from compiler.requantisation import RequantSpec, ScaledResidual
-from compiler.targets.target import Target
+from hw.parameter_word import MULTIPLIER_BITS
 
 
 class Builder:

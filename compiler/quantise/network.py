@@ -23,6 +23,7 @@ from compiler.graph.passes import (
 from compiler.graph.types import TensorType
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_lets, functions, map_functions
+from compiler.plan.target import Target
 from compiler.quantise.builder import Builder
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.clipped_sums import with_common_scales
@@ -40,7 +41,6 @@ from compiler.quantise.rules import RULES
 from compiler.quantise.scaled_products import ScaleProducts
 from compiler.quantise.stated_constants import MoveDequantise
 from compiler.quantise.token_layers import TokenLayers
-from compiler.targets.target import Target
 
 
 @dataclass(frozen=True, slots=True)

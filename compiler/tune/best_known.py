@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from compiler.targets.target import TunedChoices
+from compiler.plan.target import TunedChoices
 from compiler.te.knobs import Choice
 from compiler.tune.plain import canonical, canonical_text
 from compiler.tune.records import Record

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.templates.space import Floats
+from compiler.plan.space import Floats
 
 if TYPE_CHECKING:
     from xgboost import Booster

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.targets.planner import fitting_choices
-from compiler.targets.target import Target
+from compiler.plan.planner import fitting_choices
+from compiler.plan.schedule_template import ScheduleTemplate
+from compiler.plan.space import Choices, Floats, Ints
+from compiler.plan.target import Target
 from compiler.te.knobs import Choice, Setting
-from compiler.templates.schedule_template import ScheduleTemplate
-from compiler.templates.space import Choices, Floats, Ints
 
 BASE, WIDE = "base", "wide"
 """The names of spaces: `ScheduleTemplate.space` and `wide_space`."""

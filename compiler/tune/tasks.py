@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from compiler.targets.planner import Plan
-from compiler.targets.target import Target
+from compiler.plan.planner import Plan
+from compiler.plan.schedule_template import Arguments, ScheduleTemplate
+from compiler.plan.target import Target
 from compiler.te.knobs import Choice
-from compiler.templates.schedule_template import Arguments, ScheduleTemplate
 from compiler.tune.plain import canonical
 
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 import numpy as np
 
 from compiler.errors import CompilerError, RecordError
-from compiler.targets.accelerator.target import accelerator
-from compiler.targets.planner import space_of_choice
-from compiler.targets.target import Target
-from compiler.templates.accelerator.machine_cost import MemoryTiming
-from compiler.templates.schedule_template import ScheduleTemplate
-from compiler.templates.space import Choices
+from compiler.plan.planner import space_of_choice
+from compiler.plan.schedule_template import ScheduleTemplate
+from compiler.plan.space import Choices
+from compiler.plan.target import Target
 from compiler.tune.boosted_trees import Measured
 from compiler.tune.candidates import references
 from compiler.tune.plain import canonical_text, from_plain
 from compiler.tune.records import Record
 from compiler.tune.trial import Status
 from compiler.tune.tuner import settings_text
-from hw.config_files import parse_config
-from hw.errors import HardwareError
-from hw.memory_model import parse_memory
 
 LEAST = 4
 """Workloads with fewer measured choices teach nothing about the order of choices."""
@@ -38,14 +32,23 @@ class Example:
     measured: Measured
 
 
+TargetOf: TypeAlias = Callable[[Mapping[str, Any], str], Target[Any]]
+"""The target of a record's machine and memory. Raises `RecordError` if there is none."""
+
+
 def examples(
-    records: Iterable[Record], templates: Sequence[ScheduleTemplate[Any, Any]] = ()
+    records: Iterable[Record],
+    targets: Mapping[str, TargetOf],
+    templates: Sequence[ScheduleTemplate[Any, Any]] = (),
 ) -> list[Example]:
     """The measured choices of each workload's spaces on each machine, in the order of their first
     records.
 
     Parameters
     ----------
+    targets
+        The kinds of targets to learn from, by the names that records have; other records are left
+        out.
     templates
         Templates that records may be of, beside ours.
 
@@ -56,11 +59,22 @@ def examples(
     """
     groups: dict[str, list[Record]] = {}
     for record in records:
-        if record.target == "accelerator" and record.status is Status.MEASURED:
+        if record.target in targets and record.status is Status.MEASURED:
             knobs = sorted(record.choice)
-            same = record.machine, record.memory, record.template, record.workload, knobs
+            same = (
+                record.target,
+                record.machine,
+                record.memory,
+                record.template,
+                record.workload,
+                knobs,
+            )
             groups.setdefault(canonical_text(list(same)), []).append(record)
-    return [_example(group, templates) for group in groups.values() if len(group) >= LEAST]
+    return [
+        _example(group, targets[group[0].target], templates)
+        for group in groups.values()
+        if len(group) >= LEAST
+    ]
 
 
 def workload_type(template: ScheduleTemplate[Any, Any]) -> Any:
@@ -69,9 +83,11 @@ def workload_type(template: ScheduleTemplate[Any, Any]) -> Any:
     return workload
 
 
-def _example(group: list[Record], templates: Sequence[ScheduleTemplate[Any, Any]]) -> Example:
+def _example(
+    group: list[Record], target_of: TargetOf, templates: Sequence[ScheduleTemplate[Any, Any]]
+) -> Example:
     first = group[0]
-    target = _target(first.machine, first.memory)
+    target = target_of(first.machine, first.memory)
     known = (*target.templates, *templates)
     template = next((each for each in known if each.name == first.template), None)
     if template is None:
@@ -92,12 +108,3 @@ def _example(group: list[Record], templates: Sequence[ScheduleTemplate[Any, Any]
     costs = np.array([record.outcome.cost for record in group])
     measured = Measured(features, costs, references(bounds))
     return Example(canonical_text(first.workload), measured)
-
-
-def _target(machine: Mapping[str, Any], memory: str) -> Target[Any]:
-    try:
-        config = parse_config(json.dumps(machine), "a record's machine")
-        model = parse_memory(memory)
-    except HardwareError as error:
-        raise RecordError(f"a record's machine: {error}") from None
-    return accelerator(config, MemoryTiming(model.latency, model.interval))

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import PARAMETER_BYTES, HardwareConfig
 from hw.operations import AluOp
+from hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS, SHIFT_BITS
 from hw.rtl.alu import WIDTH
 from hw.rtl.block import Block
 from hw.rtl.delay import delayed
@@ -22,14 +23,12 @@ from hw.topology import MemoryId
 
 BYTE = 8
 HALF = WIDTH // 2
-MULTIPLIER_BITS = 16
-SHIFT_BITS = 5
 PARAMETERS = data.StructLayout(
     {
-        "addend": signed(WIDTH),
+        "addend": signed(ADDEND_BITS),
         "multiplier": MULTIPLIER_BITS,
         "shift": SHIFT_BITS,
-        "unused": 8 * PARAMETER_BYTES - WIDTH - MULTIPLIER_BITS - SHIFT_BITS,
+        "unused": 8 * PARAMETER_BYTES - ADDEND_BITS - MULTIPLIER_BITS - SHIFT_BITS,
     }
 )
 """The parameters of one output channel in an element of PAR."""

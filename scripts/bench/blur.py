@@ -16,9 +16,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.codegen import CpuTarget, compile_function
 from compiler.ir.dtypes import UINT16
 from compiler.ir.stmt import Function
+from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.te import Schedule, Tensor, compute, placeholder
 from scripts.bench.measurements import Measurement, print_measurements
 

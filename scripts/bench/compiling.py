@@ -27,7 +27,7 @@ from typing import TypeVar
 
 import msgspec
 
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.bench.measurements import Measurement, print_measurements

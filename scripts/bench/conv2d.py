@@ -24,13 +24,13 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from compiler.codegen import CpuTarget, compile_function
 from compiler.graph import Call, Constant, Function, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
 from compiler.graph.passes import InferTypes
-from compiler.targets.cpu.backend import cpu_kernel, layer_plan
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.backend import cpu_kernel, layer_plan
+from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from compiler.machines.cpu.target import cpu
 from scripts.bench.measurements import Measurement, print_measurements
 
 LEAST = 1.0

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.templates.space import Floats
+from compiler.plan.space import Floats
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.exact import Exact
 from compiler.tune.recorded import Proposer

@@ -13,17 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
+from compiler.machines.accelerator.templates.elementwise import (
+    ElementwiseOnAlu,
+    ElementwiseWorkload,
+)
+from compiler.machines.accelerator.templates.epilogue import alu_passes
+from compiler.machines.accelerator.templates.features import features
+from compiler.machines.accelerator.templates.machine_cost import MachineCost
+from compiler.machines.accelerator.templates.products import Products
+from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.requantisation import RequantSpec
-from compiler.target import AcceleratorTarget
-from compiler.templates.accelerator.conv2d import Conv2dOnArray
-from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.dense import DenseOnArray, DenseWorkload
-from compiler.templates.accelerator.elementwise import ElementwiseOnAlu, ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import alu_passes
-from compiler.templates.accelerator.features import features
-from compiler.templates.accelerator.machine_cost import MachineCost
-from compiler.templates.accelerator.products import Products
-from compiler.templates.accelerator.template import AcceleratorTemplate
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from scripts.bench.measurements import Measurement, print_measurements

@@ -35,12 +35,13 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-from compiler.codegen import CpuTarget
-from compiler.driver.compile_onnx import CompileOptions, compile_network, import_network
+from compiler.driver.compile_onnx import compile_network, import_network
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
+from compiler.machines.defaults import compile_options
 from compiler.models import built_in
 from compiler.quantise.options import Mode
 from compiler.quantise.samples import synthetic
-from compiler.targets.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
@@ -109,7 +110,7 @@ def races(
 
 
 def _compiled(model: ModelProto, mode: Mode | None, threads: int) -> Artifact:
-    options = CompileOptions(quantise=mode)
+    options = compile_options(quantise=mode)
     return compile_network(model, Provenance("resnet18"), options, [cpu(CpuTarget.host(threads))])
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.templates.space import Floats
+from compiler.machines.defaults import LEARNED
+from compiler.plan.space import Floats
 from compiler.tune.boosted_trees import Measured
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import make_explorer
@@ -158,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     layers = asked.layer or [layer for layer, count in LAYERS.items() for _ in range(count)]
     named = [parse_layer(f"{layer}={layer}") for layer in dict.fromkeys(layers)]
     known = known_records(asked.records) if asked.records and asked.records.exists() else []
-    others = [one.measured for one in examples(known_records(asked.taught))]
+    others = [one.measured for one in examples(known_records(asked.taught), LEARNED)]
     with LocalPool(cycles_of, asked.jobs) as pool:
         measurements = Measurements(machine, pool, asked.records, known)
         tasks = tasks_of_layers(named, machine, 0)

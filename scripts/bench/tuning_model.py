@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.templates.space import Floats, Ints
+from compiler.plan.space import Floats, Ints
 from compiler.tune.boosted_trees import BoostedTrees, Measured
 from compiler.tune.candidates import Candidates
 

@@ -13,9 +13,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.driver.streams import TimedStream, simplified, timed_streams
 from compiler.errors import CompilerError
 from compiler.graph.nodes import Function
+from compiler.machines.accelerator.timed_streams import TimedStream, simplified, timed_streams
+from compiler.machines.cpu.runner import exact_runner
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, MEMORY_BITS, Opcode
 from hw.errors import HardwareError
@@ -63,7 +64,7 @@ class Group:
     Attributes
     ----------
     code
-        What the programs are compiled for: `compiler.driver.streams.code_of` each machine.
+        What the programs are compiled for: `code_of` each machine.
     """
 
     code: HardwareConfig
@@ -187,7 +188,8 @@ def reference(network: Network, memory: MemoryModel) -> tuple[frozenset[str], in
 @cache
 def _function(network: Network) -> Function:
     """A network before any target's passes, kept by this process."""
-    return simplified(import_model(network.model, network.options, None).prepared(None))
+    prepared = import_model(network.model, network.options, None).prepared(None)
+    return simplified(prepared.function, exact_runner())
 
 
 def _missing(streams: Sequence[TimedStream], layers: frozenset[str], most: int) -> str:

@@ -24,7 +24,7 @@ import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
 from optuna.trial import create_trial
 
-from compiler.driver.streams import TIME_FIELDS
+from compiler.machines.accelerator.timed_streams import TIME_FIELDS
 from hw.config import HardwareConfig
 from hw.errors import ConfigError
 from scripts.errors import SpaceError

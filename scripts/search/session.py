@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from compiler.driver.streams import code_of
+from compiler.machines.accelerator.timed_streams import code_of
 from hw.config import HardwareConfig
 from scripts.errors import SearchError
 from scripts.search.estimates import Estimate, Estimator

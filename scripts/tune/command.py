@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from compiler.machines.defaults import LEARNED
 from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.candidates import BASE, WIDE
 from compiler.tune.records import Record, append_records, merge_records
@@ -265,7 +266,7 @@ def command(
         sources = chain(model_inputs(model), (config_input(config), calibrate))
         check_outputs({"--records": records, "--report": report}, sources)
         check_outputs({"--report": report}, (*(merge or ()), *(transfer or ())))
-        learned = examples(_known(None, transfer or []))
+        learned = examples(_known(None, transfer or []), LEARNED)
         options = Options(
             explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
         )

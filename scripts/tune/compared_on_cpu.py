@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.machines.cpu.templates.layer import LayerOnCpu
 from compiler.te.knobs import Choice
-from compiler.templates.cpu.layer import LayerOnCpu
 from compiler.tune.best_known import BestKnown
 from compiler.tune.records import Record
 from compiler.tune.tasks import Task

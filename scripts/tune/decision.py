@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, structs
 
-from compiler.targets.planner import space_of_choice
+from compiler.plan.planner import space_of_choice
 from compiler.te.knobs import Choice
 from compiler.tune.best_known import best_record
 from compiler.tune.paired import PairedGain, paired_gain

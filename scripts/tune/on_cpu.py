@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.codegen import CpuTarget, compile_function
 from compiler.errors import CompilerError
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function
 from compiler.graph.types import TensorType
-from compiler.targets.cpu.backend import CpuKernel, scheduled_kernel
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.backend import CpuKernel, scheduled_kernel
+from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.cpu.target import cpu
+from compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload
 from compiler.te.knobs import Choice
-from compiler.templates.cpu.layer import LayerOnCpu, LayerWorkload
 from compiler.tune.trial import Outcome
 from runtime.native import ThreadPool
 

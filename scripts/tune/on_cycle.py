@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.errors import CompilerError
-from compiler.lower.accelerator.dram_layout import Operator
-from compiler.lower.accelerator.stream import compile_stream
-from compiler.target import AcceleratorTarget
+from compiler.machines.accelerator.lower.dram_layout import Operator
+from compiler.machines.accelerator.lower.stream import compile_stream
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.plan.schedule_template import ScheduleTemplate
 from compiler.te.knobs import Choice
-from compiler.templates.schedule_template import ScheduleTemplate
 from compiler.tune.trial import Outcome
 from hw.config import HardwareConfig
 from hw.errors import HardwareError

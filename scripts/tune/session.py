@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 
-from compiler.templates.cpu.layer import LayerOnCpu
+from compiler.machines.cpu.templates.layer import LayerOnCpu
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import make_explorer
 from compiler.tune.plain import canonical, to_plain

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.driver.compile_onnx import PreparedNetwork
-from compiler.driver.streams import WEIGHT
-from compiler.targets.accelerator.backend import StreamBackend
-from compiler.targets.cpu.backend import KernelBackend
-from compiler.templates.schedule_template import Arguments
+from compiler.machines.accelerator.backend import StreamBackend
+from compiler.machines.accelerator.timed_streams import WEIGHT
+from compiler.machines.cpu.backend import KernelBackend
+from compiler.plan.schedule_template import Arguments
 from compiler.tune.tasks import Task, tasks_of
 from runtime.artifact import Artifact
 from scripts.sources import Accelerator, Processor, targets

@@ -9,24 +9,24 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from compiler.lower.accelerator.dram_layout import Operator
-from compiler.lower.accelerator.stream import Stream, compile_stream
-from compiler.target import AcceleratorTarget
-from compiler.targets.accelerator.target import accelerator
-from compiler.targets.planner import best_choice
-from compiler.targets.target import Target
-from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray
-from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.epilogue import epilogue_passes
-from compiler.templates.accelerator.machine_cost import MemoryTiming
-from compiler.templates.accelerator.packing import (
+from compiler.machines.accelerator.lower.dram_layout import Operator
+from compiler.machines.accelerator.lower.stream import Stream, compile_stream
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.machines.accelerator.target import accelerator
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.epilogue import epilogue_passes
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.packing import (
     pack_data,
     pack_weight,
     packed_data_shape,
     packed_weight_shape,
     unpack_data,
 )
+from compiler.plan.planner import best_choice
+from compiler.plan.target import Target
+from compiler.te.knobs import Choice
 from hw.config import HardwareConfig
 from scripts.utilization.case import Case
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.errors import CompilerError
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from scripts.errors import LayerError, WrongResultError
 from scripts.utilization import case as cases
 from scripts.utilization.build import HIDING, CompiledConvolution, Convolution

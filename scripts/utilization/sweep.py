@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.errors import CapacityError, Refusal
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.te.knobs import Setting
-from compiler.templates.accelerator.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from hw.errors import ConfigError, MemoryModelError
 from hw.isa import Program

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from compiler.graph.operators import OPERATORS
-from compiler.targets.accelerator.target import TEMPLATES
-from compiler.templates.pattern import inner_patterns
+from compiler.machines.accelerator.target import TEMPLATES
+from compiler.plan.pattern import inner_patterns
 
 ROOT = Path(__file__).parents[2]
-BELOW = (*(f"compiler/{name}" for name in ("lower", "codegen", "ir", "te", "graph")), "runtime")
+BELOW = (
+    *(f"compiler/{name}" for name in ("lower", "ir", "te", "graph")),
+    *(f"compiler/machines/{name}" for name in ("accelerator/lower", "cpu/codegen")),
+    "runtime",
+)
 LANGUAGE = {"cast"}
 """What the loop language has itself."""
 ACCELERATED = {

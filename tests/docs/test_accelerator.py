@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.errors import ScheduleError
-from compiler.intrinsics.accelerator import immediate
+from compiler.machines.accelerator.intrinsics.base import immediate
 from hw.operations import AluOp
 
 TEXT = (Path(__file__).parents[2] / "docs" / "accelerator.md").read_text()

@@ -15,7 +15,7 @@ from compiler.quantise.options import Mode
 from hw.config_files import preset_names
 from tests.e2e.damaged_layers import Damage, DamagedLayer, LayerKind
 from tests.support.compiler.frontends.onnx_models import model
-from tests.support.compiler.targets.offloaded_models import QuantisedModel
+from tests.support.compiler.plan.offloaded_models import QuantisedModel
 
 ALONE = (LayerKind.POINTWISE, LayerKind.CONV, LayerKind.DEPTHWISE, LayerKind.NORMALISED)
 LEAST = 27

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.driver.compile_onnx import CompileOptions, PreparedNetwork, prepare_network
+from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from compiler.machines.defaults import compile_options
 from compiler.quantise.options import Mode
 from hw.config_files import load_config, preset_names
 from hw.memory_model import parse_memory
@@ -19,7 +20,7 @@ from scripts.run.comparison import boundaries, compare
 from scripts.shapes import import_with_shapes
 from sim.engines import make_engine
 from tests.e2e.open_models import OpenModel, open_models
-from tests.support.compiler.targets.offloaded import HOST, targets
+from tests.support.compiler.plan.offloaded import HOST, targets
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
@@ -29,7 +30,7 @@ from tests.support.compiler.frontends.onnx_runs import rival_outputs
 def prepared(case: OpenModel, mode: Mode | None) -> PreparedNetwork:
     imported = import_with_shapes(case.model, case.stated, case.feeds, None)
     assert not imported.bound.keys() - {"rate", "flag"}
-    return prepare_network(imported, Provenance("open"), CompileOptions(quantise=mode))
+    return prepare_network(imported, Provenance("open"), compile_options(quantise=mode))
 
 
 def check_real(case: OpenModel) -> None:

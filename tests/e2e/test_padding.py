@@ -12,19 +12,20 @@ from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.driver.compile_onnx import CompileOptions, PreparedNetwork, prepare_network
+from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from compiler.machines.defaults import compile_options
 from compiler.quantise.options import Mode
 from hw.config_files import load_config, preset_names
 from runtime.artifact import Provenance
 from tests.support.compiler.models.models import one_channel
 from tests.support.compiler.models.random_models import RandomModel
-from tests.support.compiler.targets.boundaries import check_boundaries
+from tests.support.compiler.plan.boundaries import check_boundaries
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 def prepared(model: ModelProto, mode: Mode) -> PreparedNetwork:
-    return prepare_network(model, Provenance("padding"), CompileOptions(quantise=mode))
+    return prepare_network(model, Provenance("padding"), compile_options(quantise=mode))
 
 
 @pytest.mark.parametrize("mode", [Mode.MULTIPLIER, Mode.POW2])

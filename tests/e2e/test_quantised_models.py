@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from onnx import ModelProto, helper
 
 from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.quantise.networks import sqnr
 from tests.support.compiler.quantise.random_stated_layers import Numbers, stated_layer
 from tests.support.compiler.quantise.stated_layers import share_and_outputs
-from tests.support.compiler.templates.accelerator_operators import machine
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what quantises, and is compared with")
 quantisation = pytest.importorskip("onnxruntime.quantization", reason="the quantiser")

@@ -14,7 +14,7 @@ from compiler.quantise.options import Mode, QuantiseOptions
 from hw.config_files import load_config
 from tests.e2e.recurrent_networks import GATES, RecurrentNetwork
 from tests.support.compiler.models.transformers import Transformer
-from tests.support.compiler.targets.random_offloads import Offloading
+from tests.support.compiler.plan.random_offloads import Offloading
 
 Sizes: TypeAlias = Transformer | RecurrentNetwork
 LONG = 70

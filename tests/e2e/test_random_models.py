@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from compiler.driver.compile_onnx import CompileOptions, PreparedNetwork, prepare_network
+from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from compiler.machines.defaults import compile_options
 from compiler.quantise.options import Mode
 from hw.config_files import load_config, preset_names
 from runtime.artifact import Provenance, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.compiler.models.random_models import RandomModel
-from tests.support.compiler.targets.boundaries import check_boundaries
-from tests.support.compiler.targets.offloaded import HOST
+from tests.support.compiler.plan.boundaries import check_boundaries
+from tests.support.compiler.plan.offloaded import HOST
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")
 
@@ -31,7 +32,7 @@ MANY = range(1000, 2000)
 
 
 def prepared(model: ModelProto, mode: Mode | None, seed: int) -> PreparedNetwork:
-    return prepare_network(model, Provenance("random"), CompileOptions(quantise=mode, seed=seed))
+    return prepare_network(model, Provenance("random"), compile_options(quantise=mode, seed=seed))
 
 
 def close(found: Arrays, wanted: list[NDArray[Any]], who: str) -> None:

@@ -12,9 +12,10 @@ from onnx import ModelProto
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from compiler.driver.compile_onnx import CompileOptions, prepare_network
+from compiler.driver.compile_onnx import prepare_network
 from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
+from compiler.machines.defaults import compile_options
 from compiler.quantise.options import Mode
 from hw.config_files import load_config
 from runtime.artifact import Provenance
@@ -30,8 +31,8 @@ from tests.e2e.runtime_models import (
     quantised,
 )
 from tests.support.compiler.frontends.onnx_runs import rival_outputs
-from tests.support.compiler.targets.boundaries import check_boundaries
-from tests.support.compiler.targets.offloaded import HOST
+from tests.support.compiler.plan.boundaries import check_boundaries
+from tests.support.compiler.plan.offloaded import HOST
 
 
 def operators(model: ModelProto) -> set[str]:
@@ -42,7 +43,7 @@ def operators(model: ModelProto) -> set[str]:
 def apart(model: ModelProto) -> float:
     """The greatest difference from ONNX Runtime's results, in parts of the greatest of them."""
     data = feeds(model)
-    network = prepare_network(model, Provenance("test"), CompileOptions(quantise=None))
+    network = prepare_network(model, Provenance("test"), compile_options(quantise=None))
     found = Executor(network.build([HOST]), [CpuDevice(1)]).run(data).outputs
     wanted = rival_outputs(model, data)
     differences = []
@@ -54,7 +55,7 @@ def apart(model: ModelProto) -> float:
 
 def on_accelerator(model: ModelProto, preset: str) -> tuple[float, NDArray[np.float32]]:
     """The share of products on the accelerator, and the first result, equal to the CPU's."""
-    options = CompileOptions(quantise=Mode.MULTIPLIER)
+    options = compile_options(quantise=Mode.MULTIPLIER)
     network = prepare_network(model, Provenance("test"), options)
     run = check_boundaries(network.build, load_config(preset), feeds(model))
     steps = [step for step in run.profile.steps if step.macs]

@@ -15,7 +15,7 @@ from compiler.quantise.options import Mode
 from hw.config_files import preset_names
 from tests.e2e.shared_sums import ReaderKind, SharedSums, SumKind
 from tests.support.compiler.frontends.onnx_models import model
-from tests.support.compiler.targets.offloaded_models import QuantisedModel
+from tests.support.compiler.plan.offloaded_models import QuantisedModel
 
 LEAST = 25
 """Decibels: with powers of two a scale is up to twice as large as it has to be."""

@@ -13,9 +13,9 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from compiler.codegen import CpuTarget
 from compiler.driver import build
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
 from runtime.artifact import Arena, Artifact, Provenance, Step
 from runtime.devices import CpuDevice, StepFunction
 from runtime.errors import InputError, RunError

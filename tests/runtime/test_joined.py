@@ -13,9 +13,9 @@ from runtime.executor import Executor
 from runtime.inputs.batches import batches_of
 from runtime.joined import join_runs
 from sim.engines import make_engine
-from tests.support.compiler.targets.offloaded import both, image
-from tests.support.compiler.targets.quantised_graphs import residual_net
-from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.plan.offloaded import both, image
+from tests.support.compiler.plan.quantised_graphs import residual_net
 
 X = Tensor("x", (2, 3), "float32", Input())
 

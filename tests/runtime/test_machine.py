@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compiler.codegen import CpuTarget
 from compiler.driver import build
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
 from runtime.artifact import (
     MAX_CALLS,
     Arena,

@@ -16,8 +16,8 @@ from hw.isa import Program, disassemble
 from runtime.artifact import Artifact, StreamCode, write_artifact
 from scripts.cli import app
 from sim.engines import run
-from tests.support.compiler.targets.offloaded import both
-from tests.support.compiler.targets.quantised_graphs import Net
+from tests.support.compiler.plan.offloaded import both
+from tests.support.compiler.plan.quantised_graphs import Net
 from tests.support.runtime.artifacts import compiled
 
 SMALL8 = load_config("small8")

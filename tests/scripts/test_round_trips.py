@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from compiler.driver import build
-from compiler.driver.compile_onnx import CompileOptions
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.network import quantise_network
 from compiler.quantise.samples import synthetic
 from runtime.artifact import Artifact, Provenance
 from scripts.round_trips import print_round_trips, round_trips
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.plan.offloaded import image, run_on, targets
 from tests.support.compiler.quantise.networks import network
-from tests.support.compiler.targets.offloaded import image, run_on, targets
-from tests.support.compiler.templates.accelerator_operators import machine
 
 
 def compiled(text: str) -> Artifact:
     function = network(text)
     found = quantise_network(
-        function, list(synthetic(function)), NativeRunner(), targets=CompileOptions().exact_on
+        function, list(synthetic(function)), NativeRunner(), targets=compile_options().exact_on
     )
     return build(found.function, targets(machine("tiny")), Provenance("net"))
 

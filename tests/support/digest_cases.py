@@ -16,7 +16,7 @@ import onnx
 from numpy.typing import NDArray
 
 from compiler.errors import CompilerError
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall
@@ -33,8 +33,8 @@ from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
 from tests.support.compiler.frontends.onnx_models import light_model
-from tests.support.compiler.targets.offloaded import both
-from tests.support.compiler.targets.random_offloads import Offloading
+from tests.support.compiler.plan.offloaded import both
+from tests.support.compiler.plan.random_offloads import Offloading
 
 Digests: TypeAlias = Mapping[str, str]
 """Digests by the name of the digested part, such as `program`."""

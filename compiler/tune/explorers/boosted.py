@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.templates.space import Floats, Ints
+from compiler.plan.space import Floats, Ints
 from compiler.tune.boosted_trees import BoostedTrees, Measured
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.explorer import Explorer

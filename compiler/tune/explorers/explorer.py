@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.templates.space import Bools
+from compiler.plan.space import Bools
 from compiler.tune.candidates import Candidates
 from compiler.tune.trial import Trial
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.templates.space import Ints
+from compiler.plan.space import Ints
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.explorer import Explorer
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.codegen import CpuTarget
 from compiler.driver.build import Backends, build
 from compiler.errors import BuildError, CodegenError, GraphError
 from compiler.graph import Constant, Function
 from compiler.graph.evaluate import NestedArray, evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import If
 from compiler.graph.types import symbols_of
 from compiler.graph.visit import all_lets
-from compiler.targets.cpu.target import cpu
-from compiler.targets.target import Target
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.cpu.target import cpu
+from compiler.plan.target import Target
 from runtime.artifact import Arena, Artifact, KernelCall, Provenance, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor

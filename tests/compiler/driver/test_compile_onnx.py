@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from compiler.codegen import CpuTarget
 from compiler.driver.compile_onnx import (
     Calibration,
     CompileOptions,
@@ -20,7 +19,9 @@ from compiler.driver.compile_onnx import (
     prepare_network,
 )
 from compiler.errors import BuildError
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
+from compiler.machines.defaults import compile_options
 from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
@@ -28,7 +29,7 @@ from tests.support.compiler.models.models import convolution
 from tests.support.compiler.models.transformers import Transformer
 
 HOST = cpu(CpuTarget.host(threads=1))
-FLOAT = CompileOptions(quantise=None)
+FLOAT = compile_options(quantise=None)
 
 
 def rectifier(shape: list[int | str]) -> ModelProto:
@@ -73,7 +74,7 @@ def test_samples_are_asked_for_by_the_models_names(tmp_path: Path) -> None:
         asked.append(tensors)
         return [{"image": np.ones((1, 3, 8, 8), np.float32)}]
 
-    artifact = compiled(model, CompileOptions(samples=samples))
+    artifact = compiled(model, compile_options(samples=samples))
     assert [[(each.name, str(each)) for each in them] for them in asked] == [
         [("image", "float32[1, 3, 8, 8]")]
     ]
@@ -117,7 +118,7 @@ def test_the_real_network_gives_what_onnx_runtime_gives(tmp_path: Path) -> None:
     rival = pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
     path = convolution(tmp_path / "net.onnx")
     prepared = prepare_network(
-        ModelProto.FromString(path.read_bytes()), Provenance("net"), CompileOptions()
+        ModelProto.FromString(path.read_bytes()), Provenance("net"), compile_options()
     )
     image = {"image": np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)}
     session = rival.InferenceSession(str(path), providers=["CPUExecutionProvider"])
@@ -130,7 +131,7 @@ def test_the_real_network_gives_what_onnx_runtime_gives(tmp_path: Path) -> None:
 
 def test_a_real_network_with_several_outputs() -> None:
     given = model([("Mul", "in:0", "a"), ("Relu", "a", "b")], ["b", "a"])
-    prepared = prepare_network(given, Provenance("net"), CompileOptions())
+    prepared = prepare_network(given, Provenance("net"), compile_options())
     assert prepared.real is not None
     found = prepared.real.run({"in:0": np.array([[-1, 1]], np.float32)})
     assert [(name, each.tolist()) for name, each in found.items()] == [
@@ -157,12 +158,12 @@ def stated() -> ModelProto:
 
 def test_a_network_that_is_not_quantised_has_no_real_network() -> None:
     given = model([("Relu", "in:0", "y")], ["y"])
-    assert prepare_network(given, Provenance("net"), CompileOptions(None)).real is None
+    assert prepare_network(given, Provenance("net"), compile_options(None)).real is None
 
 
 def test_real_numbers_of_a_qdq_model_are_rounded_where_it_says() -> None:
     """0.26 / 0.1 = 2.6 rounds to 3, and 127 is the greatest integer."""
-    real = prepare_network(stated(), Provenance("net"), CompileOptions()).real
+    real = prepare_network(stated(), Provenance("net"), compile_options()).real
     assert real is not None
     assert real.states_scales
     found = real.run({"in:0": np.array([[0.26, 20]], np.float32)})
@@ -174,13 +175,13 @@ def test_what_scales_were_measured_with(tmp_path: Path) -> None:
     path = convolution(tmp_path / "net.onnx")
     plain = ModelProto.FromString(path.read_bytes())
     image = np.ones((1, 3, 8, 8), np.float32)
-    users = CompileOptions(samples=lambda _: [{"image": image}])
+    users = compile_options(samples=lambda _: [{"image": image}])
     cases = (
-        (plain, CompileOptions()),
+        (plain, compile_options()),
         (plain, users),
-        (plain, CompileOptions(None)),
-        (stated(), CompileOptions()),
-        (model([("Sqrt", "in:0", "y")], ["y"]), CompileOptions()),
+        (plain, compile_options(None)),
+        (stated(), compile_options()),
+        (model([("Sqrt", "in:0", "y")], ["y"]), compile_options()),
     )
     found = [prepare_network(given, Provenance("net"), options) for given, options in cases]
     wanted = [Calibration.NOISE, Calibration.GIVEN, None, None, None]
@@ -203,5 +204,5 @@ def test_a_network_is_imported_once_and_prepared_later() -> None:
     imported = import_network(model([("Relu", "in:0", "y")], ["y"]))
     (tensor,) = input_tensors(imported)
     assert (tensor.name, tensor.shape, tensor.dtype) == ("in:0", (1, 2), "float32")
-    prepared = prepare_network(imported, Provenance("net"), CompileOptions(None))
+    prepared = prepare_network(imported, Provenance("net"), compile_options(None))
     assert prepared.function == imported.function

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler.codegen import CpuTarget
 from compiler.driver.build import Backends, build
 from compiler.errors import CompilerError
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
 from compiler.graph.passes import simplifying_passes, transform
 from compiler.graph.printer import text
 from compiler.graph.types import leaves
 from compiler.graph.verify import verify
-from compiler.targets.cpu.target import cpu
-from compiler.targets.target import Target
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.cpu.target import cpu
+from compiler.plan.target import Target
 from runtime.artifact import Provenance, from_bytes, to_bytes
 from runtime.devices.cpu import CpuDevice
 from runtime.executor import Executor

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from compiler.errors import GraphError
 from compiler.graph import Function
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.graph.graphs import agree, graph, graphs, inputs, same_values
 
 LAYER = """

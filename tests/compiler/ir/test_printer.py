@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.intrinsics.scopes import OnChip
 from compiler.ir import (
     BOOL,
     FLOAT32,
@@ -44,6 +43,7 @@ from compiler.ir import (
 )
 from compiler.ir.ops import equal, index, load, maximum, minimum, not_equal, power, select
 from compiler.ir.printer import text
+from compiler.machines.accelerator.intrinsics.scopes import OnChip
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 A = Buffer("A", (8, 8), FLOAT32)

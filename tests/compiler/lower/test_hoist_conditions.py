@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 from compiler.lower.hoist_conditions import HoistConditions
 from compiler.lower.lower_blocks import LowerBlocks
 from tests.support.compiler.ir.ir_strategies import arrays, functions
-from tests.support.compiler.lower.passes import becomes, keeps_meaning, unchanged
+from tests.support.compiler.machines.accelerator.lower.passes import (
+    becomes,
+    keeps_meaning,
+    unchanged,
+)
 
 
 def test_parts_that_do_not_depend_on_a_loop_leave_it() -> None:

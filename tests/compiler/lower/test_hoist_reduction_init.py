@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 from compiler.lower.hoist_reduction_init import HoistReductionInit
 from compiler.lower.lower_blocks import LowerBlocks
 from tests.support.compiler.ir.ir_strategies import arrays, functions
-from tests.support.compiler.lower.passes import becomes, keeps_meaning, unchanged
+from tests.support.compiler.machines.accelerator.lower.passes import (
+    becomes,
+    keeps_meaning,
+    unchanged,
+)
 
 
 def test_the_start_of_a_sum_passes_every_loop_of_it() -> None:

@@ -7,7 +7,7 @@ from compiler.ir.stmt import Block
 from compiler.ir.visit import statements
 from compiler.lower.lower_blocks import LowerBlocks
 from tests.support.compiler.ir.ir_strategies import arrays, functions
-from tests.support.compiler.lower.passes import becomes, keeps_meaning
+from tests.support.compiler.machines.accelerator.lower.passes import becomes, keeps_meaning
 
 
 def test_a_block_becomes_what_it_means() -> None:

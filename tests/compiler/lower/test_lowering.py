@@ -13,9 +13,9 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import text
 from compiler.ir.stmt import Function, Store
 from compiler.ir.visit import rewrite
-from compiler.lower import CPU_PASSES, lower
+from compiler.lower import LOOP_PASSES, lower
 from tests.support.compiler.ir.ir_strategies import arrays, functions
-from tests.support.compiler.lower.passes import keeps_meaning
+from tests.support.compiler.machines.accelerator.lower.passes import keeps_meaning
 
 TILED = """
 func C(A: float32[50, 70], B: float32[70, 40]) -> (C: float32[50, 40]):
@@ -60,7 +60,7 @@ def test_a_tiled_product(golden: Callable[[str, str], None]) -> None:
 
 def test_the_pass_that_breaks_a_program_is_named() -> None:
     with pytest.raises(IRError, match=r"after break: .*lost"):
-        lower(parse(TILED), (CPU_PASSES[0], Break()))
+        lower(parse(TILED), (LOOP_PASSES[0], Break()))
 
 
 def test_an_illegal_program_is_refused_as_it_comes() -> None:

@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 from compiler.lower.lower_blocks import LowerBlocks
 from compiler.lower.tighten_loops import TightenLoops
 from tests.support.compiler.ir.ir_strategies import arrays, functions
-from tests.support.compiler.lower.passes import becomes, keeps_meaning, unchanged
+from tests.support.compiler.machines.accelerator.lower.passes import (
+    becomes,
+    keeps_meaning,
+    unchanged,
+)
 
 _LOOP = """
 func f() -> (C: int32[50]):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from compiler.errors import TensorError
 from compiler.ir import interpreter
 from compiler.ir.dtypes import INT8, INT32
+from compiler.machines.accelerator.templates import packing
 from compiler.operators.blocks import (
     byte_planes,
     join_planes,
@@ -20,10 +21,9 @@ from compiler.operators.blocks import (
 )
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
-from compiler.templates.accelerator import packing
-from tests.support.compiler.templates.accelerator_operators import machine
-from tests.support.compiler.templates.random_workloads import convolve
-from tests.support.compiler.templates.streams import Array
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.machines.accelerator.templates.random_workloads import convolve
+from tests.support.compiler.machines.accelerator.templates.streams import Array
 
 SHAPES = st.tuples(*[st.integers(1, high) for high in (3, 9, 4, 4)])
 MACHINES = st.sampled_from(["tiny", "small8", "batch2", "tall"])

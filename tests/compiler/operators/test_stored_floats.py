@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.codegen import CpuTarget, compile_function
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, DType
 from compiler.ir.ops import cast, const
-from compiler.operators.cpu.generic import cpu_schedule
-from compiler.operators.cpu.simd import Simd
+from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from compiler.machines.cpu.schedules.generic import cpu_schedule
+from compiler.machines.cpu.schedules.simd import Simd
 from compiler.operators.elementwise import ELEMENTWISE
 from compiler.te import placeholder, reinterpret
 from tests.support.compiler.operators.operators import evaluate, given_as

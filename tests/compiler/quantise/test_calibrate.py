@@ -7,8 +7,8 @@ import pytest
 
 from compiler.errors import QuantisationError
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.verify import verify
+from compiler.machines.cpu.runner import NativeRunner
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.histogram import Histogram
 from compiler.quantise.points import int8_values, return_values

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Call, Function
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.visit import all_lets
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.network import Quantised, quantise_network
 from runtime.artifact import StreamCall
 from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.plan.offloaded import both, run_on
 from tests.support.compiler.quantise.networks import sqnr
-from tests.support.compiler.targets.offloaded import both, run_on
-from tests.support.compiler.templates.accelerator_operators import machine
 
 RUN = NativeRunner(1, reassociate=False)
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 
 
 def weights(seed: int, scale: float) -> str:

@@ -9,12 +9,12 @@ import onnxruntime
 import pytest
 
 import compiler.models
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.models import built_in
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Mode, QuantiseOptions
@@ -37,7 +37,7 @@ def test_as_often_right_as_in_real_numbers(mode: Mode) -> None:
     )
     (real,) = session.run(None, {"input": HELD_OUT})
     imported = import_model(model)
-    options, targets = QuantiseOptions(mode), CompileOptions().exact_on
+    options, targets = QuantiseOptions(mode), compile_options().exact_on
     found = quantise_network(imported.function, [[CALIBRATION]], RUN, options, targets)
     logits = evaluate(transform(found.function, (Fuse(),)), [HELD_OUT], RUN)
     assert isinstance(logits, np.ndarray)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
+from compiler.machines.cpu.runner import NativeRunner
 from compiler.quantise.integer_moves import IntegerMoves
 from tests.support.compiler.graph.graphs import graph
 

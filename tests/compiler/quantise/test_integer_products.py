@@ -11,8 +11,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.quantise.stated_layers import share_and_outputs
-from tests.support.compiler.templates.accelerator_operators import machine
 
 make = helper.make_node
 Array = NDArray[Any]

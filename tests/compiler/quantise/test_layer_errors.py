@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.calibrate import calibrate
 from compiler.quantise.forms import Scale
 from compiler.quantise.layer_errors import layer_errors
@@ -27,7 +27,7 @@ from tests.support.compiler.quantise.networks import network, residual
 from tests.support.compiler.quantise.quantised_reference import reference
 
 RUN = NativeRunner()
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 OPTIONS = QuantiseOptions()
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.driver.compile_onnx import CompileOptions
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Function
 from compiler.graph.printer import text
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.layers import layers
 from compiler.quantise.network import Quantised, quantise_network
 from compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import network
 
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 
 
 def quantised(function: Function) -> Quantised:

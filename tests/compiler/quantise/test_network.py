@@ -8,30 +8,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.codegen import CpuTarget
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.errors import QuantisationError
 from compiler.graph import Constant, Function, Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.operators.quantised import Requantise
 from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
 from compiler.graph.printer import text
 from compiler.graph.visit import names_of
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.cpu.target import cpu
+from compiler.machines.defaults import compile_options
+from compiler.plan.target import Target
 from compiler.quantise.builder import Builder
 from compiler.quantise.forms import Scale
 from compiler.quantise.network import apply_scales, quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.samples import synthetic
-from compiler.targets.cpu.target import cpu
-from compiler.targets.target import Target
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.quantise.networks import called, calls, network, residual, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 IMAGE = "x: float32[2, 4, 6, 6], w: float32[8, 4, 3, 3], b: float32[8]"
 RUN = NativeRunner()
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 
 
 def quantised(

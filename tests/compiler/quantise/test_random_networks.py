@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, Fuse, transform
 from compiler.graph.verify import verify
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.network import quantise_network
 from compiler.quantise.options import Method, Mode, QuantiseOptions
 from compiler.quantise.samples import synthetic
@@ -21,7 +21,7 @@ from tests.support.compiler.quantise.networks import called, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 
 OPTIONS = st.builds(
     QuantiseOptions,

@@ -18,12 +18,12 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.frontends.onnx import import_model
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.models import built_in
 from compiler.quantise.layer_errors import layer_errors
 from compiler.quantise.layers import layers
@@ -35,7 +35,7 @@ from tests.support.compiler.quantise.quantised_reference import reference
 
 pytestmark = pytest.mark.exhaustive
 
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 SHAPES = {"input": (1, 3, 224, 224)}
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from compiler.graph import Call, Constant
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, transform
+from compiler.machines.cpu.runner import NativeRunner
 from compiler.quantise.stated_constants import MoveDequantise, StatedConstant
 from tests.support.compiler.graph.graphs import agree
 from tests.support.compiler.quantise.networks import network

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Body, TensorType
 from compiler.graph.visit import all_bodies, all_lets, names_of
+from compiler.machines.defaults import compile_options
+from compiler.plan.target import Target
 from compiler.quantise.forms import Scale
 from compiler.quantise.network import Quantised, apply_scales
 from compiler.quantise.options import QuantiseOptions
 from compiler.requantisation import RequantSpec
-from compiler.targets.target import Target
 from tests.support.compiler.quantise.networks import called, network
 from tests.support.compiler.quantise.quantised_reference import reference
 
 Array = NDArray[Any]
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 PARAMS = (
     "x: float32[1, 4, 5, 5], w: float32[8, 4, 3, 3], u: float32[8, 4, 3, 3], v: float32[8, 8, 1, 1]"
 )

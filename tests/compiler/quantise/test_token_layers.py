@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph.native import NativeRunner
 from compiler.graph.nodes import Call
 from compiler.graph.passes import EliminateDead, transform
 from compiler.graph.visit import all_lets
+from compiler.machines.cpu.runner import NativeRunner
 from compiler.quantise.network import quantise_network
 from compiler.quantise.samples import synthetic
 from compiler.quantise.token_layers import TokenLayers
@@ -16,9 +16,9 @@ from runtime.artifact import StreamCall
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.compiler.graph.graphs import agree
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.plan.offloaded import both, run_on, targets
 from tests.support.compiler.quantise.networks import called, network
-from tests.support.compiler.targets.offloaded import both, run_on, targets
-from tests.support.compiler.templates.accelerator_operators import machine
 
 PARAMS = (
     "x: float32[1, 7, 6], x2: float32[1, 7, 5], xb: float32[2, 3, 4, 6], xv: float32[6], "

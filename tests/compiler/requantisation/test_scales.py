@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import QuantisationError
+from compiler.machines.accelerator.templates.alu_lowering import is_exact, lower_requantisation
 from compiler.requantisation import RequantSpec, ScaledResidual
 from compiler.requantisation.scales import relative_error
-from compiler.templates.accelerator.alu_lowering import is_exact, lower_requantisation
-from tests.support.compiler.templates.alu_emulator import emulate_requantisation
+from tests.support.compiler.machines.accelerator.templates.alu_emulator import (
+    emulate_requantisation,
+)
 
 SCALES = st.floats(2**-16, 64.0)
 ACC = st.lists(st.integers(-(1 << 23), (1 << 23) - 1), min_size=1, max_size=30)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.codegen import CpuTarget
+from compiler.machines.cpu.codegen import CpuTarget
 from compiler.te.schedule import Schedule
 from tests.support.compiler.te.random_schedules import random_outputs, random_schedule
 from tests.support.compiler.te.schedules import agree

@@ -7,8 +7,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from compiler.target import AcceleratorTarget
-from compiler.targets.accelerator.target import TEMPLATES
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.machines.accelerator.target import TEMPLATES
 from compiler.tune.best_records import best_records
 from compiler.tune.built_in import built_in_files
 from compiler.tune.plain import canonical_text, from_plain

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from compiler.templates.schedule_template import Arguments
-from compiler.templates.space import Choices, Floats
+from compiler.plan.schedule_template import Arguments
+from compiler.plan.space import Choices, Floats
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.session import Budget, TaskTuning, tune_tasks
 from compiler.tune.tasks import Task

@@ -11,10 +11,11 @@ import pytest
 from msgspec import structs
 
 from compiler.errors import RecordError
-from compiler.targets.accelerator.target import TEMPLATES, accelerator
-from compiler.templates.accelerator.conv2d import Conv2dOnArray
-from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.target import TEMPLATES, accelerator
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from compiler.machines.defaults import LEARNED
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.table import make_explorer
 from compiler.tune.plain import canonical, from_plain, to_plain
@@ -22,7 +23,7 @@ from compiler.tune.records import Record
 from compiler.tune.transfer import LEAST, Example, examples, workload_type
 from compiler.tune.trial import Status
 from hw.config_files import dump_config, load_config
-from tests.support.compiler.templates.random_choices import drawn
+from tests.support.compiler.machines.accelerator.templates.random_choices import drawn
 
 CONFIG = load_config("small8")
 MACHINE: dict[str, Any] = json.loads(dump_config(CONFIG))
@@ -66,7 +67,7 @@ CHOICE = dict(records(6)[0].choice)
 
 def test_features_are_those_of_the_candidates() -> None:
     given = records(6)
-    (example,) = examples(given)
+    (example,) = examples(given, LEARNED)
     table = candidates(6)
     rows = [row for record in given if (row := table.row(record.choice)) is not None]
     assert example.workload == canonical(workload(6))
@@ -77,7 +78,7 @@ def test_features_are_those_of_the_candidates() -> None:
 def test_each_workload_machine_and_memory_is_an_example() -> None:
     other = [structs.replace(record, memory="fast") for record in records(6)]
     larger = [structs.replace(one, machine={**MACHINE, "bus_bits": 128}) for one in records(6)]
-    found = examples([*records(6), *records(7), *other, *larger])
+    found = examples([*records(6), *records(7), *other, *larger], LEARNED)
     assert len(found) == 4
     assert found[1].workload == canonical(workload(7))
 
@@ -88,7 +89,7 @@ def test_the_choices_of_each_space_are_an_example() -> None:
         structs.replace(record, choice=table.choice(row), cost=float(table.estimates[row]))
         for row, record in enumerate(records(6))
     ]
-    found = examples([*records(6), *wide])
+    found = examples([*records(6), *wide], LEARNED)
     assert len(found) == 2
     assert np.array_equal(found[1].measured.features, table.features[: len(wide)])
 
@@ -97,7 +98,7 @@ def test_too_few_trials_and_failures_are_no_example() -> None:
     few = records(6, LEAST - 1)
     failed = [structs.replace(one, status=Status.FAILED, cost=None) for one in records(7)]
     on_cpu = [structs.replace(one, target="cpu") for one in records(8)]
-    assert examples([*few, *failed, *on_cpu]) == []
+    assert examples([*few, *failed, *on_cpu], LEARNED) == []
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_too_few_trials_and_failures_are_no_example() -> None:
 )
 def test_what_another_version_wrote(change: dict[str, Any], message: str) -> None:
     with pytest.raises(RecordError, match=message):
-        examples([structs.replace(record, **change) for record in records(6)])
+        examples([structs.replace(record, **change) for record in records(6)], LEARNED)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
@@ -128,7 +129,7 @@ def test_workloads_of_every_template_are_read_back(template: Any, name: str) -> 
 def test_what_was_learned_elsewhere_is_proposed_first() -> None:
     """The first batch on a new size is better than chance."""
     table = candidates(9)
-    taught: list[Example] = examples([*records(6, 80), *records(7, 80), *records(8, 80)])
+    taught: list[Example] = examples([*records(6, 80), *records(7, 80), *records(8, 80)], LEARNED)
     explorer = make_explorer("xgboost", table, 1, [one.measured for one in taught])
     first = [table.estimates[row] for row in explorer.propose(8)]
     assert np.median(first) < np.quantile(table.estimates, 0.05)

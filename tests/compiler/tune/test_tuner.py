@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from compiler.errors import BoundError
+from compiler.plan.space import Choices, Floats
 from compiler.te.knobs import Choice
-from compiler.templates.space import Choices, Floats
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Certificate, Tuning

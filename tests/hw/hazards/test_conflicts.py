@@ -52,7 +52,7 @@ def test_plain_python_reports_the_same(seed: int, monkeypatch: pytest.MonkeyPatc
 
 def test_llvm_waits_until_a_proof_is_made() -> None:
     code = (
-        "import sys, hw.hazards, hw.vta_rules, compiler.lower.accelerator.stream\n"
+        "import sys, hw.hazards, hw.vta_rules, compiler.machines.accelerator.lower.stream\n"
         "assert 'llvmlite' not in sys.modules\n"
     )
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compiler.codegen import CpuTarget
 from compiler.driver import build
 from compiler.errors import BuildError
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
 from runtime.artifact import Artifact, Count, Provenance, cut, from_bytes, to_bytes
 from runtime.devices import CpuDevice
 from runtime.errors import ArtifactError, RunError

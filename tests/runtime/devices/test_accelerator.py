@@ -14,9 +14,9 @@ from runtime.errors import RunError
 from runtime.executor import Executor
 from sim.engines import make_engine
 from sim.why.causes import Cause
-from tests.support.compiler.targets.offloaded import both, image, run_on
-from tests.support.compiler.targets.quantised_graphs import residual_net
-from tests.support.compiler.templates.accelerator_operators import machine
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.plan.offloaded import both, image, run_on
+from tests.support.compiler.plan.quantised_graphs import residual_net
 
 SMALL = machine("small8")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.codegen import CpuTarget
 from compiler.driver import build
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
 from runtime.artifact import Artifact, Input, Provenance, Tensor
 from runtime.devices import CpuDevice
 from runtime.errors import InputError

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.codegen import NativeFunction, compile_function, load
 from compiler.ir.parser import parse
+from compiler.machines.cpu.codegen import NativeFunction, compile_function, load
 from runtime.errors import NativeCodeError
-from tests.support.compiler.codegen.native import EXACT
+from tests.support.compiler.machines.cpu.native import EXACT
 
 PROGRAM = """
 func add(A: float32[4, 6], B: float32[6], R: int32[6]) -> (C: float32[4, 6], R: int32[6]):

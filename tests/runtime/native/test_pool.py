@@ -15,11 +15,11 @@ import weakref
 import numpy as np
 import pytest
 
-from compiler.codegen import NativeFunction, ThreadPool, compile_function
 from compiler.ir.parser import parse
+from compiler.machines.cpu.codegen import NativeFunction, ThreadPool, compile_function
 from runtime.errors import NativeCodeError
 from runtime.native.pool import LoopLauncher
-from tests.support.compiler.codegen.native import EXACT, run_text, same
+from tests.support.compiler.machines.cpu.native import EXACT, run_text, same
 from tests.support.runtime.parallel_loops import (
     a_call,
     called_together,
@@ -266,7 +266,7 @@ def test_a_pool_after_a_fork() -> None:
     """Threads do not survive a fork; the caller does all the work then."""
     code = f"""
 import os, numpy as np
-from compiler.codegen import CpuTarget, ThreadPool, compile_function
+from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
 from compiler.ir.parser import parse
 function = compile_function(parse({LARGE!r}), CpuTarget.host(), ThreadPool(2))
 data = np.arange(24, dtype=np.float32)

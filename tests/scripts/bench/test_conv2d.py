@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.codegen import CpuTarget
+from compiler.machines.cpu.codegen import CpuTarget
 
 pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
 conv2d = pytest.importorskip("scripts.bench.conv2d")

@@ -17,7 +17,7 @@ from runtime.artifact import Artifact, Provenance
 from scripts.errors import CommandError
 from scripts.run.labels import ClassScores, Hits, Labels
 from tests.support.compiler.graph.graphs import graph
-from tests.support.compiler.targets.offloaded import HOST
+from tests.support.compiler.plan.offloaded import HOST
 
 
 def labels(*classes: int) -> Labels:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.driver.streams import code_of
+from compiler.machines.accelerator.timed_streams import code_of
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import Program, work_of

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from compiler.driver.streams import code_of
+from compiler.machines.accelerator.timed_streams import code_of
 from hw.config import HardwareConfig
 from scripts.errors import SpaceError
 from scripts.search.explorer_names import Explorer

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import pytest
 
-from compiler.targets.accelerator.target import accelerator
+from compiler.machines.accelerator.target import accelerator
+from compiler.plan.schedule_template import Arguments
+from compiler.plan.space import Space
 from compiler.te.knobs import Choice
-from compiler.templates.schedule_template import Arguments
-from compiler.templates.space import Space
 from compiler.tune.recorded import Identity
 from compiler.tune.records import Record
 from compiler.tune.session import TaskTuning

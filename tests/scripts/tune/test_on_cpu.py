@@ -9,12 +9,12 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from compiler.codegen import CpuTarget
 from compiler.graph import Atom, Call, Constant, TensorType, Var
 from compiler.graph.passes import InferTypes
-from compiler.targets.cpu.backend import layer_plan
-from compiler.targets.cpu.target import cpu
-from compiler.templates.cpu.layer import LayerOnCpu
+from compiler.machines.cpu.backend import layer_plan
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
+from compiler.machines.cpu.templates.layer import LayerOnCpu
 from compiler.tune.trial import Status
 from scripts.tune import on_cpu
 from scripts.tune.on_cpu import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.tune.trial import Status
 from hw.config_files import load_config
 from hw.memory_model import MEMORY_PRESETS

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.templates.schedule_template import Arguments
-from compiler.templates.space import Choices, Floats
+from compiler.plan.schedule_template import Arguments
+from compiler.plan.space import Choices, Floats
 from compiler.tune.explorers.table import EXPLORERS
 from compiler.tune.session import TaskTuning
 from compiler.tune.tasks import Task

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from compiler.graph.operators.reductions import MaxPool
-from compiler.templates.accelerator.conv2d_cycles import Conv2dWorkload
-from compiler.templates.accelerator.dense import DenseWorkload
-from compiler.templates.accelerator.elementwise import ElementwiseWorkload
-from compiler.templates.accelerator.epilogue import AluPass, OperandKind, Pass
-from compiler.templates.accelerator.max_pool import MaxPoolWorkload
-from compiler.templates.accelerator.parameter_passes import RequantisePass
-from compiler.templates.accelerator.products import Products
-from compiler.templates.accelerator.upsample import UpsampleWorkload
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.dense import DenseWorkload
+from compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
+from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind, Pass
+from compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload
+from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from compiler.machines.accelerator.templates.products import Products
+from compiler.machines.accelerator.templates.upsample import UpsampleWorkload
 from compiler.tune.plain import to_plain
 from hw.isa import AluOp
 from scripts.tune.workload_text import workload_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.templates.accelerator.alu_lowering import AluOperation, lower_requantisation
+from compiler.machines.accelerator.templates.alu_lowering import AluOperation, lower_requantisation
 from hw.operations import AluOp
 from scripts.utilization.case import Case, expected, make_case
 from scripts.utilization.conv_layers import RESNET18, Layer

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from hw.config_files import load_config
 from hw.isa import work_of
 from hw.memory_model import MEMORY_PRESETS

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from compiler.templates.accelerator.machine_cost import MemoryTiming
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import MemoryModel

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.codegen import CpuTarget
 from compiler.driver import build
 from compiler.graph import Function
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance
 from tests.support.compiler.graph.graphs import graph
 

@@ -11,7 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from compiler.frontends.onnx import import_model
 from compiler.frontends.onnx.ceil_pools import with_corrected_pools
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")
 

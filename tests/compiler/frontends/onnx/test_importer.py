@@ -16,8 +16,8 @@ from compiler.errors import CompilerError, FrontendError, UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.graph import Call
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.printer import text
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model, residual
 
 Array = NDArray[Any]

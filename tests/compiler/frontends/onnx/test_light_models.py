@@ -13,7 +13,7 @@ from onnx import ModelProto, ValueInfoProto
 from compiler.frontends.onnx import import_model
 from compiler.graph import Body, Let, Tuple, Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import light_model
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")

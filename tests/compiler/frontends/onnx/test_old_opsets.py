@@ -13,7 +13,7 @@ from onnx import NodeProto, TensorProto, helper
 from compiler.errors import FrontendError, UnsupportedError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model
 
 Array = NDArray[Any]

@@ -13,7 +13,7 @@ from onnx.shape_inference import infer_shapes
 
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.random_nodes import NODES, Array, RandomNode
 
 SEEDS = 40

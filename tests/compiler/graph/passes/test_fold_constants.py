@@ -9,9 +9,9 @@ from compiler.errors import GraphError
 from compiler.graph import Constant, Function, TensorType
 from compiler.graph.evaluate import Interpreter, Runner
 from compiler.graph.infer import infer
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import EliminateDead, FoldConstants, transform
 from compiler.graph.visit import all_lets, atoms
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.graph.graphs import agree, becomes, graph, graphs, inputs, keeps_meaning
 
 PROGRAM = """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.network import Quantised, quantise_network
 from compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called, network, sqnr
@@ -29,7 +29,7 @@ def quantised(
     text = "\n".join([f"func @f({head}):", *(f"  {line}" for line in lines), "  return y"])
     real = network(text, **given)
     (sample,) = synthetic(real, 1)
-    found = quantise_network(real, [sample], RUN, None, CompileOptions().exact_on)
+    found = quantise_network(real, [sample], RUN, None, compile_options().exact_on)
     wanted, native = (
         evaluate(transform(function, (Fuse(),)), sample, RUN) for function in (real, found.function)
     )

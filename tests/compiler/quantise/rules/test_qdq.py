@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.driver.compile_onnx import CompileOptions
 from compiler.graph import Function, Var
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import constants
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.defaults import compile_options
 from compiler.quantise.network import has_scales, quantise_network
 from compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called, network
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 RUN = NativeRunner()
-EXACT_ON = CompileOptions().exact_on
+EXACT_ON = compile_options().exact_on
 
 HEAD = (
     "x: float32[2, 4, 6, 6], w: int8[8, 4, 3, 3], s: float32[], z: int8[], o: float32[], u: int8[]"

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.templates.space import Choices, Floats
+from compiler.plan.space import Choices, Floats
 from compiler.tune.explorers.exact import Exact
 from compiler.tune.tuner import Tuning
 from tests.support.compiler.tune.tuning import KNOBS, candidates, measure_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.templates.space import Choices, Floats
+from compiler.plan.space import Choices, Floats
 from compiler.tune.boosted_trees import BoostedTrees
 from compiler.tune.explorers import boosted
 from compiler.tune.explorers.table import EXPLORERS

@@ -18,8 +18,8 @@ from compiler.errors import FrontendError
 from compiler.frontends.onnx import Imported, import_model
 from compiler.frontends.onnx.node import qualified_name
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
 from compiler.graph.types import TensorType
+from compiler.machines.cpu.runner import NativeRunner
 
 Array = NDArray[Any]
 

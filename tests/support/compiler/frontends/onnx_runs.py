@@ -10,12 +10,12 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.codegen import CpuTarget
 from compiler.driver import build
 from compiler.frontends.onnx import Imported, import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.cpu.target import cpu
 from runtime.artifact import Artifact, Provenance, from_bytes, to_bytes
 from runtime.devices.cpu import CpuDevice
 from runtime.executor import Executor

@@ -13,7 +13,7 @@ from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 from compiler.errors import FrontendError
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.random_nodes import Array, RandomNode
 from tests.support.compiler.frontends.runtime_nodes import DOMAIN
 

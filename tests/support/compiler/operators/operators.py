@@ -11,11 +11,11 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_shapes
 
-from compiler.codegen import CpuTarget, compile_function
 from compiler.ir.dtypes import dtype_of
 from compiler.ir.interpreter import run
-from compiler.operators.cpu.generic import cpu_schedule
-from compiler.operators.cpu.simd import Simd
+from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from compiler.machines.cpu.schedules.generic import cpu_schedule
+from compiler.machines.cpu.schedules.simd import Simd
 from compiler.te import Tensor, placeholder
 from compiler.te.build import program_of
 

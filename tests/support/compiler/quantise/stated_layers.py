@@ -8,10 +8,11 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.driver.compile_onnx import CompileOptions, prepare_network
+from compiler.driver.compile_onnx import prepare_network
+from compiler.machines.defaults import compile_options
 from hw.config import HardwareConfig
 from runtime.artifact import Provenance
-from tests.support.compiler.targets.boundaries import check_boundaries
+from tests.support.compiler.plan.boundaries import check_boundaries
 
 
 def share_and_outputs(
@@ -19,7 +20,7 @@ def share_and_outputs(
 ) -> tuple[float, tuple[NDArray[Any], ...]]:
     """The share of a model's multiply-accumulates on the accelerator, and its outputs, which the
     CPU gives too, bit for bit, as it does all tensors between the two devices."""
-    network = prepare_network(model, Provenance("layer"), CompileOptions())
+    network = prepare_network(model, Provenance("layer"), compile_options())
     run = check_boundaries(network.build, config, data, poison=0)
     steps = run.profile.steps
     whole = sum(step.macs for step in steps)

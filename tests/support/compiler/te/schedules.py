@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.codegen import CpuTarget, compile_function
 from compiler.ir import interpreter
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import FLOAT32, Kind
 from compiler.ir.stmt import Function
 from compiler.lower import lower
+from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.te import Tensor, compute, maximum, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
 

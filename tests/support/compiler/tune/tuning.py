@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.targets.accelerator.target import accelerator
-from compiler.targets.target import CostModel
+from compiler.machines.accelerator.target import accelerator
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.plan.space import Choices, Floats, Space
+from compiler.plan.target import CostModel
 from compiler.te.knobs import Choice
-from compiler.templates.accelerator.conv2d import Conv2dOnArray
-from compiler.templates.space import Choices, Floats, Space
 from compiler.tune.candidates import Candidates
 from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Measure

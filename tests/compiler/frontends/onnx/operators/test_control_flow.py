@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_runs import agree
 
 FLOAT, INT, TRUTH = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

@@ -13,11 +13,11 @@ from onnx import ModelProto, helper
 from compiler.driver import build
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from runtime.artifact import Provenance
 from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.quantise.networks import called
-from tests.support.compiler.targets.offloaded import HOST
 
 Array = NDArray[Any]
 

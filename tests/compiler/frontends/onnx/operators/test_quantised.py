@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.codegen import CpuTarget
-from compiler.driver.compile_onnx import CompileOptions, prepare_network
+from compiler.driver.compile_onnx import prepare_network
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
-from compiler.targets.cpu.target import cpu
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.machines.cpu.target import cpu
+from compiler.machines.defaults import compile_options
 from runtime.artifact import Provenance
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
@@ -59,7 +60,7 @@ def test_infinity_saturates(dtype: Any) -> None:
         opset=21,
     )
     assert given.graph.output[0].type.tensor_type.elem_type != TensorProto.FLOAT
-    prepared = prepare_network(given, Provenance("q"), CompileOptions())
+    prepared = prepare_network(given, Provenance("q"), compile_options())
     artifact = prepared.build([cpu(CpuTarget.host(threads=1))])
     (found,) = Executor(artifact, [CpuDevice(1)]).run({"x": x}).outputs.values()
     whole = [limits.min, limits.min, max(1, limits.min), 5, limits.max, limits.max]

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from compiler.frontends.onnx import import_model
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.quantise.networks import called
 

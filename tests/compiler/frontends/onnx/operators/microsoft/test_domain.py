@@ -12,7 +12,7 @@ from compiler.errors import UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN, with_own_domain
 from compiler.graph.evaluate import evaluate
-from compiler.graph.native import NativeRunner
+from compiler.machines.cpu.runner import NativeRunner
 
 
 def model(*nodes: NodeProto, opset: int = 16, domains: tuple[str, ...] = ()) -> ModelProto:

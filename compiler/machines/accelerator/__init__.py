@@ -1,0 +1,1 @@
+"""The accelerator: tensor instructions, templates, lowering to instruction streams, its target."""

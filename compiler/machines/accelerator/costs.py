@@ -1,0 +1,31 @@
+"""The accelerator's cost model: estimates, lower bounds and features of choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.machines.accelerator.templates.features import COUNTED, features
+from compiler.machines.accelerator.templates.lower_bound import lower_bound
+from compiler.plan.space import Choices, Floats
+from compiler.plan.target import TemplateCosts
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorCosts(TemplateCosts):
+    """Estimates of each template, lower bounds of exact cycles, and features relative to these."""
+
+    def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        return lower_bound(template, workload, choices, self.machine)
+
+    def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        found = features(template, workload, choices, self.machine)
+        bounds = self.bounds(template, workload, choices)
+        # Counts for each cycle mean the same for small layers and large ones.
+        found[:, COUNTED] /= bounds[:, None]
+        estimates = self.costs(template, workload, choices)
+        # Infinite estimates are of choices that are not modelled.
+        known = np.where(np.isfinite(estimates), estimates / bounds, -1.0)
+        return np.column_stack([found, known])

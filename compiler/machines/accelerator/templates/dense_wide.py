@@ -1,0 +1,84 @@
+"""Dense layers with int32 results, such as logits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler import te
+from compiler.ir.dtypes import INT8, INT32
+from compiler.ir.expr import Expr
+from compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value
+from compiler.machines.accelerator.intrinsics.scopes import OnChip
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.machines.accelerator.templates.epilogue import Epilogue
+from compiler.machines.accelerator.templates.machine_cost import MachineCost
+from compiler.machines.accelerator.templates.products import PRODUCT, Products
+from compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from compiler.machines.accelerator.templates.tiling import sharing_rank
+from compiler.machines.accelerator.templates.work_counts import WorkCounts, transfers_of
+from compiler.operators.blocks import PLANES
+from compiler.plan.schedule_template import Arguments, KernelMatch
+from compiler.plan.space import Choices, Floats, Ints, Space, rank_by
+from compiler.te import Schedule, compute, placeholder
+from compiler.te.knobs import OpenTrace
+from hw.operations import AluOp
+from hw.topology import MemoryId
+
+
+class WideDenseOnArray(AcceleratorTemplate[Products]):
+    """A dense layer that stores int32 sums: each byte is shifted to the low byte and stored.
+    The shift amounts of the bytes are an operand in ACC: `amounts`, int32[4, B, L]."""
+
+    name = "dense_wide"
+    patterns = (PRODUCT,)
+    array_operand = "data"
+    leaves_in_bytes = True
+
+    def bind(self, found: KernelMatch, machine: AcceleratorTarget) -> tuple[Products, Arguments]:
+        config = machine.config
+        bits = 8 * np.arange(PLANES, dtype=np.int32)[:, None, None]
+        amounts = np.broadcast_to(bits, (PLANES, config.batch, config.block_out)).copy()
+        weight = Products.weight(found, config)
+        return Products.of(found, config), Arguments({"weight": weight, "amounts": amounts})
+
+    def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
+        """The unscheduled stages: `out_sum`; `out_moved`, shifted sums; `out`, low bytes."""
+        data, weight, sums = workload.expressions()
+        n, outputs, batch, lanes = sums.shape
+        amounts = placeholder((PLANES, batch, lanes), INT32, "amounts")
+
+        def shifted(p: Expr, n: Expr, oc: Expr, b: Expr, bo: Expr) -> Expr:
+            return alu_value(AluOp.SHR, sums[n, oc, b, bo], amounts[p, b, bo])
+
+        axes = ("p", "n", "oc", "b", "bo")
+        moved = compute((PLANES, n, outputs, batch, lanes), shifted, "out_moved", axes)
+        output = compute(moved.shape, lambda *at: te.cast(moved[at], INT8), "out", axes)
+        return Schedule.of(output, inputs=(data, weight, amounts))
+
+    def space(self, workload: Products, machine: AcceleratorTarget) -> Space:
+        return workload.space(Epilogue())
+
+    def sketch(self, workload: Products, machine: AcceleratorTarget) -> OpenTrace:
+        steps = workload.tile_output("p")
+        for stage in ("out_moved", "out_sum"):
+            steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
+        steps = steps.cache_read("amounts", ("out_moved",), OnChip.ACC, "amounts_acc")
+        steps = workload.split_sum(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
+        shift = alu_binary(machine.config, AluOp.SHR).function
+        return workload.tensorize(steps.tensorize("out_moved", "b", shift), machine.config).trace
+
+    def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
+        choices = choices.at_most(workload.extents)
+        tile = choices["threads"] * choices["n"] * choices["oc"]
+        return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
+
+    def work_counts(self, workload: Products, choices: Choices) -> WorkCounts:
+        amounts = transfers_of(
+            MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,)
+        )
+        return workload.work_counts(choices, Epilogue(), amounts, planes=PLANES)
+
+    def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
+        """Ranks by bytes loaded from DRAM, then by the number of tiles."""
+        sharing = sharing_rank(choices, workload.extents)
+        return rank_by(*sharing, *workload.cost_keys(choices, cost.config))

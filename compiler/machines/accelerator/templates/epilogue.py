@@ -1,0 +1,439 @@
+"""Passes over the accelerator's sums, with their operands and their schedule.
+
+The sequence of passes is part of a workload. The numbers are arguments of the program: immediates,
+per-channel values in ACC or PAR, and residual tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler import te
+from compiler.errors import QuantisationError, Refusal, ScheduleError
+from compiler.graph.operators.quantised import Requantise
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8, INT32, INT64, DType
+from compiler.ir.expr import Expr
+from compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value, immediate_argument
+from compiler.machines.accelerator.intrinsics.extensions import (
+    requantise,
+    requantise_add,
+    requantised,
+)
+from compiler.machines.accelerator.intrinsics.scopes import OnChip
+from compiler.machines.accelerator.templates.alu_lowering import AluOperation, lower_requantisation
+from compiler.machines.accelerator.templates.packing import pack_channels
+from compiler.machines.accelerator.templates.parameter_passes import (
+    HIGH,
+    LOW,
+    PARAMETERS,
+    SCALE,
+    RequantisePass,
+    parameter_pass,
+)
+from compiler.plan.pattern import Apply, Match, Operand
+from compiler.plan.schedule_template import Arguments, KernelMatch
+from compiler.plan.space import Ints
+from compiler.requantisation import RequantSpec, Residual
+from compiler.te import Tensor, compute, placeholder
+from compiler.te.schedule import Sketch
+from hw.config import HardwareConfig
+from hw.operations import AluOp
+
+
+class OperandKind(Enum):
+    """The place of a pass's second operand."""
+
+    IMMEDIATE = "immediate"
+    """In the instruction."""
+    CHANNEL = "channel"
+    """In ACC, a value for each channel: int32[O / L, B, L]."""
+    ELEMENT = "element"
+    """In ACC, a value for each element: packed data of the output's shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class AluPass:
+    """An ALU operation on every accumulator of a tile.
+
+    Attributes
+    ----------
+    operand
+        Name of the second operand in the program.
+    dtype
+        Type in DRAM of an operand for each element: int8 or int32.
+    before
+        Passes over an element-wise operand before its use, such as a MUL for its scale.
+    """
+
+    op: AluOp
+    operand: str
+    kind: OperandKind = OperandKind.IMMEDIATE
+    dtype: DType = INT32
+    before: tuple[AluPass, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the pass in the names of its stages."""
+        return self.op.name.lower()
+
+
+Pass: TypeAlias = AluPass | RequantisePass
+P = TypeVar("P", bound=Pass)
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """A sequence of passes after the stage `source`, up to the program's output, `out`.
+
+    Stages: one for each pass, `out_0_add` and so on; before a pass with an operand for each
+    element, `out_0_add_operand` and the passes over it, `out_0_add_operand_0_mul` and so on. A
+    `RequantisePass` comes last.
+    """
+
+    passes: tuple[Pass, ...] = ()
+
+    @property
+    def channel_operands(self) -> tuple[str, ...]:
+        """Names of the operands with a value for each channel."""
+        found = (step.operand for _, step in self._alu_passes if step.kind is OperandKind.CHANNEL)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def element_types(self) -> tuple[DType, ...]:
+        """Types in DRAM of the operands in ACC with a value for each element."""
+        return tuple(step.dtype for _, step in self._alu_passes if step.kind is OperandKind.ELEMENT)
+
+    @property
+    def element_operands(self) -> int:
+        """Number of operands in ACC with a value for each element."""
+        return len(self.element_types)
+
+    @property
+    def operand_passes(self) -> Epilogue:
+        """The passes over element-wise operands before their use."""
+        alu = (step for step in self.passes if isinstance(step, AluPass))
+        return Epilogue(tuple(before for step in alu for before in step.before))
+
+    @property
+    def immediate_passes(self) -> int:
+        """Number of passes with an operand in the instruction."""
+        return sum(step.kind is OperandKind.IMMEDIATE for _, step in self._alu_passes)
+
+    @property
+    def tensor_passes(self) -> int:
+        """Number of passes with an operand in ACC."""
+        return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._alu_passes)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages in ACC, in topological order."""
+        return tuple(name for name, _ in _stages(self.passes, "out"))
+
+    @property
+    def requantise(self) -> RequantisePass | None:
+        """The pass with parameters in PAR, if there is one."""
+        return next((each for each in self.passes if isinstance(each, RequantisePass)), None)
+
+    @property
+    def input_operands(self) -> int:
+        """Number of operands in INP with a value for each element, each with a pass of its own."""
+        return int(self.requantise is not None and self.requantise.residual is not None)
+
+    def parameter_elements(self, blocks: int, tiles: Ints) -> Ints:
+        """Elements of PAR that parameters take, of an output of `blocks` blocks of channels.
+
+        Parameters
+        ----------
+        tiles
+            Blocks of channels in the tiles of all threads.
+        """
+        if self.requantise is None:
+            return np.zeros_like(tiles)
+        return np.full_like(tiles, blocks) if self.requantise.resident else tiles
+
+    def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The output (int8: the low 8 bits after all passes), and the operands of the passes.
+
+        Parameters
+        ----------
+        source
+            int32, packed: [N, O / L, ..., B, L].
+        """
+        operands: dict[str, Tensor] = {}
+        if any(isinstance(each, RequantisePass) for each in self.passes[:-1]):
+            raise ScheduleError("epilogue", "a requantisation has to be last")
+        last = _passed(source, self.passes, "out", operands)
+        output = compute(source.shape, lambda *at: te.cast(last[at], INT8), "out", _axes(source))
+        return output, tuple(operands.values())
+
+    def place(self, sketch: Sketch, resident: str | None = None) -> Sketch:
+        """Computes passes and loads their operands at the output's loop `thread`; operands in INP
+        only by `load_inputs`.
+
+        Operands for each channel are loaded once, before all loops; or with each tile where the
+        knob `resident` is 0, and for PAR where the pass says so.
+        """
+        for stage, _ in reversed(list(_stages(self.passes, "out"))):
+            sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
+        for stage, only in self._requantise_passes:
+            copy = f"out_{PARAMETERS}"
+            sketch = sketch.cache_read(PARAMETERS, (stage,), OnChip.PAR, copy)
+            if not only.resident:
+                sketch = sketch.compute_at(copy, "out", "thread")
+        readers: dict[str, list[str]] = {}
+        for stage, step in self._alu_passes:
+            if step.kind is OperandKind.CHANNEL:
+                readers.setdefault(step.operand, []).append(stage)
+        for name, stages in readers.items():
+            copy = f"out_{name}"
+            sketch = sketch.cache_read(name, tuple(stages), OnChip.ACC, copy)
+            if resident is not None:
+                moved = Sketch().compute_at(copy, "out", "thread")
+                sketch = sketch.when(resident, (0,), moved)
+        return sketch
+
+    def load_inputs(self, sketch: Sketch) -> Sketch:
+        """Loads operands in INP at the output's loop `thread`: after the sums, if those are there
+        already, so that the next tile's loads need not wait for this tile's passes."""
+        for stage, step in self._requantise_passes:
+            if step.residual is not None:
+                copy = f"{stage}_operand"
+                sketch = sketch.cache_read(step.residual, (stage,), OnChip.INP, copy)
+                sketch = sketch.compute_at(copy, "out", "thread")
+        return sketch
+
+    def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
+        """Tensorizes each pass with its instruction; call last, as loops are then fixed."""
+        for stage, only in self._requantise_passes:
+            requantised_by = requantise if only.residual is None else requantise_add
+            sketch = sketch.tensorize(stage, "b", requantised_by(config).function)
+        for stage, step in self._alu_passes:
+            make = immediate_argument if step.kind is OperandKind.IMMEDIATE else alu_binary
+            sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
+        return sketch
+
+    @property
+    def _alu_passes(self) -> list[tuple[str, AluPass]]:
+        """Pairs of stage name and ALU pass, in order, including passes over operands."""
+        stages = _stages(self.passes, "out")
+        return [(name, step) for name, step in stages if isinstance(step, AluPass)]
+
+    @property
+    def _requantise_passes(self) -> list[tuple[str, RequantisePass]]:
+        """The pair of stage name and requantisation, if there is one."""
+        stages = _stages(self.passes, "out")
+        return [(name, step) for name, step in stages if isinstance(step, RequantisePass)]
+
+
+def _named(passes: Sequence[P], prefix: str) -> Iterator[tuple[str, P]]:
+    for number, step in enumerate(passes):
+        yield f"{prefix}_{number}_{step.name}", step
+
+
+def _stages(passes: Sequence[Pass], prefix: str) -> Iterator[tuple[str, Pass | None]]:
+    """The stages in ACC in topological order: names with passes, or with None for LOADs of
+    element-wise operands."""
+    for name, step in _named(passes, prefix):
+        if isinstance(step, AluPass) and step.kind is OperandKind.ELEMENT:
+            yield f"{name}_operand", None
+            yield from _stages(step.before, f"{name}_operand")
+        yield name, step
+
+
+def _passed(
+    value: Tensor, passes: Sequence[Pass], prefix: str, operands: dict[str, Tensor]
+) -> Tensor:
+    """The value after all passes; adds the tensors that the passes read to `operands`."""
+    for name, step in _named(passes, prefix):
+        if isinstance(step, RequantisePass):
+            value = _requantised(value, name, step, operands)
+        else:
+            value = _pass_over(value, name, step, operands)
+    return value
+
+
+def _requantised(
+    value: Tensor, name: str, step: RequantisePass, operands: dict[str, Tensor]
+) -> Tensor:
+    shape = value.shape[1], value.shape[-1]
+    words = operands.setdefault(PARAMETERS, placeholder(shape, INT64, PARAMETERS))
+    skip = None if step.residual is None else placeholder(value.shape, INT8, step.residual)
+    if skip is not None:
+        operands.setdefault(skip.name, skip)
+    names = (LOW, HIGH) if skip is None else (LOW, HIGH, SCALE)
+    low, high, *scale = (
+        operands.setdefault(called, placeholder((), INT32, called, scope=OnChip.IMM))[()]
+        for called in names
+    )
+
+    def element(*at: Expr) -> Expr:
+        added = None if skip is None else (skip[at], scale[0])
+        return requantised(value[at], words[at[1], at[-1]], low, high, added)
+
+    return compute(value.shape, element, name, _axes(value))
+
+
+def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
+    axes = _axes(value)
+    match step.kind:
+        case OperandKind.IMMEDIATE:
+            shape: tuple[int, ...] = ()
+        case OperandKind.CHANNEL:
+            shape = (value.shape[1], *value.shape[-2:])
+        case OperandKind.ELEMENT:
+            shape = value.shape
+    scope = OnChip.IMM if step.kind is OperandKind.IMMEDIATE else Scope.GLOBAL
+    tensor = placeholder(shape, step.dtype, step.operand, scope=scope)
+    operand = operands.setdefault(step.operand, tensor)
+    if step.kind is OperandKind.ELEMENT:
+        loaded = in_accumulators(operand, f"{name}_operand", axes)
+        operand = _passed(loaded, step.before, f"{name}_operand", operands)
+
+    def element(*at: Expr) -> Expr:
+        indices = {
+            OperandKind.IMMEDIATE: (),
+            OperandKind.CHANNEL: (at[1], *at[-2:]),
+            OperandKind.ELEMENT: at,
+        }
+        return alu_value(step.op, value[at], operand[indices[step.kind]])
+
+    return compute(value.shape, element, name, axes)
+
+
+def _axes(tensor: Tensor) -> tuple[str, ...]:
+    """The names of a computed tensor's axes."""
+    assert tensor.source is not None
+    return tuple(axis.name for axis in tensor.source.axes)
+
+
+def in_accumulators(tensor: Tensor, name: str, axes: Sequence[str]) -> Tensor:
+    """An int8 or int32 tensor as int32, as a LOAD into ACC converts it."""
+
+    def element(*at: Expr) -> Expr:
+        return tensor[at] if tensor.dtype == INT32 else te.cast(tensor[at], INT32)
+
+    return compute(tensor.shape, element, name, axes)
+
+
+# Requantisation -----------------------------------------------------------------------------------
+
+
+def requantise_pattern(sums: Apply, skip_rank: int | None = None) -> Apply:
+    """The pattern of requantised sums; with `skip_rank`, plus a skip tensor of that rank."""
+    operands = (sums, Operand("multiplier", constant=True), Operand("addend", constant=True))
+    if skip_rank is None:
+        return Apply("requantise", operands)
+    skip = Operand("skip", INT8, (skip_rank,)), Operand("factor", constant=True)
+    return Apply("requantise_add", (*operands, *skip))
+
+
+def requantise_passes(
+    found: KernelMatch, largest: int, config: HardwareConfig
+) -> tuple[tuple[Pass, ...], Arguments]:
+    """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
+    the parameters, and `epilogue_passes`; both may raise `Refusal`."""
+    return epilogue_passes(requantisation(found.match, largest), found.result_shape[1], config)
+
+
+def requantisation(match: Match, largest: int) -> RequantSpec:
+    """The specification of the `requantise` or `requantise_add` at the end of a match.
+
+    Parameters
+    ----------
+    largest
+        The greatest absolute value of a sum.
+
+    Raises
+    ------
+    Refusal
+        A parameter is out of range for `RequantSpec`.
+    """
+    residual = "skip" in match.operands
+    given = match.attributes("requantise_add" if residual else "requantise", Requantise)
+    multiplier, addend = (_per_channel(match, each) for each in ("multiplier", "addend"))
+    try:
+        residuals: tuple[Residual, ...] = ()
+        if residual:
+            residuals = (Residual(int(match.constant("factor").array.item())),)
+        limits = given.low, given.high, largest
+        return RequantSpec(multiplier, addend, given.shift, *limits, residuals)
+    except QuantisationError as error:
+        raise Refusal(str(error)) from error
+
+
+def epilogue_passes(
+    spec: RequantSpec, channels: int, config: HardwareConfig
+) -> tuple[tuple[Pass, ...], Arguments]:
+    """The passes that compute `spec`, and their arguments: a `RequantisePass` where the machine has
+    it and the numbers fit, else `alu_passes`, which may raise `Refusal`."""
+    found = parameter_pass(spec, channels, config)
+    if found is None:
+        return alu_passes(spec, channels, config)
+    return (found[0],), found[1]
+
+
+def alu_passes(
+    spec: RequantSpec, channels: int, config: HardwareConfig
+) -> tuple[tuple[AluPass, ...], Arguments]:
+    """The ALU passes that compute `spec`, and their arguments.
+
+    Parameters
+    ----------
+    channels
+        Number of output channels, which are padded to blocks.
+
+    Raises
+    ------
+    Refusal
+        `spec` cannot be computed exactly in 32 bits, or has several residuals.
+    """
+    if len(spec.residuals) > 1:
+        raise Refusal(f"{len(spec.residuals)} residuals: an epilogue adds one at most")
+    lowered = lower_requantisation(spec)
+    if not spec.residuals:
+        return _passes((*lowered.accumulator, *lowered.output), channels, config, "operand")
+    (skip,) = lowered.residuals
+    sums, skips, totals = (
+        _passes(operations, channels, config, f"operand_{part}")
+        for part, operations in (
+            ("sum", lowered.accumulator),
+            ("skip", skip),
+            ("total", lowered.output),
+        )
+    )
+    added = AluPass(AluOp.ADD, "skip", OperandKind.ELEMENT, INT8, skips[0])
+    parts = [each for _, each in (sums, skips, totals)]
+    return (*sums[0], added, *totals[0]), Arguments(
+        {name: value for each in parts for name, value in each.tensors.items()},
+        {name: value for each in parts for name, value in each.immediates.items()},
+    )
+
+
+def _passes(
+    operations: Sequence[AluOperation], channels: int, config: HardwareConfig, prefix: str
+) -> tuple[tuple[AluPass, ...], Arguments]:
+    passes: list[AluPass] = []
+    tensors: dict[str, NDArray[np.generic]] = {}
+    immediates: dict[str, int] = {}
+    for number, step in enumerate(operations):
+        name = f"{prefix}_{number}"
+        if isinstance(step.operand, int):
+            immediates[name] = step.operand
+            passes.append(AluPass(step.op, name))
+        else:
+            values = np.broadcast_to(np.array(step.operand, np.int32), (channels,)).copy()
+            tensors[name] = pack_channels(values, config)
+            passes.append(AluPass(step.op, name, OperandKind.CHANNEL))
+    return tuple(passes), Arguments(tensors, immediates)
+
+
+def _per_channel(match: Match, operand: str) -> int | tuple[int, ...]:
+    flat = match.constant(operand).array.reshape(-1).tolist()
+    return int(flat[0]) if len(flat) == 1 else tuple(int(each) for each in flat)

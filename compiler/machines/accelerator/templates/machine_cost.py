@@ -1,0 +1,80 @@
+"""Cost model of the accelerator: estimated durations of instructions, in cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from compiler.plan.space import Floats, Ints
+from hw.config import HardwareConfig
+from hw.encoding import INSTRUCTION_BYTES
+from hw.features import Feature
+from hw.timing import TRANSFER_OVERHEAD, issue_cycles
+from hw.topology import MemoryId
+
+_HANDSHAKES = 2 * TRANSFER_OVERHEAD
+"""Estimated cycles of a LOAD or STORE beside DRAM latency and data: twice the overhead of a
+transfer alone on the bus, since bus arbitration and waiting for tokens are not modelled."""
+
+Count = TypeVar("Count", int, Ints, Floats)
+"""A scalar, or an array with a number for each choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTiming:
+    """The timing of DRAM.
+
+    Attributes
+    ----------
+    latency
+        Cycles from an accepted read burst to its first beat.
+    interval
+        Cycles per beat.
+    """
+
+    latency: int = 16
+    interval: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCost:
+    """Durations of instructions, for a configuration and a DRAM timing."""
+
+    config: HardwareConfig
+    memory: MemoryTiming = MemoryTiming()
+
+    @property
+    def overhead(self) -> int:
+        """Cycles of a LOAD or STORE, not counting its data."""
+        return self.memory.latency + _HANDSHAKES
+
+    @property
+    def store_gap(self) -> int:
+        """Cycles from the start of a STORE to its first beat; no acknowledgement is awaited."""
+        return _HANDSHAKES
+
+    @property
+    def fetch(self) -> int:
+        """Cycles that an instruction's own fetch keeps the bus from loads."""
+        return -(-INSTRUCTION_BYTES // self.config.bus_bytes) * self.memory.interval
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether first products overwrite accumulators, so that no time goes into resets."""
+        return Feature.OVERWRITE in self.config.features
+
+    def beats(self, memory: MemoryId, elements: Count) -> Count:
+        """Bus cycles to transfer adjacent elements."""
+        size = elements * self.config.element_bytes(memory)
+        return -(-size // self.config.bus_bytes) * self.memory.interval
+
+    def load(self, memory: MemoryId, elements: Ints, padding: Ints | int = 0) -> Ints:
+        """Cycles of a LOAD, which writes at most one element or one zero of padding per cycle."""
+        longer: Ints = np.maximum(self.beats(memory, elements), elements)
+        return self.overhead + longer + padding
+
+    def alu(self, elements: Count, tensor_operand: bool) -> Count:
+        """Cycles of an ALU instruction over this number of accumulators."""
+        return elements * issue_cycles(self.config, two_reads=tensor_operand)

@@ -1,0 +1,271 @@
+"""Products of two activations on the GEMM array, such as attention's, and their requantisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+
+from compiler.errors import Refusal
+from compiler.graph.nodes import Call, Var
+from compiler.graph.operators.blocks import PackData, PackWeight, UnpackData
+from compiler.graph.operators.shapes import Reshape, Transpose
+from compiler.graph.types import TensorType
+from compiler.ir.dtypes import INT8
+from compiler.ir.expr import Expr
+from compiler.ir.ops import index
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.epilogue import (
+    epilogue_passes,
+    requantisation,
+    requantise_pattern,
+)
+from compiler.machines.accelerator.templates.template import RESULT, HostPacking, Layout, Shapes
+from compiler.machines.accelerator.templates.work_counts import (
+    TransferCounts,
+    tile_shapes,
+    transfers_of,
+)
+from compiler.operators.blocks import blocks
+from compiler.plan.pattern import Apply, Match, Operand
+from compiler.plan.schedule_template import Arguments, KernelMatch
+from compiler.plan.space import Ints, Space
+from compiler.te import Tensor, placeholder
+from hw.config import HardwareConfig
+from hw.topology import MemoryId
+
+_RANKS = tuple(range(2, 9))
+_PRODUCT = Apply("matmul", (Operand("data", INT8, _RANKS), Operand("weight", INT8, _RANKS)))
+_LARGEST_TERM = int(INT8.low) ** 2
+_SWAP = Transpose((0, 2, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Matrices:
+    """`count` products of int8[rows, depth] and int8[depth, columns]."""
+
+    count: int
+    rows: int
+    depth: int
+    columns: int
+
+    @staticmethod
+    def of(data: tuple[int, ...], weight: tuple[int, ...]) -> Matrices:
+        """The products of tensors of these shapes.
+
+        A single second matrix for all first ones is one product, of all their rows.
+
+        Raises
+        ------
+        Refusal
+            The tensors are stacks of matrices of different shapes.
+        """
+        *stack, rows, depth = data
+        *others, _, columns = weight
+        if prod(others) == 1:
+            return Matrices(1, prod(stack) * rows, depth, columns)
+        if stack != others:
+            raise Refusal(
+                f"it broadcasts {stack} matrices to {others}: Expand before it, to stacks of one "
+                "shape, would help"
+            )
+        return Matrices(prod(stack), rows, depth, columns)
+
+    def is_image(self, config: HardwareConfig) -> bool:
+        """Whether the second matrices are images whose pixels, a block of them and a block of
+        channels, are elements of WGT as they lie."""
+        block = config.block_in
+        return block == config.block_out and not (self.depth % block or self.columns % block)
+
+
+@dataclass(frozen=True, slots=True)
+class MatmulWorkload(Conv2dWorkload):
+    """Products as a convolution of 1x1: matrices are groups, rows pixels, and columns outputs.
+
+    Attributes
+    ----------
+    image
+        Whether the weight in DRAM has blocks in the order [groups, IC, OC / groups, L, K], else in
+        the order [OC / groups, IC, groups, L, K].
+    """
+
+    image: bool
+
+
+class MatmulOnArray(Conv2dOnArray):
+    """The convolution of 1x1 whose weights are computed when the network runs.
+
+    The first matrices are images with a pixel for each row; so is the result. The second ones are
+    weights: an image with a pixel for each column where blocks are whole (`Matrices.is_image`),
+    so that an operator of the accelerator can have written it; else the CPU packs them.
+    """
+
+    name = "matmul"
+    patterns = (requantise_pattern(_PRODUCT),)
+
+    def layout(self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget) -> Layout:
+        config, weight = machine.config, shapes(match.variable("weight"))
+        shape = shapes(match.name) if name == RESULT else shapes(match.variable(name))
+        try:
+            found = Matrices.of(shapes(match.variable("data")), weight)
+        except Refusal:
+            # `bind` refuses such a kernel, whatever its layouts.
+            return Layout((), (("reshape", Reshape(shape)),))
+        if name != "weight":
+            channels, block = (
+                (found.columns, config.block_out)
+                if name == RESULT
+                else (found.depth, config.block_in)
+            )
+            return _rows(found, channels, shape, PackData(config.batch, block))
+        count, depth, columns = found.count, found.depth, found.columns
+        if found.is_image(config):
+            image = (1, count * depth, 1, columns)
+            return Layout(
+                (("reshape", Reshape(image)), ("pack_data", PackData(1, config.block_in))),
+                (("unpack_data", UnpackData(image)), ("reshape", Reshape(weight))),
+            )
+        kernels, reverse = (columns, depth, count, 1), Transpose((2, 1, 0))
+        return Layout(
+            (
+                ("reshape", Reshape((count, depth, columns))),
+                ("transpose", reverse),
+                ("reshape", Reshape(kernels)),
+                ("pack_weight", PackWeight(config.block_out, config.block_in)),
+            ),
+            (
+                ("unpack_data", UnpackData(kernels)),
+                ("reshape", Reshape(kernels[:3])),
+                ("transpose", reverse),
+                ("reshape", Reshape(weight)),
+            ),
+        )
+
+    def bind(
+        self, found: KernelMatch, machine: AcceleratorTarget
+    ) -> tuple[MatmulWorkload, Arguments]:
+        config, matrices = machine.config, _matrices(found)
+        if config.batch != 1:
+            raise Refusal(
+                f"products of activations need batch 1, and {config.name} has {config.batch}: a "
+                "configuration with log_batch 0 would help"
+            )
+        if any(found.match.constant(each).array.size != 1 for each in ("multiplier", "addend")):
+            raise Refusal(
+                "products of activations have one scale for all elements, and not one for each "
+                "channel"
+            )
+        count, rows = matrices.count, matrices.rows
+        depth, columns = matrices.depth, matrices.columns
+        inputs, outputs = blocks(depth, config.block_in), blocks(columns, config.block_out)
+        passes, numbers = epilogue_passes(
+            requantisation(found.match, depth * _LARGEST_TERM),
+            count * outputs * config.block_out,
+            config,
+        )
+        workload = MatmulWorkload(
+            (1, count * inputs, 1, rows, 1, config.block_in),
+            (count * outputs, inputs, 1, 1, config.block_out, config.block_in),
+            strides=(1, 1),
+            padding=(0, 0, 0, 0),
+            dilation=(1, 1),
+            groups=count,
+            passes=passes,
+            image=matrices.is_image(config),
+        )
+        return workload, Arguments(numbers.tensors, numbers.immediates)
+
+    def macs(self, found: KernelMatch) -> int:
+        matrices = _matrices(found)
+        return matrices.count * matrices.rows * matrices.depth * matrices.columns
+
+    def minimum_traffic(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
+        return {}
+
+    def repacked(
+        self, match: Match, shapes: Shapes, machine: AcceleratorTarget
+    ) -> HostPacking | None:
+        return None
+
+    def wide_space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space | None:
+        return None
+
+    def weight(self, workload: Conv2dWorkload) -> tuple[Tensor, Callable[..., Expr]]:
+        assert isinstance(workload, MatmulWorkload), "bound so"
+        own, (_, inputs, _, _, *block) = workload.blocks_per_group, workload.weight
+        order = (workload.groups, inputs, own) if workload.image else (own, inputs, workload.groups)
+        tensor = placeholder((*order, *block), INT8, "weight")
+
+        def element(oc: Expr, ic: Expr, _ky: Expr, _kx: Expr, bo: Expr, bi: Expr) -> Expr:
+            group = oc // own if workload.groups > 1 else index(0)
+            output = oc % own if workload.groups > 1 else oc
+            first, last = (group, output) if workload.image else (output, group)
+            return tensor[first, ic, last, bo, bi]
+
+        return tensor, element
+
+    def weight_loads(self, workload: Conv2dWorkload, oc: Ints, ic: Ints) -> TransferCounts:
+        assert isinstance(workload, MatmulWorkload), "bound so"
+        own, kernels = workload.blocks_per_group, workload.weight[:2]
+
+        def in_order(*extents: Ints | int) -> tuple[Ints | int, ...]:
+            return extents[::-1] if workload.image else extents
+
+        boxes = (
+            (count, in_order(np.minimum(outputs, own), inputs, np.maximum(1, outputs // own)))
+            for count, (outputs, inputs) in tile_shapes(kernels, (oc, ic))
+        )
+        whole = (own, kernels[1], workload.groups)
+        return transfers_of(MemoryId.WGT, boxes, whole[::-1] if workload.image else whole)
+
+    def weight_blocks(self, workload: Conv2dWorkload, oc: Ints) -> Ints:
+        """Whole groups for tiles that do not divide a group: what is loaded is a box of groups and
+        outputs of a group."""
+        own = workload.blocks_per_group
+        if workload.groups == 1:
+            return oc
+        groups = np.minimum(workload.spanned_groups(oc), workload.groups)
+        found: Ints = np.where(own % oc == 0, oc, groups * own)
+        return found
+
+
+def _rows(matrices: Matrices, channels: int, shape: tuple[int, ...], packing: PackData) -> Layout:
+    """The layout of matrices whose rows are pixels: one image if all channels fill blocks, else an
+    image for each matrix."""
+    count, rows = matrices.count, matrices.rows
+    whole = channels % packing.block == 0
+    image = (1, count * channels, 1, rows) if whole else (count, channels, 1, rows)
+    return Layout(
+        (
+            ("reshape", Reshape((count, rows, channels))),
+            ("transpose", _SWAP),
+            ("reshape", Reshape(image)),
+            ("pack_data", packing),
+        ),
+        (
+            ("unpack_data", UnpackData(image)),
+            ("reshape", Reshape((count, channels, rows))),
+            ("transpose", _SWAP),
+            ("reshape", Reshape(shape)),
+        ),
+    )
+
+
+def _matrices(found: KernelMatch) -> Matrices:
+    """The products of a matched kernel, by the types that its operator reads."""
+    types = {let.name: let.type for let in found.kernel.body.lets}
+    types |= {param.name: param.type for param in found.kernel.params}
+    product = found.match.let("matmul").value
+    assert isinstance(product, Call), "matched"
+    shapes = []
+    for operand in product.args:
+        assert isinstance(operand, Var), "matched: computed"
+        type_ = types[operand.name]
+        assert isinstance(type_, TensorType), "kernels know the types of their values"
+        shapes.append(type_.static_shape(operand.name))
+    return Matrices.of(*shapes)

@@ -1,0 +1,1 @@
+"""Processors: native code through LLVM, schedules, templates, their target."""

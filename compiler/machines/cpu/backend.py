@@ -1,0 +1,234 @@
+"""The CPU's back end: schedules kernels and compiles them to native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.errors import Refusal
+from compiler.graph.constant import Constant
+from compiler.graph.expressions import tensors
+from compiler.graph.nodes import Call, Function, Var
+from compiler.graph.opspec import OpSpec
+from compiler.graph.passes.fuse import Fuse
+from compiler.graph.passes.infer_types import InferTypes
+from compiler.graph.passes.pipeline import Pass
+from compiler.ir.stmt import Function as Program
+from compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
+from compiler.machines.cpu.schedules.generic import cpu_schedule
+from compiler.machines.cpu.schedules.simd import Simd
+from compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
+from compiler.plan.parts import ArtifactParts, Invocation, Progress
+from compiler.plan.planner import (
+    Plan,
+    best_choice,
+    kernel_matcher,
+    kernel_of,
+    plan_key,
+    tuned_choice,
+)
+from compiler.plan.schedule_template import KernelMatch
+from compiler.plan.target import Backend, Target
+from compiler.te import Schedule
+from compiler.te.build import macs_of
+from compiler.te.knobs import Choice
+from runtime.artifact import KernelCall, Step
+from runtime.native import ObjectCode
+
+_Key: TypeAlias = tuple[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CpuKernel:
+    """A scheduled kernel.
+
+    Attributes
+    ----------
+    program
+        The scheduled program that computes the kernel.
+    operands
+        For each input of the program, the index of the kernel's parameter.
+    packing
+        Programs that pack parameters into inputs of the program, by the input's index.
+    operators
+        Names of the kernel's operators, in order.
+    macs
+        Useful multiply-accumulates.
+    """
+
+    program: Program
+    operands: tuple[int, ...]
+    packing: Mapping[int, Program]
+    operators: tuple[str, ...]
+    macs: int
+
+    @property
+    def streamed(self) -> tuple[str, ...]:
+        """The names of inputs that are read in the order of their memory."""
+        return tuple(self.program.inputs[at].name for at in self.packing)
+
+
+def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
+    """The plan for the first layer in a kernel that a template supports; None if there is none.
+
+    Templates may pack constant arguments of the call.
+    """
+    matcher = kernel_matcher(call)
+    for let in kernel_of(call).body.lets:
+        for template, pattern in target.patterns():
+            try:
+                found = KernelMatch(call, matcher.at(pattern, let.name))
+                workload, arguments = template.bind(found, target.machine)
+                choice = tuned_choice(target, template, workload)
+                choice = choice or best_choice(target, template, workload)
+                return Plan(template, found, workload, arguments, choice)
+            except Refusal:
+                continue  # If no template matches, the generic schedule is used.
+    return None
+
+
+def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
+    """The kernel scheduled by `plan`, or by the generic schedule if there is no plan."""
+    if plan is not None:
+        assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
+        return scheduled_kernel(plan.template, plan.workload, plan.choice, target)
+    inputs = placeholders(kernel)
+    simd = Simd.of(target.machine.features)
+    outputs = tensors(kernel, inputs)
+    return _kernel(kernel, cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name))
+
+
+def scheduled_kernel(
+    template: LayerOnCpu, workload: LayerWorkload, choice: Choice, target: Target[CpuTarget]
+) -> CpuKernel:
+    """The kernel of a workload, scheduled by a choice of a template."""
+    schedule = template.schedule(workload, choice, target.machine)
+    packers = template.packings(workload, choice, target.machine)
+    return _kernel(workload.kernel, schedule, packers, workload.weight)
+
+
+def _kernel(
+    kernel: Function, schedule: Schedule, packers: Sequence[Program] = (), weight: int = 0
+) -> CpuKernel:
+    """The kernel of a schedule; `packers` pack the parameter `weight`."""
+    program = replace(schedule.program, name=kernel.name)
+    numbers = {param.name: number for number, param in enumerate(kernel.params)}
+    by_output = {packer.outputs[0].name: packer for packer in packers}
+    numbers |= dict.fromkeys(by_output, weight)
+    operators = tuple(
+        let.value.callee.name
+        for let in kernel.body.lets
+        if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
+    )
+    operands = tuple(numbers[buffer.name] for buffer in program.inputs)
+    packing = {
+        at: by_output[buffer.name]
+        for at, buffer in enumerate(program.inputs)
+        if buffer.name in by_output
+    }
+    macs = macs_of(tensors(kernel, placeholders(kernel)))
+    return CpuKernel(program, operands, packing, operators, macs)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """A layer of a network that a template compiled.
+
+    Attributes
+    ----------
+    source
+        The layer's name.
+    """
+
+    source: str
+    plan: Plan
+
+
+class KernelBackend(Backend):
+    """Compiles kernels to native code; each kernel once for all artifacts.
+
+    Attributes
+    ----------
+    planned
+        The layers that templates compiled, by name.
+    """
+
+    def __init__(self, target: Target[CpuTarget]) -> None:
+        self.target = target
+        self.planned: dict[str, PlannedKernel] = {}
+        self._plans: dict[tuple[str | None, ...], Plan | None] = {}
+        self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
+        self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
+
+    def passes(self) -> tuple[Pass, ...]:
+        return (Fuse(), InferTypes())
+
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        self.prepare([call], parts.progress)
+        template_plan = self._plan(call)
+        if template_plan is not None:
+            self.planned[call.name] = PlannedKernel(call.name, template_plan)
+        plan, code = self._compiled[self._key(call)]
+        name = call.kernel.name
+        if parts.kernels.get(name, code) is not code:
+            # Another call of this kernel has different code: constant or computed weights.
+            name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
+        parts.kernels[name] = code
+        inputs = []
+        for at, number in enumerate(plan.operands):
+            packing = plan.packing.get(at)
+            packed = None if packing is None else self._packer(packing)
+            inputs.append(parts.tensor_of(call.operands[number], packed, repr(packing)))
+        return KernelCall(
+            name=call.name,
+            function=name,
+            inputs=tuple(inputs),
+            outputs=call.outputs,
+            operators=plan.operators,
+            macs=plan.macs,
+            reason=call.reason or "",
+        )
+
+    def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:
+        new: dict[_Key, Invocation] = {}
+        for call in calls:
+            if (key := self._key(call)) not in self._compiled:
+                new.setdefault(key, call)
+        if not new:
+            return
+        # LLVM releases the GIL.
+        with ThreadPoolExecutor(CpuTarget.host().threads) as executor:
+            found = executor.map(self._kernel, new.values())
+            for key, call in new.items():
+                progress(f"compiling {call.kernel.name}")
+                self._compiled[key] = next(found)
+
+    def _key(self, call: Invocation) -> _Key:
+        """A cache key that is equal for calls that run the same code."""
+        plan = self._plan(call)
+        return call.kernel.digest, None if plan is None else plan.workload.weight
+
+    def _plan(self, call: Invocation) -> Plan | None:
+        args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
+        kernel_call = Call(call.kernel, tuple(args))
+        key = plan_key(kernel_call)
+        if key not in self._plans:
+            self._plans[key] = layer_plan(kernel_call, self.target)
+        return self._plans[key]
+
+    def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
+        """The scheduled kernel and its code."""
+        made = cpu_kernel(call.kernel, self._plan(call), self.target)
+        machine, passes = self.target.machine, self.target.passes
+        return made, emit_object(made.program, machine, passes, made.streamed)
+
+    def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        if packing not in self._packers:
+            self._packers[packing] = compile_function(packing, CpuTarget.host(threads=1))
+        run = self._packers[packing]
+        return lambda array: np.asarray(run(array)[0])

@@ -1,0 +1,127 @@
+"""Compilation of a program to native code.
+
+LLVM neither unrolls nor vectorizes loops here: the schedule decides which loops are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import llvmlite
+from llvmlite import binding
+
+from compiler.errors import CodegenError
+from compiler.ir.stmt import Function, LoopKind, parameters
+from compiler.ir.visit import loops
+from compiler.lower.lowering import LOOP_PASSES, Pass, lower
+from compiler.machines.cpu.codegen.cpu_target import CpuTarget
+from compiler.machines.cpu.codegen.module import build_module, entry_name
+from hw.object_cache import ObjectCache
+from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
+from runtime.native.host import initialise
+
+_LEVEL = 3
+_RELOCATION, _CODE_MODEL = "pic", "small"
+_TUNING = {
+    "loop_unrolling": False,
+    "loop_vectorization": False,
+    "loop_interleaving": False,
+    "slp_vectorization": False,
+}
+# All that determines an object beside the module's text and the processor.
+_SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_RELOCATION} {_CODE_MODEL} {_TUNING}")
+
+
+def emit_object(
+    function: Function,
+    target: CpuTarget,
+    passes: Sequence[Pass] = LOOP_PASSES,
+    streamed: Collection[str] = (),
+) -> ObjectCode:
+    """The object code of a program, which may have blocks, lowered by `passes`.
+
+    Parameters
+    ----------
+    streamed
+        Names of inputs that are read in the order of their memory, as packed weights are: where
+        vectors of them are read, later cache lines are prefetched.
+
+    Raises
+    ------
+    CodegenError
+        If no CPU can run the program, or `target` cannot.
+    """
+    plain = lower(function, passes)
+    text, storage = build_module(plain, target, streamed)
+    return ObjectCode(
+        name=function.name,
+        symbol=entry_name(function.name),
+        triple=target.triple,
+        features=target.features,
+        parameters=tuple(Parameter(p.name, p.shape, p.dtype.numpy.name) for p in parameters(plain)),
+        inputs=tuple(each.name for each in plain.inputs),
+        outputs=tuple(each.name for each in plain.outputs),
+        shared_bytes=storage.shared_bytes,
+        worker_bytes=storage.worker_bytes,
+        parallel=any(each.kind is LoopKind.PARALLEL for each in loops(plain.body)),
+        code=_machine_code(text, target),
+    )
+
+
+def compile_function(
+    function: Function,
+    target: CpuTarget,
+    pool: ThreadPool | None = None,
+    streamed: Collection[str] = (),
+) -> NativeFunction:
+    """A program compiled and loaded as a function of arrays, on this machine.
+
+    Parallel loops run on `pool`, or on a new one of `target.threads` threads; `streamed` as in
+    `emit_object`.
+    """
+    code = emit_object(function, target, streamed=streamed)
+    return load(code, threads=target.threads, pool=pool)
+
+
+def _machine_code(text: str, target: CpuTarget) -> bytes:
+    """The position-independent object file of an LLVM module's text, made now or before."""
+
+    def made() -> bytes:
+        machine = machine_of(target)
+        code: bytes = machine.emit_object(optimise(text, machine))
+        return code
+
+    processor = (target.triple, target.cpu, target.feature_string)
+    return ObjectCache.default().object_of((*_SETTINGS, *processor, text), made)
+
+
+def machine_of(target: CpuTarget) -> Any:
+    """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
+    initialise()
+    try:
+        kind = binding.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM cannot make code for {target.triple} here: {error}") from None
+    return kind.create_target_machine(
+        cpu=target.cpu,
+        features=target.feature_string,
+        opt=_LEVEL,
+        reloc=_RELOCATION,
+        codemodel=_CODE_MODEL,
+    )
+
+
+def optimise(text: str, machine: Any) -> Any:
+    """The LLVM module of `text`, optimised. Raises `CodegenError` for an illegal module."""
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM refuses the module: {error}") from None
+    options = binding.create_pipeline_tuning_options(_LEVEL)
+    for name, value in _TUNING.items():
+        setattr(options, name, value)
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return module

@@ -1,0 +1,72 @@
+"""Horizontal reductions: stores `X[i] = X[i] + e` in which the lanes share `X[i]`.
+
+Float additions are reassociated, which schedules that vectorize a reduction allow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.arithmetic import neutral
+from compiler.ir.dtypes import BOOL, DType, Kind
+from compiler.ir.expr import Binary, BinaryOp, Expr, Load
+from compiler.ir.facts import expr_facts
+from compiler.ir.stmt import Store
+from compiler.machines.cpu.codegen import value_ops
+from compiler.machines.cpu.codegen.llvm import (
+    call_intrinsic,
+    constant,
+    register_type,
+    splat,
+    suffix,
+)
+
+_OPS = (
+    BinaryOp.ADD,
+    BinaryOp.MUL,
+    BinaryOp.MIN,
+    BinaryOp.MAX,
+    BinaryOp.AND,
+    BinaryOp.OR,
+    BinaryOp.XOR,
+)
+
+
+def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
+    """`op` and `term` of a store `X[i] = X[i] op term`; None for any other store."""
+    value = store.value
+    if not isinstance(value, Binary) or value.op not in _OPS:
+        return None
+    old = Load(store.buffer, store.indices)
+    for old_side, term in ((value.left, value.right), (value.right, value.left)):
+        if old_side == old and store.buffer.name not in expr_facts(term).loads:
+            return value.op, term
+    return None
+
+
+def reduce_lanes(
+    builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, mask: Any
+) -> Any:
+    """The reduction by `op` of `start` and the lanes of `vector` where `mask` holds (None: all)."""
+    kind = register_type(dtype)
+    if mask is not None:
+        identity = splat(builder, constant(kind, neutral(op, dtype).value), vector.type.count)
+        vector = builder.select(mask, vector, identity)
+    name = f"llvm.vector.reduce.{_name(op, dtype)}.{suffix(vector.type)}"
+    if dtype.is_float and op in (BinaryOp.ADD, BinaryOp.MUL):
+        return call_intrinsic(builder, name, kind, [start, vector], fastmath=("reassoc",))
+    return value_ops.binary(
+        builder, op, dtype, start, call_intrinsic(builder, name, kind, [vector])
+    )
+
+
+def _name(op: BinaryOp, dtype: DType) -> str:
+    """LLVM's name of a reduction."""
+    name = op.name.lower()
+    if op not in (BinaryOp.MIN, BinaryOp.MAX):
+        return f"f{name}" if dtype.is_float else name
+    if dtype == BOOL:
+        return "and" if op is BinaryOp.MIN else "or"
+    if dtype.is_float:
+        return f"f{name}imum"
+    return f"{'s' if dtype.kind is Kind.INT else 'u'}{name}"

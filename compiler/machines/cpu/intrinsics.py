@@ -1,0 +1,65 @@
+"""Dot-product intrinsics of CPUs: n sums of four products of bytes, in wrapping int32.
+
+    C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in 4
+
+A is the same for all sums. Their code is emitted by `codegen.tensor_intrinsics`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.dtypes import INT8, INT32, UINT8, DType
+from compiler.ir.expr import Var
+from compiler.ir.ops import cast, index, load
+from compiler.ir.stmt import For, Function, LoopKind, Store
+
+DEPTH = 4
+"""Products in a sum: the bytes of a 32-bit lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuIntrinsic:
+    """A tensor intrinsic of CPUs with certain features.
+
+    Attributes
+    ----------
+    function
+        The behaviour. The function's name is the key of its code emitter.
+    features
+        The processor features that the intrinsic needs, by LLVM's names.
+    shifts
+        Whether its code adds 128 to the left operand and subtracts the excess again.
+    """
+
+    function: Function
+    features: frozenset[str]
+    shifts: bool = False
+
+
+def dot_product(name: str, left: DType, lanes: int) -> Function:
+    """The behaviour of a dot product of `lanes` sums: type `left` times int8."""
+    c = Buffer("C", (lanes,), INT32)
+    a = Buffer("A", (DEPTH,), left)
+    b = Buffer("B", (lanes, DEPTH), INT8)
+    i, k = Var(f"{name}.i"), Var(f"{name}.k")
+    product = cast(load(a, k), INT32) * cast(load(b, i, k), INT32)
+    body = Store(c, (i,), load(c, i) + product)
+    inner = For(k, index(DEPTH), LoopKind.SERIAL, body)
+    return Function(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
+
+
+_VNNI = frozenset({"avx512f", "avx512vnni"})
+_AVX2 = frozenset({"avx2"})
+
+CPU_INTRINSICS = {
+    intrinsic.function.name: intrinsic
+    for intrinsic in (
+        CpuIntrinsic(dot_product("vnni_u8s8_16x4", UINT8, 16), _VNNI),
+        CpuIntrinsic(dot_product("vnni_s8s8_16x4", INT8, 16), _VNNI, shifts=True),
+        CpuIntrinsic(dot_product("avx2_u8s8_8x4", UINT8, 8), _AVX2),
+        CpuIntrinsic(dot_product("avx2_s8s8_8x4", INT8, 8), _AVX2),
+    )
+}
+"""The intrinsics, by name."""

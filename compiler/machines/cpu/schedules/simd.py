@@ -1,0 +1,66 @@
+"""Descriptions of processors' vector units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compiler.ir.dtypes import INT8, INT32, UINT8, DType
+from compiler.ir.stmt import Function
+from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+
+_WIDE, _MEDIUM, _NARROW = 64, 32, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Simd:
+    """A processor's vector registers and dot products.
+
+    Attributes
+    ----------
+    bytes
+        The size of a register.
+    registers
+        The number of registers.
+    dots
+        The names of the supported dot products among `CPU_INTRINSICS`.
+    """
+
+    bytes: int
+    registers: int
+    dots: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, features: Iterable[str]) -> Simd:
+        """The vector unit of a processor with these LLVM features (`CpuTarget.features`).
+
+        For processors other than x86-64, registers of 128 bits are assumed.
+        """
+        known = frozenset(features)
+        dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
+        if "avx512f" in known:
+            return cls(_WIDE, 32, dots)
+        return cls(_MEDIUM if "avx2" in known else _NARROW, 16, dots)
+
+    def lanes(self, dtype: DType) -> int:
+        """The number of elements of type `dtype` in a register."""
+        return self.bytes * 8 // dtype.bits
+
+    def dot(self, left: DType, right: DType, sums: DType) -> Function | None:
+        """The widest dot product of these types; None if there is none."""
+        if sums != INT32:
+            return None
+        found = [
+            function
+            for function in (CPU_INTRINSICS[name].function for name in sorted(self.dots))
+            if tuple(each.dtype for each in function.inputs[1:]) == (left, right)
+        ]
+        return max(found, key=lambda function: function.outputs[0].size, default=None)
+
+    def dot_of_shifted(self, left: DType, right: DType, sums: DType) -> Function | None:
+        """The dot product of a signed left operand plus 128, as unsigned bytes; None if there is
+        none, or if products of signed bytes cost no more."""
+        signed, unsigned = self.dot(left, right, sums), self.dot(UINT8, right, sums)
+        if left != INT8 or signed is None or unsigned is None:
+            return None
+        return unsigned if CPU_INTRINSICS[signed.name].shifts else None

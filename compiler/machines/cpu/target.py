@@ -1,0 +1,32 @@
+"""A CPU as a target."""
+
+from __future__ import annotations
+
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import INT8
+from compiler.lower.lowering import LOOP_PASSES
+from compiler.machines.cpu.backend import KernelBackend
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import exact_runner
+from compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
+from compiler.machines.cpu.templates.dense import DenseOnCpu
+from compiler.machines.cpu.templates.winograd import WinogradOnCpu
+from compiler.plan.target import Memory, Target, TemplateCosts, TunedChoices
+
+TEMPLATES = (WinogradOnCpu(), Conv2dOnCpu(), DenseOnCpu())
+"""Templates of layers with packed weights; all other kernels use the generic schedule."""
+
+
+def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarget]:
+    """The target for a CPU such as the host's; `tuned` choices are preferred to estimates."""
+    return Target(
+        name="",
+        machine=machine,
+        memories=(Memory(Scope.GLOBAL, (), INT8), Memory(Scope.LOCAL, (), INT8)),
+        templates=TEMPLATES,
+        passes=LOOP_PASSES,
+        cost=TemplateCosts(machine),
+        make_backend=KernelBackend,
+        tuned=tuned,
+        make_runner=exact_runner,
+    )

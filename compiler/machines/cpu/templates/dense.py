@@ -1,0 +1,189 @@
+"""Dense layers on the CPU, with weights packed in the order of multiplication.
+
+    packed[jb, k, l]        the weight of output jb * channels + l
+    sum[jb, i, l]           the same outputs side by side, for the lanes of vectors
+    dense[i, j]             = sum[j // channels, i, j % channels] (+ bias[j])
+
+As in `packed_conv2d`, inputs of a dot product are adjacent, last in `packed`, and extents are
+rounded up to whole tiles.
+"""
+
+from __future__ import annotations
+
+from compiler import te
+from compiler.ir.dtypes import INT32, DType
+from compiler.ir.expr import Expr
+from compiler.ir.ops import index
+from compiler.machines.cpu.schedules.simd import Simd
+from compiler.machines.cpu.templates.layer import (
+    EXCESS,
+    LayerOnCpu,
+    LayerWorkload,
+    PackedLayer,
+    carry_in_registers,
+    layer_patterns,
+    packed_layer_schedule,
+    shift,
+    unpacked_inputs,
+)
+from compiler.machines.cpu.templates.register_tiles import Tile, best_tile
+from compiler.operators.matmul import dense
+from compiler.te import Tensor, compute, reduce_axis
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Reduction
+
+_ZERO = index(0)
+
+
+def packed_dense(
+    data: Tensor,
+    weight: Tensor,
+    *,
+    simd: Simd,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+    name: str = "dense",
+    tile: Tile | None = None,
+) -> PackedLayer | None:
+    """`dense`, which describes the parameters, with packed weights (`{name}_weight`).
+
+    None if the output is empty.
+
+    Parameters
+    ----------
+    tile
+        By default `best_tile`; with a dot product, its channels are a multiple of its lanes.
+
+    Raises
+    ------
+    TensorError
+        The errors of `dense`.
+    """
+    plain = dense(data, weight, bias=bias, out_dtype=out_dtype, name=name)
+    if 0 in plain.shape:
+        return None
+    rows, outputs = plain.shape
+    inputs = data.shape[1]
+    types = data.dtype, weight.dtype, plain.dtype
+    shifted = simd.dot_of_shifted(*types)
+    dot = shifted or simd.dot(*types)
+    tile = tile or best_tile(outputs, 1, rows, plain.dtype, simd)
+    depth = dot.inputs[1].size if dot else 1
+    steps, whole = -(-inputs // depth), -(-rows // tile.columns) * tile.columns
+    padded = data
+    if steps * depth > inputs or whole > rows or shifted:
+        padded = _padded(data, (whole, steps * depth), f"{name}_pad", shifted is not None)
+    blocks = -(-outputs // tile.channels)
+    extents = (blocks, steps, tile.channels) + ((depth,) if dot else ())
+    packings = [_packing(weight, extents, f"{name}_weight")]
+    if shifted:
+        packings.append(_excess(weight, (blocks, tile.channels), f"{name}_excess"))
+    packed = unpacked_inputs(packings)
+    sums = _sums(padded, packed[0], whole, plain.dtype, f"{name}_sum")
+
+    def element(i: Expr, j: Expr) -> Expr:
+        value = sums[j // tile.channels, i, j % tile.channels]
+        if shifted:
+            value = value - packed[1][j // tile.channels, j % tile.channels]
+        return value if bias is None else value + bias[j]
+
+    output = compute(plain.shape, element, name)
+    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot)
+
+
+def _padded(data: Tensor, extents: tuple[int, int], name: str, shifted: bool) -> Tensor:
+    """The data with zeros up to whole tiles and dot products, shifted or not."""
+
+    def element(i: Expr, k: Expr) -> Expr:
+        there = te.all_of(i < data.shape[0], k < data.shape[1])
+        value = data[i, k]
+        return te.select(there, shift(value), EXCESS) if shifted else te.select(there, value, 0)
+
+    return compute(extents, element, name)
+
+
+def _packing(weight: Tensor, extents: tuple[int, ...], name: str) -> Tensor:
+    """The weights in blocks of outputs: `[jb, k, l]`, or `[jb, kb, l, k]` for dot products."""
+    channels, depth = extents[2], extents[3] if len(extents) > 3 else 1
+
+    def element(jb: Expr, kb: Expr, at: Expr, k: Expr = _ZERO) -> Expr:
+        row, column = jb * channels + at, kb * depth + k
+        there = te.all_of(row < weight.shape[0], column < weight.shape[1])
+        return te.select(there, weight[row, column], 0)
+
+    return compute(extents, element, name, ["jb", "kb", "l", "k"][: len(extents)])
+
+
+def _excess(weight: Tensor, extents: tuple[int, int], name: str) -> Tensor:
+    """What shifted data adds to the sums: `[jb, l]`."""
+    k = reduce_axis(weight.shape[1], "k")
+
+    def element(jb: Expr, at: Expr) -> Reduction:
+        row = jb * extents[1] + at
+        value = te.cast(weight[row, k], INT32) * EXCESS
+        return te.sum(te.select(row < weight.shape[0], value, 0), (k,))
+
+    return compute(extents, element, name, ["jb", "l"])
+
+
+def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) -> Tensor:
+    """The sums, in blocks of outputs."""
+    blocks, steps, channels, *rest = packed.shape
+    kb = reduce_axis(steps, "kb")
+    inner = tuple(reduce_axis(depth, "k") for depth in rest)
+
+    def element(jb: Expr, i: Expr, at: Expr) -> Reduction:
+        column = kb * rest[0] + inner[0] if inner else kb
+        product = te.cast(padded[i, column], dtype) * te.cast(packed[(jb, kb, at, *inner)], dtype)
+        return te.sum(product, (kb, *inner))
+
+    return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
+
+
+def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
+    """The schedule of a dense layer's second program, of `data`, packed weights and other inputs of
+    `out`.
+
+    Blocks of outputs are distributed over threads. A tile's sums are accumulated in registers over
+    all terms; the following operators are computed on these registers.
+
+    Parameters
+    ----------
+    out
+        `layer.output`, or a tensor that is computed from it elementwise.
+
+    Raises
+    ------
+    ScheduleError
+        `out` reduces, or reads neighbours.
+    """
+    assert out.source is not None
+    i, j = (each.name for each in out.source.axes)
+    sums = layer.sums.name
+    schedule = packed_layer_schedule(layer, out)
+    schedule = (
+        schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
+        .split(out.name, i, layer.tile.columns, ("row", "i"))
+        .reorder(out.name, "block", "row", "i", "l")
+        .compute_at(sums, out.name, "row")
+        .unroll(out.name, "i")
+        .vectorize(out.name, "l")
+    )
+    schedule = carry_in_registers(schedule, sums, ("kb",), ("i",), layer.dot)
+    schedule = schedule.parallel(out.name, "block")
+    if layer.padded is layer.data:
+        return schedule
+    return schedule.vectorize(layer.padded.name, "k").parallel(layer.padded.name, "i")
+
+
+class DenseOnCpu(LayerOnCpu):
+    """A dense layer with constant weights, which are packed once."""
+
+    name = "dense"
+    patterns = layer_patterns("dense", rank=2)
+    packed = staticmethod(packed_dense)
+    scheduled = staticmethod(schedule_packed_dense)
+
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        rows, channels = workload.result.static_shape("out")
+        return channels, 1, rows

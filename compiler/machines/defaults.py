@@ -1,0 +1,34 @@
+"""How networks are compiled unless someone says otherwise: with Tandem's own machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from compiler.driver.compile_onnx import CompileOptions, Samples
+from compiler.graph.evaluate import Runner
+from compiler.machines.accelerator.recorded import recorded_accelerator
+from compiler.machines.accelerator.target import accelerator
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.runner import NativeRunner
+from compiler.quantise.options import Mode
+from compiler.tune.transfer import TargetOf
+from hw.config import HardwareConfig
+
+LEARNED: Mapping[str, TargetOf] = MappingProxyType({"accelerator": recorded_accelerator})
+"""The targets whose records the tuner learns from, by their names in records."""
+
+
+def compile_options(
+    quantise: Mode | None = Mode.MULTIPLIER, samples: Samples | None = None, seed: int = 0
+) -> CompileOptions:
+    """Options by which this processor and every accelerator give the same results; parameters are
+    those of `CompileOptions`."""
+    # All configurations have the same base instruction set.
+    exact_on = (accelerator(HardwareConfig()),)
+    return CompileOptions(exact_on, host_runner, quantise, samples, seed)
+
+
+def host_runner() -> Runner:
+    """A runner of computations on all cores of this processor."""
+    return NativeRunner(CpuTarget.host().threads)

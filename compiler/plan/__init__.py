@@ -1,0 +1,1 @@
+"""How graphs are done on machines: patterns, templates, targets, and one planner for all."""

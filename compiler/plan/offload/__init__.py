@@ -1,0 +1,16 @@
+"""Graph passes that assign operators to a target and choose tensor layouts."""
+
+from compiler.plan.offload.cancel_layouts import CancelLayouts
+from compiler.plan.offload.offload import Offload, Plans, offload_passes
+from compiler.plan.offload.place_parts import PlaceParts
+from compiler.plan.offload.streams import FormStreams, StreamsOnHost
+
+__all__ = [
+    "CancelLayouts",
+    "FormStreams",
+    "Offload",
+    "PlaceParts",
+    "Plans",
+    "StreamsOnHost",
+    "offload_passes",
+]

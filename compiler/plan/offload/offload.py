@@ -1,0 +1,182 @@
+"""Graph pass that moves operators into kernels for a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from compiler.errors import Refusal
+from compiler.graph.infer import infer
+from compiler.graph.nodes import Body, Call, Function, Let
+from compiler.graph.passes.eliminate_common import EliminateCommon
+from compiler.graph.passes.eliminate_dead import EliminateDead
+from compiler.graph.passes.kernel_pool import KernelPool
+from compiler.graph.passes.pipeline import Pass
+from compiler.graph.reasons import Reason
+from compiler.graph.types import Type
+from compiler.graph.verify import verify
+from compiler.graph.visit import all_bodies, all_lets, functions, map_functions, rewrite_bodies
+from compiler.plan.offload.cancel_layouts import CancelLayouts
+from compiler.plan.offload.place_parts import PlaceParts
+from compiler.plan.offload.streams import FormStreams
+from compiler.plan.planner import Candidate, candidates
+from compiler.plan.target import LayoutRewrite, Target
+
+Plans: TypeAlias = Callable[[Call], object]
+"""A function that raises `Refusal` for kernel calls that the target does not support."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offload:
+    """Moves operators to a target, one kernel for each match of a schedule template.
+
+    ::
+
+        c = product(x, W)             kernel[target] @product_rounding(p0, p1, p2, p3):
+        y = rounding(c, M, C)           x = out_of_layout(p0)
+                                        c = product(x, p1)
+                              ->        r = rounding(c, p2, p3)
+                                        y = into_layout(r)
+                                        return y
+
+                                      x_packed = into_layout(x)
+                                      y_packed = @product_rounding(x_packed, W, M, C)
+                                      y = out_of_layout(y_packed)
+
+    A kernel consists of graph operators, with operands and results in the target's layouts: any
+    other target can run the kernel too. `CancelLayouts` then removes the layout changes between two
+    kernels. Operators that stay on the host record the reason.
+
+    Attributes
+    ----------
+    plan
+        Called for each kernel; operators of a refused kernel stay unchanged.
+    """
+
+    target: Target[Any]
+    plan: Plans
+    name: str = "offload"
+
+    def apply(self, function: Function) -> Function:
+        """The function with kernels for the target; symbolic shapes are not allowed."""
+        verify(function)
+        pool = KernelPool({each.name for each in functions(function)}, self.target.name)
+
+        def changed(one: Function) -> Function:
+            nonlocal pool
+            found, pool = self._function(one, pool)
+            return found
+
+        return map_functions(function, changed)
+
+    def _function(self, function: Function, before: KernelPool) -> tuple[Function, KernelPool]:
+        """A function on its own, and the kernels with its own; a match lies within one body."""
+        types = infer(function)
+        found: list[Candidate] = []
+        reasons: dict[str, Reason] = {}
+        for body in all_bodies(function.body):
+            matches, unmatched = candidates(self.target, body, types)
+            found += matches
+            reasons |= unmatched
+        refused: dict[str, str] = {}
+        while True:
+            chosen = {each.match.name: each for each in found if each.match.name not in refused}
+            rewritten = self._rewritten(function, types, chosen)
+            changed = rewrite_bodies(function.body, partial(_with, rewritten=rewritten))
+            pool = before.copy()
+            wider = infer(replace(function, body=changed))
+            kernels = {name: pool.fused(it.kernel, wider) for name, it in rewritten.items()}
+            refusals = {name: self._refusal(let) for name, let in kernels.items()}
+            new = {name: reason for name, reason in refusals.items() if reason is not None}
+            if not new:
+                break
+            refused |= new
+        for match in (candidate.match for candidate in found):
+            if match.name in refused:
+                names = zip(match.lets, match.operators, strict=True)
+                reasons |= {let.name: Reason(each, refused[match.name]) for let, each in names}
+        for rewrite in rewritten.values():
+            for let in (*rewrite.operands, *rewrite.result):
+                reasons[let.name] = Reason("", f"layout for the {self.target.name}")
+        called = rewrite_bodies(changed, lambda body: _called(body, rewritten, kernels, reasons))
+        return replace(function, body=called), pool
+
+    def _refusal(self, let: Let) -> str | None:
+        assert isinstance(let.value, Call), "made so"
+        try:
+            self.plan(let.value)
+        except Refusal as refusal:
+            return str(refusal)
+        return None
+
+    def _rewritten(
+        self, function: Function, types: Mapping[str, Type], chosen: Mapping[str, Candidate]
+    ) -> dict[str, LayoutRewrite]:
+        taken = {each.name for each in function.params}
+        taken |= {each.name for each in all_lets(function.body)}
+        return {
+            name: self.target.layouts.rewrite(
+                candidate.template,
+                match := candidate.match,
+                types,
+                taken,
+                from_host=match.variable(match.computed[0]) not in chosen,
+            )
+            for name, candidate in chosen.items()
+        }
+
+
+def _called(
+    body: Body,
+    rewritten: Mapping[str, LayoutRewrite],
+    kernels: Mapping[str, Let],
+    reasons: Mapping[str, Reason],
+) -> Body:
+    """The body with kernel calls instead of the operators inside kernels; each operator left on the
+    host records its reason."""
+    inside = {let.name for each in rewritten.values() for let in each.kernel}
+    calls = {each.name: each for each in kernels.values()}
+    lets = (calls.get(let.name, let) for let in body.lets)
+    return Body(
+        tuple(
+            replace(let, reasons=_with_own(let.reasons, reasons.get(let.name)))
+            for let in lets
+            if let.name in calls or let.name not in inside
+        ),
+        body.result,
+    )
+
+
+def _with_own(earlier: tuple[Reason, ...], own: Reason | None) -> tuple[Reason, ...]:
+    """The reasons of quantisation and of earlier targets, and that of this target."""
+    return earlier if own is None else tuple(dict.fromkeys((*earlier, own)))
+
+
+def _with(body: Body, rewritten: Mapping[str, LayoutRewrite]) -> Body:
+    """The body with each match's last value replaced by its rewrite; the other values of
+    matches stay as dead code."""
+    lets: list[Let] = []
+    for let in body.lets:
+        if let.name in rewritten:
+            rewrite = rewritten[let.name]
+            lets += (*rewrite.operands, *rewrite.kernel, *rewrite.result)
+        else:
+            lets.append(let)
+    return Body(tuple(lets), body.result)
+
+
+def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
+    """The passes that move all supported operators to a target other than the host."""
+    return (
+        Offload(target, plan),
+        CancelLayouts(),
+        EliminateDead(),
+        EliminateCommon(),
+        PlaceParts(target.name),
+        CancelLayouts(),
+        EliminateCommon(),
+        EliminateDead(),
+        FormStreams(target.name),
+    )

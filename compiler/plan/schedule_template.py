@@ -1,0 +1,145 @@
+"""The base class of schedule templates, and its arguments and matches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compiler.graph.constant import Constant
+from compiler.graph.nodes import Call, Function, Var
+from compiler.graph.types import TensorType
+from compiler.plan.pattern import Apply, Match
+from compiler.plan.space import Bools, Choices, Space
+from compiler.te import Schedule
+from compiler.te.knobs import Choice
+
+M = TypeVar("M")
+"""The type of a machine's description."""
+W = TypeVar("W", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A layer's arguments of its program, which layers of equal workload share.
+
+    Attributes
+    ----------
+    tensors
+        Weights and per-channel values, by the names of the program's inputs.
+    immediates
+        Instruction immediates, by the names of the program's inputs.
+    """
+
+    tensors: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+    immediates: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMatch:
+    """A call of a kernel that matches a template's pattern.
+
+    Attributes
+    ----------
+    match
+        The match in the kernel's body, with the call's constants in place of parameters.
+    """
+
+    call: Call
+    match: Match
+
+    @property
+    def kernel(self) -> Function:
+        """The kernel that is called."""
+        assert isinstance(self.call.callee, Function), "a kernel"
+        return self.call.callee
+
+    def type_of(self, operand: str) -> TensorType:
+        """The type of an operand as passed to the kernel: of the packed tensor, if packed."""
+        bound = self.match.operands[operand]
+        if isinstance(bound, Constant):
+            return bound.type
+        (found,) = (param.type for param in self.kernel.params if param.name == bound.name)
+        assert isinstance(found, TensorType), "verified"
+        return found
+
+    def shape(self, operand: str) -> tuple[int, ...]:
+        """The shape of an operand as passed to the kernel."""
+        return self.type_of(operand).static_shape(operand)
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The shape of the result before it is packed."""
+        type_ = self.match.lets[-1].type
+        assert isinstance(type_, TensorType), "kernels know the types of their values"
+        return type_.static_shape(self.match.name)
+
+    @property
+    def tensors(self) -> dict[str, str]:
+        """The call's arguments for computed operands, by the operands' names in the pattern."""
+        pairs = zip(self.kernel.params, self.call.args, strict=True)
+        given = {param.name: arg.name for param, arg in pairs if isinstance(arg, Var)}
+        return {each: given[self.match.variable(each)] for each in self.match.computed}
+
+
+class ScheduleTemplate(ABC, Generic[W, M]):
+    """A stateless template of an operator on a machine: patterns, workload, knobs, schedule.
+
+    Attributes
+    ----------
+    patterns
+        Operator patterns that the template implements; the first matching pattern is used.
+    """
+
+    name: ClassVar[str]
+    patterns: ClassVar[tuple[Apply, ...]]
+
+    @abstractmethod
+    def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:
+        """The workload of a match, and the layer's arguments for the workload's program.
+
+        A workload consists of shapes, types, strides and the following sequence of passes, without
+        names and without values that may differ between layers. Equal workloads share a choice and
+        a schedule.
+
+        Raises
+        ------
+        Refusal
+            The machine cannot run the operators; the message says which limit is exceeded.
+        """
+
+    @abstractmethod
+    def space(self, workload: W, machine: M) -> Space:
+        """The knobs with their settings."""
+
+    def wide_space(self, workload: W, machine: M) -> Space | None:
+        """A larger space with other knobs, which is searched and never chosen by default; None if
+        there is none. `fits`, `schedule` and estimates take choices of both spaces."""
+        return None
+
+    @abstractmethod
+    def fits(self, workload: W, choices: Choices, machine: M) -> Bools:
+        """A mask of the choices that can be scheduled and fit on chip: exactly the choices that
+        lowering accepts, computed without lowering."""
+
+    @abstractmethod
+    def schedule(self, workload: W, choice: Choice, machine: M) -> Schedule:
+        """The schedule of a choice.
+
+        Raises
+        ------
+        ScheduleError
+            A primitive refuses a setting of a choice for which `fits` is false.
+        """
+
+    def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
+        """The choices to estimate; by default all."""
+        return choices
+
+    def no_fit_reason(self, workload: W, choices: Choices, machine: M) -> str:
+        """The error message if no choice fits."""
+        return f"no choice for {self.name} fits"

@@ -1,0 +1,219 @@
+"""Targets: what the compiler needs to know about a machine, as a value."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from compiler.graph.evaluate import Interpreter, Runner
+from compiler.graph.nodes import Call, Let
+from compiler.graph.passes.pipeline import Pass as GraphPass
+from compiler.graph.types import Type
+from compiler.ir.buffer import Scope
+from compiler.ir.dtypes import DType
+from compiler.lower.lowering import Pass
+from compiler.plan.parts import ArtifactParts, Invocation, Progress
+from compiler.plan.pattern import Apply, Match
+from compiler.plan.schedule_template import ScheduleTemplate
+from compiler.plan.space import Choices, Floats
+from compiler.requantisation import RequantSpec
+from compiler.te.knobs import Choice, Setting
+from runtime.artifact import Step
+
+M = TypeVar("M", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory of a machine.
+
+    Attributes
+    ----------
+    element, dtype
+        Shape and type of the values at one address.
+    capacity
+        Number of elements; None if unlimited.
+    written_by, read_by
+        Names of the machine's units that write and that read the memory.
+    """
+
+    scope: Scope
+    element: tuple[int, ...]
+    dtype: DType
+    capacity: int | None = None
+    written_by: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
+
+
+class CostModel(ABC):
+    """A model that estimates the costs of choices on a machine. A frozen value."""
+
+    @abstractmethod
+    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        """The cost of each choice, lower is better; in cycles if the model estimates cycles."""
+
+    def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
+        """The choices to pass to `costs`; among choices of equal cost the first is taken."""
+        return choices
+
+    def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        """Costs that the choices cannot go below, in the unit that is measured; 0 if unknown."""
+        return np.zeros(len(choices))
+
+    def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        """Numbers that describe each choice to a learned model, [choices, features]; by default
+        the settings of its knobs."""
+        return np.stack([column.astype(np.float64) for column in choices.columns.values()], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateCosts(CostModel):
+    """A cost model that calls each template's own `estimate` and `shortlist` with `machine`."""
+
+    machine: Any
+
+    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        found: Floats = template.estimate(workload, choices, self.machine)
+        return found
+
+    def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
+        found: Choices = template.shortlist(workload, choices, self.machine)
+        return found
+
+
+class TunedChoices(ABC):
+    """Choices that measurements found best, by workload. A value that is compared by identity."""
+
+    @abstractmethod
+    def choice(self, template: Any, workload: Any) -> Choice | None:
+        """The choice for a workload of a template, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRewrite:
+    """The operators of a match, rewritten for operands and results in the target's layouts.
+
+    Attributes
+    ----------
+    operands
+        Convert operands to the target's layouts, on the host.
+    kernel
+        The body of the kernel.
+    result
+        Convert the result back, on the host; the last value has the match's name.
+    """
+
+    operands: tuple[Let, ...]
+    kernel: tuple[Let, ...]
+    result: tuple[Let, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """The layouts of tensors between a target's kernels; this base class keeps the graph's layouts.
+    A frozen value.
+
+    Attributes
+    ----------
+    operators
+        Operators that only convert tensors to these layouts and back.
+    """
+
+    operators: ClassVar[frozenset[str]] = frozenset()
+
+    def rewrite(
+        self,
+        template: Any,
+        match: Match,
+        types: Mapping[str, Type],
+        taken: set[str],
+        *,
+        from_host: bool,
+    ) -> LayoutRewrite:
+        """The match as a kernel between tensors in these layouts.
+
+        Parameters
+        ----------
+        taken
+            Names in use; `rewrite` adds the names of new values.
+        from_host
+            Whether the first operand is computed by the host.
+        """
+        return LayoutRewrite((), match.lets, ())
+
+
+class Backend(ABC):
+    """Compiles calls of kernels or streams to artifact steps for one target; caches code."""
+
+    @abstractmethod
+    def passes(self) -> tuple[GraphPass, ...]:
+        """The graph passes that form kernels or streams for the target."""
+
+    def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:  # noqa: B027
+        """Optionally compiles these calls in advance, together; `step` compiles all other calls."""
+
+    @abstractmethod
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        """The step for a call of a kernel or stream; adds code and constants to `parts`."""
+
+
+def _every_requantisation(_: RequantSpec) -> bool:
+    """True: the default `Target.is_exact`, for machines that requantise in 64 bits."""
+    return True
+
+
+def _no_limit(_: Call) -> str | None:
+    """None: the default `Target.limit_of`."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Target(Generic[M]):
+    """A machine as a value: all that the target-independent compiler knows about it.
+
+    Attributes
+    ----------
+    name
+        The `target` attribute of graph functions for this machine; empty for the host.
+    machine
+        The machine's description, passed to templates and passes.
+    templates
+        Schedule templates; the first whose pattern matches is used.
+    passes
+        Lowering passes from a schedule's program to the back end's input.
+    settings
+        Restrictions of knobs by name, for all templates: the allowed settings.
+    make_backend
+        Returns a new back end, with an empty code cache.
+    is_exact
+        Whether the machine computes a requantisation exactly; quantisation emits no other.
+    tuned
+        Choices to prefer over those of the cost model, if there are any.
+    make_runner
+        Returns a runner of computations that are known while compiling, on the processor that
+        compiles; asked of the host's target.
+    limit_of
+        Why the machine does not do an operator that no template has; None to say only that.
+    """
+
+    name: str
+    machine: M
+    memories: tuple[Memory, ...]
+    templates: tuple[ScheduleTemplate[Any, M], ...]
+    passes: tuple[Pass, ...]
+    cost: CostModel
+    make_backend: Callable[[Target[M]], Backend]
+    layouts: Layouts = Layouts()
+    settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
+    is_exact: Callable[[RequantSpec], bool] = _every_requantisation
+    tuned: TunedChoices | None = None
+    make_runner: Callable[[], Runner] = Interpreter
+    limit_of: Callable[[Call], str | None] = _no_limit
+
+    def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
+        """Pairs of a template and one of its patterns, in matching order."""
+        return ((template, pattern) for template in self.templates for pattern in template.patterns)

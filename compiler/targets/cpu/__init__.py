@@ -1,1 +1,0 @@
-"""The host's processor as a target."""

@@ -1,1 +1,0 @@
-"""Schedule templates: from a pattern of graph operators to a schedule for a machine."""

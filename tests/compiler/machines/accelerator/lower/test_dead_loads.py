@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.machines.accelerator.lower.commands import (
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+)
+from compiler.machines.accelerator.lower.dead_loads import drop_unused_loads, late_resets
+from compiler.machines.accelerator.lower.footprints import Footprints
+from hw.config_files import load_config
+from hw.topology import MemoryId
+from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
+from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
+from tests.support.compiler.machines.accelerator.lower.random_commands import random_commands
+
+TINY = load_config("tiny")
+
+
+def columns(commands: Sequence[Command]) -> Commands:
+    """As columns, with their numbers as places of origin."""
+    return replace(columns_of(commands), sites=tuple((str(at), ()) for at in range(len(commands))))
+
+
+def originals(commands: Sequence[Command], found: Commands) -> list[Command]:
+    """The very objects that are left."""
+    kept = [commands[int(stage)] for stage, _ in found.sites]
+    assert list(found) == kept
+    return kept
+
+
+def dropped(commands: Sequence[Command]) -> list[Command]:
+    found = columns(commands)
+    footprints = Footprints.of(found.prototypes, TINY)
+    return originals(commands, drop_unused_loads(found, footprints, TINY))
+
+
+def delayed(commands: Sequence[Command]) -> list[Command]:
+    found = columns(commands)
+    return originals(commands, late_resets(found, Footprints.of(found.prototypes, TINY)))
+
+
+def load(sram: int, columns: int, memory: MemoryId = MemoryId.INP) -> Copy:
+    return Copy(memory=memory, sram=sram, dram=0, rows=1, columns=columns, stride=0)
+
+
+def gemm(dst: int, src: int, *, reset: bool = False) -> Compute:
+    return Compute(
+        kernel=Kernel((dst,), (src,), (0,)),
+        outer=Loop(1),
+        inner=Loop(1),
+        reset=reset,
+    )
+
+
+def store(sram: int) -> Copy:
+    return load(sram, 1, MemoryId.OUT)
+
+
+def stored(
+    commands: list[Command], dram: npt.NDArray[np.uint8], seed: int
+) -> npt.NDArray[np.uint8]:
+    """What is left in DRAM. On-chip memory starts with junk that depends on the seed."""
+    machine = CommandMachine(TINY, dram, seed)
+    machine.run(commands)
+    return machine.dram
+
+
+def defined(rng: random.Random, count: int) -> list[Command]:
+    """Random commands after loads of everything, so that no junk is used."""
+    first: list[Command] = [
+        Copy(
+            memory=memory,
+            sram=0,
+            dram=0,
+            rows=1,
+            columns=TINY.depth(memory),
+            stride=0,
+        )
+        for memory in (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
+    ]
+    return first + random_commands(rng, TINY, count, range(512), range(512, 1024))
+
+
+@settings(max_examples=80)
+@given(st.randoms(use_true_random=False))
+def test_results_stay(rng: random.Random) -> None:
+    """What is stored is the same without unused loads, with late resets, and with both."""
+    dram = np.random.default_rng(rng.randint(0, 99)).integers(0, 256, 1024).astype(np.uint8)
+    commands = defined(rng, 25)
+    wanted = stored(commands, dram, 0)
+    without = dropped(commands)
+    for found in (without, delayed(commands), delayed(without)):
+        np.testing.assert_array_equal(stored(found, dram, 1), wanted)
+
+
+@settings(max_examples=60)
+@given(st.randoms(use_true_random=False))
+def test_what_is_dropped_are_loads_of_which_nothing_is_read(rng: random.Random) -> None:
+    """Commands stay in their order; no load that is left could go: its elements are used."""
+    commands = defined(rng, 15)
+    left = dropped(commands)
+    iterator = iter(commands)
+    assert all(any(each is other for other in iterator) for each in left)
+    gone = [each for each in commands if not any(each is other for other in left)]
+    assert all(isinstance(each, Copy) and each.memory is not MemoryId.OUT for each in gone)
+    assert dropped(left) == left
+
+
+def test_a_load_that_is_overwritten_goes() -> None:
+    first, second, use = load(0, 4), load(0, 4), gemm(0, 2)
+    kept = dropped([first, second, use, load(0, 1)])
+    assert [id(each) for each in kept] == [id(second), id(use)]
+
+
+def test_a_load_that_is_overwritten_in_part_stays() -> None:
+    commands: list[Command] = [load(0, 4), load(0, 3), gemm(0, 0), gemm(0, 3)]
+    assert dropped(commands) == commands
+
+
+def test_a_load_of_accumulators_that_are_reset_goes() -> None:
+    reset, out = gemm(3, 0, reset=True), store(3)
+    found = dropped([load(3, 1, MemoryId.ACC), reset, out])
+    assert found == [reset, out]
+
+
+def test_loads_of_micro_ops_stay() -> None:
+    commands: list[Command] = [load(0, 4, MemoryId.UOP)]
+    assert dropped(commands) == commands
+
+
+def test_resets_wait_for_the_first_use() -> None:
+    resets = [gemm(at, 0, reset=True) for at in range(3)]
+    others: list[Command] = [store(5), gemm(1, 0), gemm(6, 0), store(0)]
+    found = delayed([*resets, *others])
+    assert found == [others[0], resets[1], others[1], others[2], resets[0], others[3], resets[2]]
+
+
+def test_resets_of_one_accumulator_keep_their_order() -> None:
+    """And do not pass what reads or writes it."""
+    commands: list[Command] = [gemm(2, 0, reset=True), gemm(2, 0), gemm(2, 0, reset=True), store(2)]
+    assert delayed(commands) == commands

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from compiler.errors import CodegenError
+from compiler.ir.parser import parse
+from compiler.lower import lower
+from compiler.machines.cpu.codegen import CpuTarget, emit_object
+from compiler.machines.cpu.codegen.module import build_module
+from tests.support.compiler.machines.cpu.native import HOST, assembly, run_text
+
+
+def test_the_host_has_all_its_cores() -> None:
+    assert CpuTarget.host().threads == len(os.sched_getaffinity(0))
+    assert CpuTarget.host(threads=3).threads == 3
+
+
+def test_features_go_with_what_they_need() -> None:
+    target = CpuTarget("x86_64-unknown-linux-gnu", "znver4", ("avx", "avx2", "avx512f", "fma"))
+    assert target.register_bits == 512
+    assert target.without("avx512f").features == ("avx", "avx2", "fma")
+    assert target.without("fma").features == ("avx", "avx2")
+    assert target.without("avx2").register_bits == 128
+    assert target.without("avx").features == ()
+
+
+def test_what_is_not_listed_is_off() -> None:
+    """Whatever the model has: that only says how to order instructions."""
+    target = CpuTarget(HOST.triple, HOST.cpu, ())
+    for feature in ("avx2", "fma", "avx512f", "neon"):
+        if feature in HOST.features:
+            assert f"-{feature}" in target.feature_string.split(",")
+    assert "+" not in target.feature_string
+
+
+def test_code_for_a_model_without_its_features() -> None:
+    """It runs, and uses none of them."""
+    target = CpuTarget(HOST.triple, HOST.cpu, ())
+    program = """
+func f(A: float32[40], B: float32[40]) -> (C: float32[40]):
+  for i in 40 vectorized:
+    C[i] = A[i] * B[i] + 1.0
+"""
+    data = np.arange(40, dtype=np.float32)
+    run_text(program, data, data, target=target)
+    text, _ = build_module(lower(parse(program)), target)
+    assert "ymm" not in assembly(text, target)
+    assert "zmm" not in assembly(text, target)
+
+
+def test_at_least_one_thread() -> None:
+    with pytest.raises(CodegenError, match="not 0"):
+        CpuTarget.host(threads=0)
+
+
+def test_a_target_that_this_machine_makes_no_code_for() -> None:
+    program = parse("func f(A: float32[1]) -> (C: float32[1]):\n  C[0] = A[0]\n")
+    with pytest.raises(CodegenError, match="LLVM cannot make code for nowhere here"):
+        emit_object(program, CpuTarget("nowhere", "generic", ()))
