@@ -158,6 +158,7 @@ def _interleave_rows(schedule: Schedule, nest: Nest, axis: Axis) -> Schedule:
 def _vectorize_spatial(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -> Schedule:
     """Vectorize the innermost spatial loop of a stage without a reduction."""
     stage, name = nest.stage, axis.name
+    suffix = "tail"
     if None in _strides(nest.block, axis):
         # Fused axes: the lanes of a vector read one row of the tensor. The last row may be short.
         row = row_length(nest.block, name)
@@ -167,12 +168,13 @@ def _vectorize_spatial(schedule: Schedule, nest: Nest, axis: Axis, lanes: int) -
         if rest:
             schedule = schedule.partition(stage, name, axis.extent - rest)
             schedule = schedule.vectorize(f"{stage}_tail", name)
+            suffix = "row_tail"
         if row < axis.extent - rest:
             schedule = schedule.split(stage, axis.name, row, (axis.name, f"{name}_row"))
             name = f"{name}_row"
         axis = Axis(name, row)
     near = _contiguous(nest, axis)
-    schedule, parts = _parts(schedule, stage, axis, lanes)
+    schedule, parts = _parts(schedule, stage, axis, lanes, suffix)
     for part, extent in parts:
         if extent <= lanes:
             schedule = schedule.vectorize(part, name)
@@ -240,9 +242,10 @@ def _vectorize_reduction(
 
 
 def _parts(
-    schedule: Schedule, stage: str, axis: Axis, lanes: int
+    schedule: Schedule, stage: str, axis: Axis, lanes: int, suffix: str = "tail"
 ) -> tuple[Schedule, list[tuple[str, int]]]:
-    """Partition a loop into whole vectors and a remainder, so that no vector needs a mask.
+    """Partition a loop into whole vectors and a remainder, so that no vector needs a mask; the
+    remainder's stage has the suffix.
 
     Returns the stages of both parts with their extents.
     """
@@ -250,7 +253,8 @@ def _parts(
     if axis.extent < lanes or not rest:
         return schedule, [(stage, axis.extent)]
     whole = axis.extent - rest
-    return schedule.partition(stage, axis.name, whole), [(stage, whole), (f"{stage}_tail", rest)]
+    schedule = schedule.partition(stage, axis.name, whole, suffix)
+    return schedule, [(stage, whole), (f"{stage}_{suffix}", rest)]
 
 
 def _divisor(number: int, most: int) -> int:

@@ -98,6 +98,12 @@ CASES: dict[str, tuple[Make, tuple[tuple[int, ...], ...], str]] = {
     "sum-planes": (lambda x: reduce_sum(x, [2, 3]), ((2, 13, 5, 6),), "float32"),
     "softmax-rows": (lambda x: relu(softmax(x)), ((3, 21, 40),), "float32"),
     "softmax-transposed": (lambda x: transpose(softmax(x)), ((21, 40),), "float32"),
+    # The last row is short, and no row is whole vectors.
+    "short-last-row": (
+        lambda x: slice_of(flatten(x, axis=0), [0], [50], [1]),
+        ((3, 19),),
+        "float32",
+    ),
     "unpacked-rows": (unpacked, ((1, 3, 5, 1, 1, 16),), "float32"),
     "packed-rows": (
         lambda x: pack_data(relu(transpose(x, (0, 3, 1, 2))), batch=1, block=16),
