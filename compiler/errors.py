@@ -125,3 +125,15 @@ class TuningError(CompilerError):
 
 class BoundError(CompilerError):
     """A lower bound that a measurement is below: an error in the bound, which proves nothing."""
+
+
+class WorkerError(CompilerError):
+    """Something to measure that cannot be sent to another process, or not be imported there."""
+
+
+class SpaceError(CompilerError):
+    """A text that is no description of a space of machines, or a space without one that fits."""
+
+
+class SearchError(CompilerError):
+    """A search that cannot go on: its storage cannot be used, or belongs to another search."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +18,7 @@ from runtime.inputs import PixelNormalisation, read_arrays
 from scripts.calibration import calibration_of, noise_warning
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
-from scripts.explain import print_reasons
+from scripts.explain import print_reasons, print_round_trips
 from scripts.model_options import (
     MODELS,
     CalibrateOption,
@@ -29,6 +28,7 @@ from scripts.model_options import (
     PixelsOption,
     QuantiseOption,
     ThreadsOption,
+    model_options,
     refuse_accelerator_options,
 )
 from scripts.options import (
@@ -43,26 +43,12 @@ from scripts.options import (
 )
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
-from scripts.round_trips import print_round_trips, round_trips
+from scripts.records import RecordsOption, records_input, warn, with_records
 from scripts.shapes import ShapeOption
-from scripts.sources import (
-    Accelerator,
-    ModelOptions,
-    Processor,
-    Source,
-    TargetDevice,
-    compile_model,
-    import_model,
-    model_inputs,
-)
-from scripts.tuned import (
-    RecordsOption,
-    TunedLayers,
-    best_known,
-    best_known_on_cpu,
-    not_slower,
-    records_input,
-)
+from tandem.devices import Accelerator, Cpu, TargetDevice
+from tandem.models import Source, compile_model, import_model, model_inputs
+from tandem.recorded_choices import TunedLayers
+from tandem.round_trips import round_trips
 
 
 def command(
@@ -118,23 +104,18 @@ def command(
             refuse_accelerator_options(context, ["--explain"] * explain)
         elif threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
-        options = ModelOptions(quantize, calibrate, pixels, seed, tuple(shape or ()))
+        options = model_options(quantize, calibrate, pixels, seed, shape)
         with show_activity("compile", quiet=as_json) as report:
-            machine: TargetDevice = Processor(threads)
+            target: TargetDevice = Cpu(threads)
             if device is DeviceName.ACCELERATOR:
-                machine = Accelerator(load_config(config), parse_memory(memory), hiding)
-                if records is not None:
-                    known = best_known(records, machine.config, machine.memory)
-                    machine = replace(machine, tuned=known)
-            elif records is not None:
-                machine = Processor(threads, best_known_on_cpu(records, Processor(threads)))
+                target = Accelerator(load_config(config), parse_memory(memory), hiding)
+            target = with_records(target, records)
             source = import_model(model, options, report, inputs or [])
             _check_constants(source, inputs or [])
             prepared = source.prepared(report)
-            if isinstance(machine, Accelerator):
-                machine = not_slower(prepared, machine, report)
-            artifact = compile_model(prepared, machine, report)
-            tuned = None if records is None else TunedLayers.of(prepared, machine)
+            target = target.not_slower(prepared, report, warn)
+            artifact = compile_model(prepared, target, report)
+            tuned = None if records is None else TunedLayers.of(prepared, target)
             if report is not None:
                 report("writing")
             write_artifact(artifact, output)

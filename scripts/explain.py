@@ -1,10 +1,11 @@
-"""`--explain`: a table of the reasons why operators run on the CPU."""
+"""`--explain`: why operators run on the CPU, and what its round trips cost, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scripts.tables import plain_console, plain_table, print_table
+from scripts.tables import plain_console, plain_table, print_table, whole_number
+from tandem.round_trips import RoundTrip
 
 
 def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
@@ -27,3 +28,22 @@ def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
         # Each reason of a step on a line of its own.
         table.add_row(" + ".join(dict.fromkeys(operators)), text.replace("; ", "\n"))
     print_table(console, table)
+
+
+def print_round_trips(trips: Sequence[RoundTrip]) -> None:
+    """Print a row for each round trip; nothing if there is none."""
+    if not trips:
+        return
+    console = plain_console()
+    console.print()
+    timed = trips[0].seconds is not None
+    numbers = ["bytes\nto CPU", "bytes\nback"] + (["CPU\nms", "of it\nlayout"] if timed else [])
+    table = plain_table(("round trip after", "before"), numbers)
+    for trip in trips:
+        cells = [whole_number(trip.bytes_to_cpu), whole_number(trip.bytes_to_accelerator)]
+        times = (trip.seconds, trip.layout_seconds) if timed else ()
+        cells += [f"{(seconds or 0) * 1e3:.3f}" for seconds in times]
+        table.add_row(trip.after, trip.before, *cells)
+    print_table(console, table)
+    count = f"{len(trips)} round trip{'s' * (len(trips) > 1)}"
+    console.print(f"{count}: without, {len(trips) + 1} launches would be one")

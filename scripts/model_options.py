@@ -10,10 +10,12 @@ from typing import Annotated, Final
 
 import typer
 
+from compiler.frontends.onnx import StatedShape
 from compiler.models import BUILT_IN
 from compiler.quantise.options import Mode
 from runtime.inputs import PixelNormalisation
 from scripts.errors import CommandError
+from tandem.models import ModelOptions
 
 
 class Quantise(Enum):
@@ -27,6 +29,26 @@ class Quantise(Enum):
     def mode(self) -> Mode | None:
         """The compiler's quantisation mode; None for float32."""
         return None if self is Quantise.NONE else Mode(self.value)
+
+
+def model_options(
+    quantise: Quantise | None,
+    calibrate: Path | None,
+    pixels: PixelNormalisation,
+    seed: int,
+    shapes: Sequence[StatedShape] | None,
+) -> ModelOptions:
+    """The options of a model, from those of a command line; None for one that is not given.
+
+    Raises
+    ------
+    CommandError
+        `--calibrate` is given without quantisation.
+    """
+    mode = (quantise or Quantise.MULTIPLIER).mode
+    if mode is None and calibrate is not None:
+        raise CommandError("--calibrate is for --quantize pow2 and multiplier, not for none")
+    return ModelOptions(mode, calibrate, pixels, seed, tuple(shapes or ()))
 
 
 MODELS: Final = f"an ONNX file, or a built-in network: {', '.join(BUILT_IN)}"

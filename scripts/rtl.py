@@ -13,11 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, load_config
-from hw.folders import write_files
-from hw.header import c_header
-from hw.rtl.verilog import GENERATED, VerilogDesign, generate
+from hw.config_files import load_config
+from hw.rtl.verilog import VerilogDesign, generate
 from hw.synthesis.families import Family
 from hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
 from hw.synthesis.resources import Resources
@@ -32,14 +29,7 @@ from scripts.resources import (
     resources_json,
 )
 from scripts.timing import DEFAULT_SEEDS, find_timing, print_timing, timing_json
-
-FILE_LIST = "tandem.f"
-CONFIG_FILE = "config.json"
-HEADER_FILE = "tandem_registers.h"
-COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE)
-
-_LINE = 1 << 10
-"""The maximum number of bytes of a file's first line that are looked at."""
+from tandem.verilog_files import COMPANIONS, FILE_LIST, write_design
 
 MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")
 END_OF_MODULE = re.compile(r"^\s*endmodule\b")
@@ -145,39 +135,6 @@ def command(
             print_resources(found)
         if clock:
             print_timing(clock)
-
-
-def write_design(folder: Path, machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
-    """Write a machine's Verilog, and beside it what tools and drivers need.
-
-    All files of the design are new then, or none is; see `write_files`. Files of a design that the
-    folder had are removed. Returns the contents of the files that are no Verilog, by name.
-    """
-    extras = companions(machine, design)
-    files = {**design.files, **extras}
-    write_files(folder, files, FILE_LIST, generated_files(folder) - files.keys())
-    return extras
-
-
-def companions(machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
-    """The files beside a machine's Verilog, by name."""
-    return {
-        CONFIG_FILE: dump_config(machine),
-        HEADER_FILE: c_header(machine),
-        FILE_LIST: "".join(f"{name}\n" for name in design.files),
-    }
-
-
-def generated_files(folder: Path) -> set[str]:
-    """The names of the Verilog files in a folder that an earlier run generated."""
-    return {path.name for path in folder.glob("*.v") if _is_generated(path)}
-
-
-def _is_generated(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return GENERATED.encode() in file.readline(_LINE)
 
 
 def module_lines(text: str) -> Iterator[tuple[str, int]]:

@@ -16,7 +16,7 @@ from hw.memory_model import parse_memory
 from runtime.artifact import is_artifact
 from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
-from scripts.engine_comparison import CompareOption, EngineComparison, choose_engine
+from scripts.engine_comparison import CompareOption, choose_engine, print_comparison
 from scripts.image_bounds import check_image_bounds
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -41,6 +41,7 @@ from sim.engines import make_engine, make_pair
 from sim.fill import fill_on_chip
 from sim.memory import place_program
 from sim.result import Result
+from tandem.engine_comparison import EngineComparison
 
 
 def command(
@@ -186,7 +187,7 @@ def command(
             print_counters(Console(), machine, result, digest)
             if comparison is not None:
                 typer.echo()
-                comparison.print()
+                print_comparison(comparison)
         if comparison is not None:
             comparison.raise_if_different()
 

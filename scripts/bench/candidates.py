@@ -24,12 +24,12 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.bench.tuning_model import CLOSE
 from scripts.options import DEFAULT_MEMORY
-from scripts.sources import Accelerator
 from scripts.tables import plain_console, plain_table, print_table
-from scripts.tune.local_pool import LocalPool, default_jobs
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.tasks import measured_layer, tasks_of_layers
-from scripts.utilization.conv_layers import parse_layer
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.pools.local_pool import LocalPool, default_jobs
+from tandem.utilization.conv_layers import parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 
 LAYERS = tuple(f"C{number}" for number in range(2, 12))
 CHOICES = 64
@@ -59,7 +59,7 @@ def speed_of(
     close = np.flatnonzero(candidates.estimates <= CLOSE * candidates.estimates.min())
     rows = np.random.default_rng(0).permutation(close)[:count].tolist()
     choices = [candidates.choice(row) for row in rows]
-    layer = measured_layer(task, accelerator)
+    layer = accelerator.layer(task)
     for _ in pool.measure(layer, [task.default] * jobs, inf):
         pass
     begun, failed = perf_counter(), 0

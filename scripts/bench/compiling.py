@@ -32,9 +32,9 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
-from scripts.utilization.build import HIDING, Convolution
-from scripts.utilization.case import make_case
-from scripts.utilization.conv_layers import Layer, parse_layer
+from tandem.utilization.build import HIDING, Convolution
+from tandem.utilization.case import make_case
+from tandem.utilization.conv_layers import Layer, parse_layer
 
 CANDIDATE_SECONDS = 20e-3
 """The part of a candidate's time that does not depend on its number of instructions."""

@@ -30,13 +30,14 @@ from hw.memory_model import parse_memory
 from scripts.bench.tuning import Measurements
 from scripts.bench.tuning_model import TOP, Accuracy, Ranking, accuracy, sampled, top
 from scripts.options import DEFAULT_MEMORY
-from scripts.sources import Accelerator
+from scripts.records import warn
 from scripts.tables import plain_console, plain_table, print_table
-from scripts.tune.local_pool import LocalPool, default_jobs
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.tasks import tasks_of_layers
-from scripts.tuned import known_records
-from scripts.utilization.conv_layers import parse_layer
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.pools.local_pool import LocalPool, default_jobs
+from tandem.recorded_choices import known_records
+from tandem.utilization.conv_layers import parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 
 LAYERS = tuple(f"C{number}" for number in range(1, 12))
 CHOICES = 150
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parse(arguments)
     machine = Accelerator(load_config(asked.config), parse_memory(asked.memory), hiding=True)
     tasks = tasks_of_layers([parse_layer(text) for text in asked.layer or LAYERS], machine, 0)
-    known = known_records(asked.records) if asked.records and asked.records.exists() else []
+    known = known_records(asked.records, warn) if asked.records and asked.records.exists() else []
     heads = (
         *("choices", "pairs"),
         *(f"in order by\n{name}" for name in MODELS),

@@ -23,12 +23,8 @@ from hw.isa.columns import Columns
 from hw.memory_model import DEFAULT_MEMORY
 from hw.topology import POPS, PUSHES, TOKEN_FLAGS
 from runtime.artifact.stream import StreamCode
-from runtime.inputs import PixelNormalisation
 from scripts.bench.functional import TABLE, tile_program
 from scripts.bench.measurements import Measurement, print_measurements
-from scripts.model_options import Quantise
-from scripts.run.machine import open_model
-from scripts.sources import Accelerator, ModelOptions
 from sim.cycle.machine import make_machine
 from sim.cycle.prepare import make_run, prepare
 from sim.cycle.reads import make_reads
@@ -38,6 +34,9 @@ from sim.cycle.stores import make_stores
 from sim.engine import Bytes, Launch
 from sim.engines import make_engine
 from sim.memory import place_program
+from tandem.devices import Accelerator
+from tandem.models import ModelOptions
+from tandem.networks import open_model
 
 CONFIG = "pynq"
 LAYER = "layer3_1_relu1"
@@ -71,7 +70,7 @@ class Subject:
 
 def network(model: str, config: str) -> tuple[StreamCode, Program]:
     """The stream of a network, which must have one, and its program."""
-    options = ModelOptions(Quantise.MULTIPLIER, None, PixelNormalisation.IMAGENET, 0)
+    options = ModelOptions()
     accelerator = Accelerator(load_config(config), DEFAULT_MEMORY, True)
     artifact = open_model(model, options, None).network(accelerator, None).artifact
     (stream,) = artifact.streams.values()

@@ -23,15 +23,16 @@ from hw.memory_model import parse_memory
 from hw.rtl.verilog import generate
 from hw.synthesis.errors import DoesNotFitError
 from hw.synthesis.families import Family
-from runtime.inputs import PixelNormalisation, random_inputs
+from runtime.inputs import random_inputs
 from scripts.bench.clocks import clock
-from scripts.errors import WrongResultError
-from scripts.model_options import Quantise
 from scripts.resources import find_resources
-from scripts.run.machine import Arrays, Machine, open_model
-from scripts.sources import Accelerator, ModelOptions
-from scripts.utilization import RESNET18, measure, total
 from sim.engines import make_engine
+from tandem.devices import Accelerator
+from tandem.errors import WrongResultError
+from tandem.models import ModelOptions
+from tandem.networks import Arrays, open_model
+from tandem.platform import Platform
+from tandem.utilization import RESNET18, measure, total
 
 VARIANTS = (
     ("none", frozenset[Feature]()),
@@ -131,11 +132,11 @@ def _convolutions(config: HardwareConfig, memory: str, engine: str) -> int:
 def _network(config: HardwareConfig, memory: str, engine: str) -> tuple[int, Arrays]:
     """Cycles of a whole network in one launch, and its outputs."""
     model = parse_memory(memory)
-    options = ModelOptions(Quantise.MULTIPLIER, None, PixelNormalisation.IMAGENET, 0)
+    options = ModelOptions()
     opened = open_model(NETWORK, options, None)
     artifact = opened.network(Accelerator(config, model, True), None).artifact
     inputs = random_inputs(opened.inputs, seed=0)
-    (run,) = Machine(engine, model, threads=1).run(artifact, [inputs])
+    (run,) = Platform(engine, model, threads=1).run(artifact, [inputs])
     assert run.profile.cycles is not None, f"the {engine} engine has time"
     return run.profile.cycles, run.outputs
 

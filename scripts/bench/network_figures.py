@@ -19,11 +19,12 @@ from hw.config_files import load_config
 from hw.files import write_atomically
 from hw.memory_model import parse_memory
 from runtime.executor import Run
-from runtime.inputs import PixelNormalisation, random_inputs
-from scripts.errors import WrongResultError
-from scripts.model_options import Quantise
-from scripts.run.machine import Arrays, Machine, Network
-from scripts.sources import Accelerator, ModelOptions, import_model, targets
+from runtime.inputs import random_inputs
+from tandem.devices import Accelerator
+from tandem.errors import WrongResultError
+from tandem.models import ModelOptions, import_model
+from tandem.networks import Arrays, Network
+from tandem.platform import Platform
 
 MACHINES: Final = ("pynq", "pynq-x")
 MEMORY: Final = "fast"
@@ -82,7 +83,7 @@ def measure(model: str, machines: Sequence[str] = MACHINES, rounds: int = ROUNDS
     CompilerError
         The model is not supported.
     """
-    options = ModelOptions(Quantise.MULTIPLIER, None, PixelNormalisation.IMAGENET, seed=0)
+    options = ModelOptions()
     source = import_model(model, options, None)
     inputs = random_inputs(source.every_input, seed=0)
     prepared = source.prepared(None)
@@ -92,7 +93,7 @@ def measure(model: str, machines: Sequence[str] = MACHINES, rounds: int = ROUNDS
     for name in machines:
         device = Accelerator(load_config(name), parse_memory(MEMORY), hiding=True)
         if not alone:
-            network = Network(prepared.build(targets(device), fallback=True), prepared, device)
+            network = Network(prepared.build(device.targets(), fallback=True), prepared, device)
             alone = _runs(network, inputs, rounds)
             ratios = network.sqnr([inputs], alone[:1])
             assert ratios, "it was quantised here"
@@ -106,7 +107,7 @@ def measure(model: str, machines: Sequence[str] = MACHINES, rounds: int = ROUNDS
 def _on_machine(
     prepared: PreparedNetwork, device: Accelerator, inputs: Arrays, rounds: int, wanted: Arrays
 ) -> OnMachine:
-    runs = _runs(Network(prepared.build(targets(device)), prepared, device), inputs, rounds)
+    runs = _runs(Network(prepared.build(device.targets()), prepared, device), inputs, rounds)
     first = runs[0]
     for output, values in wanted.items():
         if not np.array_equal(first.outputs[output], values):
@@ -127,7 +128,7 @@ def _on_machine(
 
 
 def _runs(network: Network, inputs: Arrays, rounds: int) -> Sequence[Run]:
-    machine = Machine("cycle", parse_memory(MEMORY), threads=1, clock=thread_time)
+    machine = Platform("cycle", parse_memory(MEMORY), threads=1, clock=thread_time)
     return machine.run(network.artifact, [inputs] * rounds)
 
 

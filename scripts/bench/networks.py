@@ -24,7 +24,7 @@ from scripts.bench.network_figures import (
     read_figures,
     write_figures,
 )
-from scripts.sources import model_file
+from tandem.models import model_file
 
 CLOCK_MHZ: Final = 100.0
 """The clock of the picture: VTA's on its smallest board (Chen et al., OSDI'18)."""

@@ -25,14 +25,14 @@ from hw.memory_model import DEFAULT_MEMORY
 from runtime.artifact import Artifact
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
-from runtime.inputs import PixelNormalisation, random_inputs
+from runtime.inputs import random_inputs
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.matmul_demo import SIZE, run_product
-from scripts.model_options import Quantise
-from scripts.run.machine import open_model
-from scripts.sources import Accelerator, ModelOptions
 from sim.rtl.design import verilog_of
 from sim.rtl.engine import RtlEngine
+from tandem.devices import Accelerator
+from tandem.models import ModelOptions
+from tandem.networks import open_model
 
 MOST_SECONDS = 60
 LEAST_CYCLES = 0.8e6
@@ -104,7 +104,7 @@ class _Compiled:
 
 
 def _network(model: str, config: HardwareConfig) -> _Compiled:
-    options = ModelOptions(Quantise.MULTIPLIER, None, PixelNormalisation.IMAGENET, 0)
+    options = ModelOptions()
     opened = open_model(model, options, None)
     artifact = opened.network(Accelerator(config, DEFAULT_MEMORY, True), None).artifact
     return _Compiled(artifact, random_inputs(opened.inputs, seed=0))

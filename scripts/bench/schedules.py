@@ -15,16 +15,17 @@ from pathlib import Path
 from time import process_time
 
 from compiler.tune.records import Record
+from compiler.tune.run import Options, tune
 from compiler.tune.tuner import Certificate
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from scripts.sources import Accelerator
-from scripts.tune.local_pool import LocalPool
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.session import Options, tune
-from scripts.tune.tasks import tasks_of_layers
-from scripts.tuned import known_records
-from scripts.utilization.conv_layers import parse_layer
+from scripts.records import warn
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.pools.local_pool import LocalPool
+from tandem.recorded_choices import known_records
+from tandem.utilization.conv_layers import parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 
 MACHINES = ("pynq", "pynq-x")
 MEMORIES = ("fast", "edge")
@@ -91,7 +92,7 @@ def rows(
     trials
         Choices of the wide space that are measured for each layer.
     """
-    known: list[Record] = known_records(file) if file.exists() else []
+    known: list[Record] = known_records(file, warn) if file.exists() else []
     with LocalPool(cycles_of, 1) as pool:
         for task in tasks_of_layers([parse_layer(layer) for layer in layers], accelerator, 0):
             begun, found = process_time(), []

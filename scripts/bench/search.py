@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from scripts.search.explorer_names import Explorer
-from scripts.search.front import Values, hypervolume, pareto_front
+from compiler.search.explorer_names import Explorer
+from compiler.search.front import Values, hypervolume, pareto_front
 
 MARGIN = 1.1
 """How far the corner lies beyond the worst machine of all searches."""

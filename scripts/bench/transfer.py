@@ -32,13 +32,14 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.bench.tuning import Measurements
 from scripts.options import DEFAULT_MEMORY
-from scripts.sources import Accelerator
+from scripts.records import warn
 from scripts.tables import plain_console, plain_table, print_table
-from scripts.tune.local_pool import LocalPool, default_jobs
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.tasks import tasks_of_layers
-from scripts.tuned import known_records
-from scripts.utilization.conv_layers import parse_layer
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.pools.local_pool import LocalPool, default_jobs
+from tandem.recorded_choices import known_records
+from tandem.utilization.conv_layers import parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 
 LAYERS: dict[str, int] = {
     "56,56,64,64,1,1,0": 1,
@@ -158,8 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     machine = Accelerator(load_config(asked.config), parse_memory(asked.memory), hiding=True)
     layers = asked.layer or [layer for layer, count in LAYERS.items() for _ in range(count)]
     named = [parse_layer(f"{layer}={layer}") for layer in dict.fromkeys(layers)]
-    known = known_records(asked.records) if asked.records and asked.records.exists() else []
-    others = [one.measured for one in examples(known_records(asked.taught), LEARNED)]
+    known = known_records(asked.records, warn) if asked.records and asked.records.exists() else []
+    others = [one.measured for one in examples(known_records(asked.taught, warn), LEARNED)]
     with LocalPool(cycles_of, asked.jobs) as pool:
         measurements = Measurements(machine, pool, asked.records, known)
         tasks = tasks_of_layers(named, machine, 0)

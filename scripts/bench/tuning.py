@@ -16,7 +16,7 @@ from pathlib import Path
 
 from compiler.tune.candidates import Candidates
 from compiler.tune.explorers.exact import Exact
-from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
+from compiler.tune.recorded import Proposer, RecordedMeasure, RecordedOutcomes
 from compiler.tune.records import Record, append_records
 from compiler.tune.tasks import Task
 from compiler.tune.trial import Outcome
@@ -25,14 +25,14 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.bench.tuning_searches import FIXED, Needed, searches_of, unless_too_dear
 from scripts.options import DEFAULT_MEMORY
-from scripts.sources import Accelerator
+from scripts.records import warn
 from scripts.tables import plain_console, plain_table, print_table
-from scripts.tune.local_pool import LocalPool, default_jobs
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.session import identity
-from scripts.tune.tasks import measured_layer, tasks_of_layers
-from scripts.tuned import known_records
-from scripts.utilization.conv_layers import parse_layer
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.pools.local_pool import LocalPool, default_jobs
+from tandem.recorded_choices import known_records
+from tandem.utilization.conv_layers import parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 
 LAYERS = ("C7", "C10")
 COMPARED = ("xgboost", "random", "genetic", "estimate")
@@ -86,13 +86,9 @@ class Measurements:
     def __post_init__(self) -> None:
         self.outcomes.add(self.records)
 
-    def identity(self, task: Task) -> Identity:
-        """What the task's measurements depend on."""
-        return identity(task, self.accelerator.config, self.accelerator.memory)
-
     def measure(self, task: Task, by: Proposer) -> Measure:
         """Measures a task's choices, or looks them up."""
-        layer = measured_layer(task, self.accelerator)
+        layer = self.accelerator.layer(task)
 
         def save(record: Record) -> None:
             self.records.append(record)
@@ -100,7 +96,7 @@ class Measurements:
                 append_records(self.file, [record])
 
         return RecordedMeasure(
-            self.identity(task),
+            self.accelerator.identity(task),
             by,
             self.outcomes,
             lambda choices, limit: self.pool.measure(layer, choices, limit),
@@ -135,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parse(arguments)
     machine = Accelerator(load_config(asked.config), parse_memory(asked.memory), hiding=True)
     tasks = tasks_of_layers([parse_layer(text) for text in asked.layer or LAYERS], machine, 0)
-    known = known_records(asked.records) if asked.records and asked.records.exists() else []
+    known = known_records(asked.records, warn) if asked.records and asked.records.exists() else []
     heads = [
         text
         for goal in GOALS

@@ -13,9 +13,9 @@ from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
-from scripts.utilization import RESNET18, Layer, Row, measure, total
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
+from tandem.utilization import RESNET18, Layer, Row, measure, total
 
 MOST_CYCLES = 7.4e6
 """Cycles of all layers, weighted by count: at least 6.62 million; VTA's best is 7.73 million."""

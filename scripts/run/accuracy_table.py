@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from scripts.run.accuracy import ClassAccuracy, LayerLosses
-from scripts.run.sqnr import ratio_text
 from scripts.tables import plain_table, print_table
+from tandem.accuracy import ClassAccuracy, LayerLosses
+from tandem.sqnr import ratio_text
 
 _SHOWN = 20
 

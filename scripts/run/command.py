@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +17,7 @@ from runtime.inputs import PixelNormalisation
 from runtime.joined import join_runs
 from runtime.layer_profiles import StreamRun
 from scripts.console import errors_in_one_line, print_json
-from scripts.engine_comparison import CompareOption, EngineComparison, choose_engine
+from scripts.engine_comparison import CompareOption, choose_engine
 from scripts.errors import CommandError
 from scripts.model_options import (
     MODELS,
@@ -29,6 +28,7 @@ from scripts.model_options import (
     PixelsOption,
     QuantiseOption,
     ThreadsOption,
+    model_options,
     refuse_accelerator_options,
 )
 from scripts.options import (
@@ -44,28 +44,25 @@ from scripts.options import (
 )
 from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
-from scripts.run.accuracy import (
-    AccuracyOption,
-    LabelsOption,
-    check_accuracy,
-    class_accuracy,
-    layer_losses,
-    read_labels,
-)
+from scripts.records import RecordsOption, records_input, warn, with_records
+from scripts.run.accuracy_options import AccuracyOption, LabelsOption, check_accuracy, read_labels
 from scripts.run.clock import named_clock, parse_clock
-from scripts.run.comparison import boundaries, compare
-from scripts.run.inputs import RunInputs
-from scripts.run.machine import Machine, Network, Report, open_model
 from scripts.run.outputs import check_archive, check_names, write_archive
 from scripts.run.profile_files import TIMELESS, ProfileFiles
 from scripts.run.report import RunReport
 from scripts.run.table import print_run
-from scripts.run.why import Why, check_layer, explain_run
-from scripts.run.why_table import print_why
+from scripts.run.why_table import check_layer, print_why
 from scripts.shapes import ShapeOption
-from scripts.sources import Accelerator, ModelOptions, Processor, TargetDevice, model_inputs
-from scripts.tuned import RecordsOption, best_known, best_known_on_cpu, records_input
 from sim.compare import Comparison
+from tandem.accuracy import class_accuracy, layer_losses
+from tandem.device_comparison import boundaries, compare
+from tandem.devices import Accelerator, Cpu, TargetDevice
+from tandem.engine_comparison import EngineComparison
+from tandem.models import model_inputs
+from tandem.networks import Network, Report, open_model
+from tandem.platform import Platform
+from tandem.run_inputs import RunInputs
+from tandem.why import Why, explain_run
 
 
 def command(
@@ -212,23 +209,18 @@ def command(
         if timing and engine == TIMELESS:
             raise CommandError(f"{timing[0]} needs cycles: the {engine} engine has no time")
         second = None if compare_engines is None else compare_engines.second
-        machine = Machine(engine, parse_memory(memory), threads, second)
-        device_of: TargetDevice = Processor(threads)
-        if on_cpu and records is not None:
-            device_of = Processor(threads, best_known_on_cpu(records, Processor(threads)))
+        platform = Platform(engine, parse_memory(memory), threads, second)
+        target: TargetDevice = Cpu(threads)
         if not on_cpu:
-            hardware = load_config(config or DEFAULT_CONFIG)
-            device_of = Accelerator(hardware, machine.memory, hiding)
-            if records is not None:
-                known = best_known(records, hardware, machine.memory)
-                device_of = replace(device_of, tuned=known)
-        options = ModelOptions(quantize, calibrate, pixels, seed, tuple(shape or ()))
+            target = Accelerator(load_config(config or DEFAULT_CONFIG), platform.memory, hiding)
+        target = with_records(target, records)
+        options = model_options(quantize, calibrate, pixels, seed, shape)
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity, inputs or [])
             run_inputs = RunInputs.read(
                 opened.name, opened.inputs, inputs or [], pixels, seed, opened.constants
             )
-            network = opened.network(device_of, activity)
+            network = opened.network(target, activity, warn)
             artifact = network.artifact
             check_names(output, (port.name for port in artifact.manifest.results))
             needing = ["--compare"] * (second is not None) + ["--check"] * check + timing
@@ -241,12 +233,12 @@ def command(
                 wanted.check(artifact, len(batches))
             watch = boundaries(artifact) if check else ()
             launches: list[Comparison] = []
-            runs = machine.run(artifact, batches, _step_progress(activity), watch, launches)
+            runs = platform.run(artifact, batches, _step_progress(activity), watch, launches)
             run = join_runs(runs)
             comparison = ratios = None
             if check:
                 fallback = network.on_cpu(activity)
-                reference = machine.run(fallback, batches, _step_progress(activity), watch)
+                reference = platform.run(fallback, batches, _step_progress(activity), watch)
                 comparison = compare(run, join_runs(reference), artifact)
                 ratios = network.sqnr(batches, runs)
             without_hiding = None
@@ -254,10 +246,10 @@ def command(
             # An artifact cannot be compiled again.
             if report is not None and timed and hiding and network.prepared is not None:
                 plain = network.without_hiding(activity)
-                without_hiding = join_runs(machine.run(plain, batches, _step_progress(activity)))
+                without_hiding = join_runs(platform.run(plain, batches, _step_progress(activity)))
             reasons: tuple[Why, ...] = ()
             if timed and (why is not None or report is not None):
-                reasons = explain_run(runs[0], machine.memory)
+                reasons = explain_run(runs[0], platform.memory)
             losses = classes = None
             if accuracy:
                 losses = layer_losses(network, batches, activity, of_noise=not inputs)
@@ -265,7 +257,7 @@ def command(
                 classes = class_accuracy(network, wanted, batches, runs)
             run_report = RunReport(
                 network,
-                machine,
+                platform,
                 run,
                 comparison,
                 ratios,

@@ -16,8 +16,8 @@ from scripts.errors import CommandError
 from scripts.run.clock import measured_clock
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
 from scripts.run.report import RunReport
-from scripts.run.why import labels_of
 from sim.trace import write_timeline
+from tandem.why import labels_of
 
 TIMELESS = "functional"
 """The engine that counts no cycles."""
@@ -77,7 +77,7 @@ class ProfileFiles:
             clock = measured_clock(config)
         page = Page(
             model=report.network.model,
-            engine=report.machine.engine,
+            engine=report.platform.engine,
             config=config,
             memory=report.memory,
             batches=report.batches,

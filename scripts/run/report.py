@@ -9,15 +9,16 @@ from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
 from scripts.calibration import calibration_of
-from scripts.engine_comparison import EngineComparison
-from scripts.round_trips import RoundTrip, round_trips
-from scripts.run.accuracy import ClassAccuracy, LayerLosses
-from scripts.run.comparison import Comparison
-from scripts.run.machine import Machine, Network
 from scripts.run.outputs import output_json
 from scripts.run.page import Clock
-from scripts.run.sqnr import sqnr_json
-from scripts.run.why import Why
+from tandem.accuracy import ClassAccuracy, LayerLosses
+from tandem.device_comparison import Comparison
+from tandem.engine_comparison import EngineComparison
+from tandem.networks import Network
+from tandem.platform import Platform
+from tandem.round_trips import RoundTrip, round_trips
+from tandem.sqnr import sqnr_json
+from tandem.why import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class RunReport:
     """
 
     network: Network
-    machine: Machine
+    platform: Platform
     run: Run
     comparison: Comparison | None
     sqnr: Mapping[str, float] | None
@@ -167,7 +168,7 @@ class RunReport:
         ]
         return {
             "model": self.network.model,
-            "engine": None if config is None else self.machine.engine,
+            "engine": None if config is None else self.platform.engine,
             "config": None if config is None else config.name,
             "cycles": self.run.profile.cycles,
             **self._time_json(),

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from scripts.calibration import noise_warning
-from scripts.explain import print_reasons
-from scripts.round_trips import print_round_trips
+from scripts.engine_comparison import print_comparison
+from scripts.explain import print_reasons, print_round_trips
 from scripts.run.accuracy_table import print_accuracy, print_losses
 from scripts.run.outputs import top5
 from scripts.run.report import RunReport
-from scripts.run.sqnr import show_sqnr
 from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.sqnr import show_sqnr
 
 
 def print_run(report: RunReport, *, explain: bool = False) -> None:
@@ -28,7 +28,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         best = "" if classes is None else f", greatest at {', '.join(map(str, classes))}"
         console.print(f"{name}: {array.dtype}{list(array.shape)}{best}")
     if report.network.artifact.config is not None:
-        console.print(f"{report.machine.engine}: {_speed(report)}")
+        console.print(f"{report.platform.engine}: {_speed(report)}")
         if report.milliseconds is not None:
             console.print(f"accelerator: {report.milliseconds:,.3f} ms at {report.clock}")
     elif report.network.accelerator is not None:
@@ -43,7 +43,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
             f"compared: {report.comparison.tensors}"
         )
     if report.engines is not None:
-        report.engines.print()
+        print_comparison(report.engines)
     if report.sqnr:
         console.print(f"against float32: SQNR {show_sqnr(report.sqnr)}")
     if report.losses is not None:
@@ -66,7 +66,7 @@ def _header(report: RunReport) -> str:
     config = report.network.artifact.config
     if config is not None:
         parts[0] += f" on {config.name}"
-        parts.append(f"engine {report.machine.engine}")
+        parts.append(f"engine {report.platform.engine}")
         parts += [f"memory {report.memory}"] if report.run.profile.cycles is not None else []
     parts += [f"{report.batches} batches"] if report.batches > 1 else []
     return ", ".join(parts)

@@ -1,13 +1,29 @@
-"""`--why` as text: the causes of a layer's cycles, and its critical path."""
+"""`--why`: its layer, and as text the causes of the layer's cycles and its critical path."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from rich.table import Table
 
-from scripts.run.why import Why
+from runtime.artifact import Artifact
+from scripts.errors import CommandError
 from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.why import Why
+
+
+def check_layer(artifact: Artifact, name: str) -> None:
+    """Raise `CommandError`, with similar names, if no layer of the accelerator has this name."""
+    names = [layer.name for stream in artifact.streams.values() for layer in stream.layers]
+    if name not in names:
+        near = get_close_matches(name, names, n=5, cutoff=0.5) or names[:5]
+        rest = len(names) - len(near)
+        others = f", and {rest} others" if rest else ""
+        raise CommandError(
+            f"--why: no layer of the accelerator is called {name!r}: there are "
+            f"{', '.join(near)}{others}"
+        )
 
 
 def print_why(why: Why) -> None:

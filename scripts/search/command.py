@@ -8,12 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+from compiler.search.estimates import ASSUMED_MHZ
+from compiler.search.explorer_names import Explorer
+from compiler.search.objectives import Objective
+from compiler.search.space import load_space, space_names
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
-from scripts.model_options import MODELS, CalibrateOption, QuantiseOption
+from scripts.model_options import MODELS, CalibrateOption, QuantiseOption, model_options
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -26,19 +30,15 @@ from scripts.options import (
 from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
 from scripts.progress import show_activity
-from scripts.search.budget import Budget
-from scripts.search.estimates import ASSUMED_MHZ
-from scripts.search.explorer_names import Explorer
-from scripts.search.export import check_export
-from scripts.search.measure import Network
-from scripts.search.objectives import Objective
-from scripts.search.options import Options
-from scripts.search.space import load_space, space_names
+from scripts.search.budget import parse_budget
 from scripts.search.table import print_explanation, print_front
 from scripts.shapes import ShapeOption
-from scripts.sources import ModelOptions, model_file, model_inputs
 from scripts.tables import plain_console
 from scripts.utilization.plot import Plot
+from tandem.models import model_file, model_inputs
+from tandem.search.export import check_export
+from tandem.search.measure import Network
+from tandem.search.options import Options
 
 DEFAULT_BUDGET = "10m"
 DEFAULT_OBJECTIVES = "cycles,area"
@@ -101,7 +101,7 @@ def command(
         typer.Option(
             "--budget",
             metavar="30m|N",
-            parser=Budget.parse,
+            parser=parse_budget,
             help="A time, after which no further batch of machines begins, or a number of "
             "machines.",
         ),
@@ -223,10 +223,12 @@ def command(
         _check_arguments(models, weights, jobs, scheduler)
         if report is not None:
             check_page(report)
-        if plot is not None:
-            if len(objectives) < 2:
-                raise typer.BadParameter("--plot shows two objectives")
-            Plot(plot).check()
+        if plot is not None and len(objectives) < 2:
+            raise typer.BadParameter("--plot shows two objectives")
+        picture = None if plot is None else Plot(plot)
+        if picture is not None:
+            picture.check()
+        drawn = report is not None or picture is not None
         machines = [config_input(name) for name in (config, around)]
         read = [*machines, None if space in space_names() else Path(space), calibrate]
         sources = [path for model in models for path in model_inputs(model)]
@@ -234,9 +236,12 @@ def command(
         if export is not None:
             check_export(export, [path for path in (*sources, *read) if path is not None])
         # No file of a calibration is part of a worker's task, so the seed is the same for all.
-        chosen = ModelOptions(
-            quantize, calibrate, PixelNormalisation.IMAGENET, 0, tuple(shape or ())
-        )
+        chosen = model_options(quantize, calibrate, PixelNormalisation.IMAGENET, 0, shape)
+        # Optuna is large and optional.
+        from scripts.search.report import marked_presets, write_search
+        from tandem.search.run import run
+
+        baseline = load_config(config)
         options = Options(
             networks=tuple(Network(model, chosen) for model in models),
             weights=weights or (1.0,) * len(models),
@@ -245,9 +250,8 @@ def command(
             budget=budget,
             explorer=explorer,
             seed=seed,
-            baseline=load_config(config),
-            memory=memory,
-            memory_model=parse_memory(memory),
+            baseline=baseline,
+            memory=parse_memory(memory),
             mhz=mhz,
             storage=storage,
             jobs=jobs,
@@ -255,16 +259,16 @@ def command(
             tune=tune,
             synthesise=synthesise,
             export=export,
-            report=report,
-            plot=None if plot is None else Plot(plot),
             explain=explain or around is not None,
             around=None if around is None else load_config(around),
+            beside=marked_presets(baseline) if drawn else (),
         )
-        # Optuna is large and optional.
-        from scripts.search.run import run
-
         with show_activity("search", quiet=as_json) as show:
-            done = run(options, show or (lambda step: None))
+            say = show or (lambda step: None)
+            done = run(options, say)
+            if drawn:
+                say("drawing")
+                write_search(options, done, memory, report, picture)
         if as_json:
             print_json(done.as_json())
             return

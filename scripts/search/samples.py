@@ -12,16 +12,16 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from hw.area.synthesis import DesignArea, design_area
+from compiler.search.space import Space, load_space
+from hw.area.synthesis import design_area
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config
 from hw.errors import ConfigError, HardwareError
 from hw.rtl.verilog import generate
 from hw.synthesis.families import Family
 from hw.synthesis.place import place_and_route
-from hw.synthesis.resources import Resources
 from hw.synthesis.synthesize import synthesize
-from scripts.search.space import Space, load_space
+from tandem.search.synthesis import area_parts, resource_counts
 
 KINDS = ("area", *(family.value for family in Family), "clock")
 
@@ -46,26 +46,6 @@ def measured(config: HardwareConfig, kind: str) -> dict[str, object]:
             return {"mhz": place_and_route(design, seeds=(1,)).median.mhz}
         case _:
             return resource_counts(synthesize(design, Family(kind)))
-
-
-def area_parts(area: DesignArea) -> dict[str, object]:
-    """Gates of one lane, of one requantiser, and of everything else; bits of all memories."""
-    lanes = area.counts["tandem_lane"]
-    requantisers = area.counts.get("tandem_requantiser", 0)
-    lane = area.gates_of("tandem_lane")
-    requantiser = area.gates_of("tandem_requantiser") if requantisers else 0.0
-    rest = area.gates - lanes * lane - requantisers * requantiser
-    return {
-        "lane": round(lane, 2),
-        "requantiser": round(requantiser, 2),
-        "rest": round(rest, 2),
-        "memory_bits": area.memory_bits,
-    }
-
-
-def resource_counts(found: Resources) -> dict[str, object]:
-    """Cells of an FPGA, by kind."""
-    return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}
 
 
 def main() -> None:

@@ -7,11 +7,11 @@ from dataclasses import fields
 
 from rich.console import Console
 
+from compiler.search.estimates import ASSUMED, MODEL
+from compiler.search.explanation import Explanation
+from compiler.search.objectives import Objective
+from compiler.search.points import Point
 from hw.config import HardwareConfig
-from scripts.search.estimates import ASSUMED, MODEL
-from scripts.search.explanation import Explanation
-from scripts.search.objectives import Objective
-from scripts.search.points import Point
 from scripts.tables import plain_table, print_table
 
 _SHORT = {

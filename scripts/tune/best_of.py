@@ -19,12 +19,11 @@ from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.errors import CompilerError
 from compiler.tune.best_records import best_records
 from compiler.tune.records import merge_records, read_records
+from compiler.tune.run import DEFAULT
 from hw.files import write_atomically
-from runtime.inputs import PixelNormalisation
 from scripts.errors import CommandError
-from scripts.sources import ModelOptions, import_model
-from scripts.tune.session import DEFAULT
-from scripts.tune.useful_records import useful_records
+from tandem.models import ModelOptions, import_model
+from tandem.useful_records import useful_records
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -62,8 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def prepared_network(model: str) -> PreparedNetwork:
     """The network as `tandem tune MODEL` compiles it."""
-    options = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
-    return import_model(model, options, None).prepared(None)
+    return import_model(model, ModelOptions(), None).prepared(None)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from enum import Enum
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -14,16 +13,15 @@ from typing import Annotated
 import typer
 
 from compiler.machines.defaults import LEARNED
-from compiler.tune.best_known import BestKnown, of_machine
 from compiler.tune.candidates import BASE, WIDE
 from compiler.tune.records import Record, append_records, merge_records
+from compiler.tune.run import Options, tune
+from compiler.tune.tasks import Task
 from compiler.tune.transfer import examples
-from compiler.tune.trial import Outcome
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
 from scripts.console import errors_in_one_line, print_json
-from scripts.errors import LayerError
 from scripts.model_options import (
     MODELS,
     CalibrateOption,
@@ -31,6 +29,7 @@ from scripts.model_options import (
     DeviceOption,
     QuantiseOption,
     ThreadsOption,
+    model_options,
     refuse_accelerator_options,
 )
 from scripts.options import (
@@ -45,35 +44,21 @@ from scripts.options import (
 from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
 from scripts.progress import show_activity
+from scripts.records import warn
 from scripts.shapes import ShapeOption
-from scripts.sources import (
-    Accelerator,
-    ModelOptions,
-    Processor,
-    TargetDevice,
-    import_model,
-    model_inputs,
-)
 from scripts.tables import plain_console, print_table, whole_number
-from scripts.tune.compared_on_cpu import ComparedOnCpu
-from scripts.tune.decision import Decisions, decide
-from scripts.tune.on_cpu import CpuMeasurer
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.open_pool import open_pool
-from scripts.tune.pool import Job
 from scripts.tune.report import write_report
-from scripts.tune.rows import decided_text, network_json, table, tasks_json, weighted
-from scripts.tune.session import Options, Totals, identity_on_cpu, tune
+from scripts.tune.rows import decided_text, network_json, table, tasks_json
 from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, recorded_workloads
-from scripts.tune.tasks import (
-    compile_tuned,
-    tasks_of_layers,
-    tasks_of_network,
-    tasks_of_processor,
-)
 from scripts.tune.view import show_tuning
-from scripts.tuned import known_records, machine_of
-from scripts.utilization.conv_layers import Layer, distinct, parse_layer
+from tandem.devices import Accelerator, Cpu, TargetDevice
+from tandem.errors import ConvolutionError
+from tandem.models import ModelOptions, import_model, model_inputs
+from tandem.pools.open_pool import open_pool
+from tandem.recorded_choices import known_records
+from tandem.tuning import NetworkTuning, TunedTasks
+from tandem.utilization.conv_layers import Layer, distinct, parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 
 DEFAULT_TRIALS = 64
 
@@ -99,7 +84,7 @@ class SpaceName(Enum):
 def _layer(text: str) -> Layer:
     try:
         return parse_layer(text)
-    except LayerError as error:
+    except ConvolutionError as error:
         raise typer.BadParameter(str(error)) from None
 
 
@@ -270,15 +255,13 @@ def command(
         options = Options(
             explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
         )
-        machine: TargetDevice = Processor(threads)
+        target: Accelerator | Cpu = Cpu(threads)
         if not on_cpu:
-            machine = Accelerator(load_config(config), parse_memory(memory), hiding=True)
+            target = Accelerator(load_config(config), parse_memory(memory))
         layers = distinct(layer or [])
-        chosen = ModelOptions(
-            quantize, calibrate, PixelNormalisation.IMAGENET, seed, tuple(shape or ())
-        )
+        chosen = model_options(quantize, calibrate, PixelNormalisation.IMAGENET, seed, shape)
         if show and records is not None:
-            rows = _shown(known_records(records), model, layers, machine, chosen)
+            rows = _shown(known_records(records, warn), model, layers, target, chosen)
             if as_json:
                 print_json({"tasks": [row.as_json() for row in rows], "records": str(records)})
             else:
@@ -288,104 +271,89 @@ def command(
             check_page(report)
         known = _known(records, merge or [])
         before = len(known)
-        job: Job[Outcome] = CpuMeasurer() if on_cpu else cycles_of
+        job = target.measurer()
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
-        prepared = None if model is None else import_model(model, chosen, None).prepared(None)
-        default = None
-        match machine:
-            case Processor():
-                assert prepared is not None, "--layer is refused"
-                tasks = tasks_of_processor(prepared, machine)
-            case Accelerator() if prepared is not None:
-                default = compile_tuned(prepared, machine)
-                tasks = default.tasks
-            case Accelerator():
-                tasks = tasks_of_layers(layers, machine, seed)
+        network = None
+        if model is not None:
+            network = NetworkTuning.of(import_model(model, chosen, None).prepared(None), target)
+            tasks = network.tasks
+        else:
+            tasks = _tasks_of_layers(layers, target, seed)
         with show_tuning(options, quiet=as_json) as display:
-            done = tune(tasks, machine, options, known, records, display, pool)
-        decisions: Decisions | None = None
-        if isinstance(machine, Processor) and prepared is not None:
-            with show_activity("tune", quiet=as_json) as activity:
+            done = tune(tasks, target, options, known, records, display, pool)
+        if network is None:
+            tuned = TunedTasks.of(done)
+        else:
+            with show_activity("tune", quiet=as_json or not on_cpu) as activity:
                 if activity is not None:
                     activity("comparing the best choices with the default ones, alternately")
-                compared = ComparedOnCpu(prepared, machine, seed)
-                of = partial(identity_on_cpu, processor=machine)
-                new = known[before:]
-                decisions = decide(done, of, known, new, compared.layer, compared.network)
-            if records is not None:
-                append_records(records, decisions.fresh)
-        decided = None if decisions is None else decisions.tasks
-        default_total, best_total = weighted(done, decided)
-        if prepared is not None and default is not None and isinstance(machine, Accelerator):
-            best = compile_tuned(prepared, replace(machine, tuned=_best(known, machine)))
-            # As with --records, which does not take what makes a network slower.
-            default_total, best_total = default.cycles, min(default.cycles, best.cycles)
-        totals = Totals(default_total, best_total, perf_counter() - begun)
+                tuned = network.finish(done, known, known[before:], records, seed)
+        decided = None if tuned.decisions is None else tuned.decisions.tasks
+        seconds_spent = perf_counter() - begun
         result: dict[str, object] = {
             "tasks": tasks_json(done, decided),
-            "total": {"default": totals.default, "best": totals.best},
+            "total": {"default": tuned.default, "best": tuned.best},
             "records": None if records is None else str(records),
-            "seconds": totals.seconds,
+            "seconds": seconds_spent,
         }
-        if decisions is not None:
-            result["network"] = network_json(decisions.network)
-        if report is not None and isinstance(machine, Accelerator):
+        if tuned.decisions is not None:
+            result["network"] = network_json(tuned.decisions.network)
+        if report is not None and isinstance(target, Accelerator):
             title = model or ", ".join(layer.name for layer in layers)
-            write_report(report, title, memory, done, machine, options, known, totals)
+            write_report(report, title, memory, tuned, target, options, known, seconds_spent)
         if as_json:
             print_json(result)
             return
         console = plain_console()
         print_table(console, table(done, decided))
-        console.print(_summary(totals, machine, memory))
-        if decisions is not None:
-            console.print(decided_text(decisions))
+        console.print(f"{_summary(tuned, target, memory)}, in {seconds_spent:.0f} s")
+        if tuned.decisions is not None:
+            console.print(decided_text(tuned.decisions))
 
 
-def _best(known: list[Record], machine: TargetDevice) -> BestKnown:
-    return BestKnown(of_machine(known, *machine_of(machine)))
+def _tasks_of_layers(layers: Sequence[Layer], device: TargetDevice, seed: int) -> tuple[Task, ...]:
+    assert isinstance(device, Accelerator), "--layer is refused"
+    return tasks_of_layers(layers, device, seed)
 
 
-def _summary(totals: Totals, machine: TargetDevice, memory: str) -> str:
-    """The line below the table."""
-    match machine:
+def _summary(tuned: TunedTasks, device: Accelerator | Cpu, memory: str) -> str:
+    """The line below the table, without the time."""
+    match device:
         case Accelerator():
             default, best = (
                 whole_number(None if cost is None else int(cost), "-")
-                for cost in (totals.default, totals.best)
+                for cost in (tuned.default, tuned.best)
             )
-            where = f"cycles on {machine.config.name}, memory {memory}"
-        case Processor():
+            where = f"cycles on {device.name}, memory {memory}"
+        case Cpu():
             default, best = (
-                "-" if cost is None else f"{cost * 1e3:.2f}"
-                for cost in (totals.default, totals.best)
+                "-" if cost is None else f"{cost * 1e3:.2f}" for cost in (tuned.default, tuned.best)
             )
-            where = f"ms on {machine.machine.cpu}, threads {machine.machine.threads}"
-    return f"total {default} -> {best} {where}, in {totals.seconds:.0f} s"
+            where = f"ms on {device.name}, threads {device.machine.threads}"
+    return f"total {default} -> {best} {where}"
 
 
 def _shown(
     known: list[Record],
     model: str | None,
     layers: tuple[Layer, ...],
-    machine: TargetDevice,
+    device: TargetDevice,
     options: ModelOptions,
 ) -> list[RecordedWorkload]:
     """What records know of a model's tasks, or of layers'; without either, of all workloads."""
     if model is not None:
         prepared = import_model(model, options, None).prepared(None)
-        if isinstance(machine, Processor):
-            return recorded_tasks(tasks_of_processor(prepared, machine), machine, known)
-        return recorded_tasks(tasks_of_network(prepared, machine), machine, known)
-    if layers and isinstance(machine, Accelerator):
-        return recorded_tasks(tasks_of_layers(layers, machine, options.seed), machine, known)
+        device.build(prepared)
+        return recorded_tasks(device.tasks(prepared), device, known)
+    if layers:
+        return recorded_tasks(_tasks_of_layers(layers, device, options.seed), device, known)
     return recorded_workloads(known)
 
 
 def _known(file: Path | None, others: list[Path]) -> list[Record]:
     """The records of a file that may be missing, and of others, which are added to it."""
-    own = known_records(file) if file is not None and file.exists() else []
-    merged = merge_records(own, *map(known_records, others)) if others else own
+    own = known_records(file, warn) if file is not None and file.exists() else []
+    merged = merge_records(own, *(known_records(path, warn) for path in others)) if others else own
     if file is not None:
         # Also tries whether the file can be written, before long work.
         append_records(file, merged[len(merge_records(own)) :])

@@ -9,12 +9,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from compiler.tune.records import Record
-from compiler.tune.session import TaskTuning
+from compiler.tune.run import Options
 from scripts.page.write import write_page
-from scripts.sources import Accelerator
 from scripts.tune.page.page import TuningPage
 from scripts.tune.page.task_reports import records_by_task, task_report
-from scripts.tune.session import Options, Totals, identity
+from tandem.devices import Accelerator
+from tandem.tuning import TunedTasks
 
 _TOOLS = ("tandem-workbench", "numpy", "xgboost-cpu" if sys.platform == "linux" else "xgboost")
 
@@ -27,11 +27,11 @@ def write_report(
     path: Path,
     title: str,
     memory: str,
-    done: Sequence[TaskTuning],
+    tuned: TunedTasks,
     accelerator: Accelerator,
     options: Options,
     known: Sequence[Record],
-    totals: Totals,
+    seconds: float,
 ) -> None:
     """Write the page of a run.
 
@@ -43,6 +43,8 @@ def write_report(
         As the command line names it.
     known
         All records, this run's included.
+    seconds
+        Wall-clock time of the run.
 
     Raises
     ------
@@ -51,8 +53,8 @@ def write_report(
     """
     by_task = records_by_task(known)
     reports = []
-    for one in done:
-        key = identity(one.task, accelerator.config, accelerator.memory).key()
+    for one in tuned.tasks:
+        key = accelerator.identity(one.task).key()
         reports.append(task_report(one, by_task.get(key, ()), options.explorer, options.seed))
     page = TuningPage(
         title=title,
@@ -60,9 +62,9 @@ def write_report(
         memory=memory,
         explorer=options.explorer,
         tasks=tuple(reports),
-        default=_cycles(totals.default),
-        best=_cycles(totals.best),
-        seconds=totals.seconds,
+        default=_cycles(tuned.default),
+        best=_cycles(tuned.best),
+        seconds=seconds,
         command=shlex.join(("tandem", *sys.argv[1:])),
         versions=tuple((tool, version(tool)) for tool in _TOOLS),
     )

@@ -8,11 +8,12 @@ from math import isfinite
 
 from rich.table import Table
 
+from compiler.tune.decision import Decision, Decisions, costs_of
 from compiler.tune.paired import PairedGain
 from compiler.tune.plain import to_plain
 from compiler.tune.session import TaskTuning
 from scripts.tables import plain_table
-from scripts.tune.decision import Decision, Decisions
+from tandem.tuning import plain_cost
 
 
 def tasks_json(
@@ -48,7 +49,7 @@ def decided_text(decisions: Decisions) -> str:
 
 def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]:
     task, certificate = done.task, done.certificate
-    default, best = _costs(done, decision)
+    default, best = costs_of(done, decision)
     choice = done.tuning.choice if decision is None else decision.choice
     return {
         "name": task.name,
@@ -57,9 +58,9 @@ def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]
         "workload": to_plain(task.workload),
         "count": task.count,
         "trials": len(done.tuning.trials),
-        "default": _number(default),
-        "best": _number(best),
-        "bound": _number(certificate.bound) if _is_bounded(done) else None,
+        "default": plain_cost(default),
+        "best": plain_cost(best),
+        "bound": plain_cost(certificate.bound) if _is_bounded(done) else None,
         "certified": certificate.certified and _is_bounded(done),
         "gap": certificate.gap if _is_bounded(done) and isfinite(certificate.gap) else None,
         "space": {"name": done.tuning.candidates.space, "size": certificate.size},
@@ -70,18 +71,6 @@ def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]
     }
 
 
-def weighted(
-    tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None
-) -> tuple[float | None, float | None]:
-    """The sums of default and best costs, each as often as its layer occurs."""
-    pairs = [
-        (done.task.count, *_costs(done, decision)) for done, decision in _paired(tasks, decisions)
-    ]
-    default = sum(count * cost for count, cost, _ in pairs)
-    best = sum(count * cost for count, _, cost in pairs)
-    return _number(default), _number(best)
-
-
 def table(tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None) -> Table:
     """A row for each task; of tasks with bounds also these, and what they certify."""
     bounded = any(map(_is_bounded, tasks))
@@ -89,7 +78,7 @@ def table(tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = No
     found = plain_table(("layer",), ("count", "trials", "default", "best", *heads))
     for done, decision in _paired(tasks, decisions):
         certificate = done.certificate
-        default, best = _costs(done, decision)
+        default, best = costs_of(done, decision)
         gap = certificate.gap
         bounds = (
             _text(certificate.bound),
@@ -117,19 +106,6 @@ def _paired(
 def _is_bounded(done: TaskTuning) -> bool:
     """Whether anything is known to bound a task's costs: on a processor nothing is."""
     return bool(done.tuning.candidates.bounds.any())
-
-
-def _costs(done: TaskTuning, decision: Decision | None) -> tuple[float, float]:
-    """The costs of a task's default choice and of its best one, or of the one that is kept."""
-    decided = None if decision is None else decision.costs
-    return decided or (done.default.cost, done.certificate.best)
-
-
-def _number(cost: float) -> float | None:
-    """Cycles as a whole number, seconds as they are; None for what was not measured."""
-    if not isfinite(cost):
-        return None
-    return int(cost) if float(cost).is_integer() else float(cost)
 
 
 def _text(cost: float) -> str:

@@ -10,15 +10,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from compiler.tune.best_known import best_record, of_machine
+from compiler.tune.best_known import best_record
 from compiler.tune.plain import canonical_text, to_plain
 from compiler.tune.records import Record
 from compiler.tune.tasks import Task
 from compiler.tune.tuner import settings_text
-from scripts.sources import TargetDevice
 from scripts.tables import plain_table, print_table
 from scripts.tune.workload_text import workload_text
-from scripts.tuned import machine_of
+from tandem.devices import TargetDevice
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +81,8 @@ def recorded_tasks(
     tasks: Sequence[Task], device: TargetDevice, records: Iterable[Record]
 ) -> list[RecordedWorkload]:
     """Tasks in their order, with what records know of them on a device; maybe nothing."""
-    machine, memory = machine_of(device)
     found: dict[tuple[str, str], list[Record]] = {}
-    for record in of_machine(records, machine, memory):
+    for record in device.own_records(records):
         found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
     rows = []
     for task in tasks:
@@ -93,8 +91,8 @@ def recorded_tasks(
         rows.append(
             RecordedWorkload(
                 name=task.name,
-                machine=str(machine["name"]),
-                memory=memory,
+                machine=device.name,
+                memory=device.memory_record,
                 template=task.template.name,
                 workload=workload,
                 count=task.count,

@@ -1,12 +1,1 @@
-"""The array's utilisation in convolutions, with and without latency hiding.
-
-engine = make_engine("rtl", load_config("pynq"), parse_memory("fast"))
-for row in measure(engine, RESNET18):
-    print(row.layer.name, row.times.cycles_with, row.times.utilization_with)
-"""
-
-from scripts.utilization.conv_layers import RESNET18, Layer, parse_layer
-from scripts.utilization.measure import measure
-from scripts.utilization.rows import Row, Times, total
-
-__all__ = ["RESNET18", "Layer", "Row", "Times", "measure", "parse_layer", "total"]
+"""`tandem utilization`: convolutions with latency hiding and without."""

@@ -11,7 +11,7 @@ import typer
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from scripts.console import errors_in_one_line, print_json
-from scripts.errors import CommandError, LayerError, SweepError
+from scripts.errors import CommandError
 from scripts.model_options import MODELS
 from scripts.options import (
     DEFAULT_CONFIG,
@@ -27,23 +27,24 @@ from scripts.options import (
 from scripts.outputs import check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.shapes import ShapeOption
-from scripts.sources import model_inputs
-from scripts.utilization.conv_layers import RESNET18, Layer, distinct, parse_layer
-from scripts.utilization.measure import measure
-from scripts.utilization.models import layers_of
 from scripts.utilization.plot import Plot
-from scripts.utilization.rows import total
-from scripts.utilization.sweep import ENGINE, sweep
-from scripts.utilization.sweep_axes import Axis, parse_axes
 from scripts.utilization.sweep_table import print_sweep
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
+from tandem.errors import ConvolutionError, SweepError
+from tandem.models import model_inputs
+from tandem.utilization.conv_layers import RESNET18, Layer, distinct, parse_layer
+from tandem.utilization.measure import measure
+from tandem.utilization.models import layers_of
+from tandem.utilization.rows import total
+from tandem.utilization.sweep import ENGINE, sweep
+from tandem.utilization.sweep_axes import Axis, parse_axes
 
 
 def _layer(text: str) -> Layer:
     try:
         return parse_layer(text)
-    except LayerError as error:
+    except ConvolutionError as error:
         raise typer.BadParameter(str(error)) from None
 
 

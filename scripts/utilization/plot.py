@@ -11,10 +11,10 @@ from hw.config import HardwareConfig
 from hw.files import check_destination, write_atomically
 from hw.memory_model import MemoryModel
 from scripts.errors import CommandError
-from scripts.utilization.rows import Row
-from scripts.utilization.sweep import SweptPoint
-from scripts.utilization.sweep_axes import Axis
 from sim.engine import Engine
+from tandem.utilization.rows import Row
+from tandem.utilization.sweep import SweptPoint
+from tandem.utilization.sweep_axes import Axis
 
 FORMATS = (".svg", ".png")
 MOST_AXES = 3

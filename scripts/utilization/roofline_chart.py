@@ -12,7 +12,7 @@ from scripts.errors import CommandError
 from scripts.run.page.roofline import LayerRun, roofline
 from scripts.run.page.style import Hiding
 from scripts.utilization.picture import encode
-from scripts.utilization.rows import Row
+from tandem.utilization.rows import Row
 
 _WIDTH = 760
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import altair as alt
 
 from scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, Chart, encode, styled
-from scripts.utilization.sweep import SweptPoint
-from scripts.utilization.sweep_axes import Axis
+from tandem.utilization.sweep import SweptPoint
+from tandem.utilization.sweep_axes import Axis
 
 _SIZE = (420, 240)
 _DASHES = ([4, 3], [1, 0])

@@ -17,17 +17,16 @@ import numpy as np
 import pytest
 
 from compiler.driver import build
+from compiler.errors import WorkerError
 from hw.config_files import load_config
 from hw.isa import Program
 from hw.memory_model import parse_memory
 from runtime.artifact import Provenance, StreamCode
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
-from scripts.errors import WorkerError
-from scripts.tune.local_pool import LocalPool
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.tasks import measured_layer
 from sim.engines import make_engine, run
+from tandem.measurers.on_cycle import cycles_of
+from tandem.pools.local_pool import LocalPool
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
@@ -114,7 +113,7 @@ def test_processes_import_the_template_from_its_module(
     monkeypatch.syspath_prepend(tmp_path)
     template = import_module("operator_of_mine").LargerOnAlu()
     task = replace(names["tuned"].task, template=template)
-    layer = measured_layer(task, names["measured_on"])
+    layer = names["measured_on"].layer(task)
     choices = [record.choice for record in names["records"][:3]]
     with LocalPool(cycles_of, 2) as pool:
         found = dict(pool.measure(layer, choices, float("inf")))
@@ -122,7 +121,7 @@ def test_processes_import_the_template_from_its_module(
 
 
 def test_a_template_in_no_module_is_refused_by_processes(names: dict[str, Any]) -> None:
-    layer = measured_layer(names["tuned"].task, names["measured_on"])
+    layer = names["measured_on"].layer(names["tuned"].task)
     message = "cannot be sent to another process: .*LargerOnAlu.*: a template of your own has to"
     with LocalPool(cycles_of, 2) as pool, pytest.raises(WorkerError, match=message):
         next(pool.measure(layer, [names["tuned"].task.default], float("inf")))

@@ -10,20 +10,22 @@ import pytest
 from typer.testing import CliRunner
 
 from compiler.models import built_in
+from compiler.quantise.options import Mode
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
-from runtime.inputs import PixelNormalisation, random_inputs
+from runtime.inputs import random_inputs
 from scripts.bench.resnet18 import qdq_model
 from scripts.cli import app
-from scripts.model_options import Quantise
-from scripts.run.machine import Arrays, Machine, open_model
-from scripts.sources import Accelerator, ModelOptions
+from tandem.devices import Accelerator
+from tandem.models import ModelOptions
+from tandem.networks import Arrays, open_model
+from tandem.platform import Platform
 
-_MACHINE = Machine("functional", DEFAULT_MEMORY, threads=1)
+_MACHINE = Platform("functional", DEFAULT_MEMORY, threads=1)
 
 
-def outputs(model: str, quantise: Quantise | None, preset: str) -> Arrays:
-    options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
+def outputs(model: str, quantise: Mode | None, preset: str) -> Arrays:
+    options = ModelOptions(quantise)
     opened = open_model(model, options, None)
     network = opened.network(Accelerator(load_config(preset), DEFAULT_MEMORY, True), None)
     assert network.artifact.streams
@@ -31,7 +33,7 @@ def outputs(model: str, quantise: Quantise | None, preset: str) -> Arrays:
     return run.outputs
 
 
-def check(model: str, quantise: Quantise | None, preset: str) -> None:
+def check(model: str, quantise: Mode | None, preset: str) -> None:
     wanted = outputs(model, quantise, preset)
     found = outputs(model, quantise, f"{preset}-x")
     assert wanted.keys() == found.keys()
@@ -42,13 +44,13 @@ def check(model: str, quantise: Quantise | None, preset: str) -> None:
 @pytest.mark.parametrize(
     ("preset", "quantise"),
     [
-        ("tiny", Quantise.MULTIPLIER),
-        pytest.param("small8", Quantise.POW2, marks=pytest.mark.exhaustive),
-        pytest.param("tiny", Quantise.POW2, marks=pytest.mark.exhaustive),
-        pytest.param("small8", Quantise.MULTIPLIER, marks=pytest.mark.exhaustive),
+        ("tiny", Mode.MULTIPLIER),
+        pytest.param("small8", Mode.POW2, marks=pytest.mark.exhaustive),
+        pytest.param("tiny", Mode.POW2, marks=pytest.mark.exhaustive),
+        pytest.param("small8", Mode.MULTIPLIER, marks=pytest.mark.exhaustive),
     ],
 )
-def test_digits(preset: str, quantise: Quantise) -> None:
+def test_digits(preset: str, quantise: Mode | None) -> None:
     check("digits", quantise, preset)
 
 
@@ -60,10 +62,10 @@ def test_an_artifact_is_written_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("quantise", [Quantise.MULTIPLIER, Quantise.POW2])
+@pytest.mark.parametrize("quantise", [Mode.MULTIPLIER, Mode.POW2])
 @pytest.mark.parametrize("preset", ["pynq", "ultra96"])
 @pytest.mark.parametrize("model", ["digits", "resnet18", "resnet34", "resnet50"])
-def test_networks(model: str, preset: str, quantise: Quantise) -> None:
+def test_networks(model: str, preset: str, quantise: Mode | None) -> None:
     check(model, quantise, preset)
 
 
@@ -74,4 +76,4 @@ def test_models_that_state_their_scales(model: str, preset: str, tmp_path: Path)
     """QDQ models of ONNX Runtime's quantiser."""
     path = tmp_path / "model.onnx"
     onnx.save(qdq_model(built_in(model)), path)
-    check(str(path), None, preset)
+    check(str(path), Mode.MULTIPLIER, preset)

@@ -16,9 +16,9 @@ from hw.memory_model import parse_memory
 from runtime.artifact import Provenance
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
-from scripts.run.comparison import boundaries, compare
-from scripts.shapes import import_with_shapes
 from sim.engines import make_engine
+from tandem.device_comparison import boundaries, compare
+from tandem.shapes import import_with_shapes
 from tests.e2e.open_models import OpenModel, open_models
 from tests.support.compiler.plan.offloaded import HOST, targets
 

@@ -18,11 +18,11 @@ from scripts.counters import print_counters
 from scripts.explain import print_reasons
 from scripts.resources import print_resources
 from scripts.tables import percentage, plain_table, print_table, whole_number
-from scripts.utilization import Layer, Row, Times
-from scripts.utilization.rows import Traffic
 from scripts.utilization.table import print_rows
 from sim.events import EventTable
 from sim.result import Result, UnitCycles
+from tandem.utilization import Layer, Row, Times
+from tandem.utilization.rows import Traffic
 
 COLUMNS = 80
 HUGE = 12_345_678_901

@@ -17,21 +17,23 @@ from numpy.typing import NDArray
 
 from compiler.errors import CompilerError
 from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from compiler.quantise.options import Mode
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall
 from runtime.executor import Run
-from runtime.inputs import PixelNormalisation, random_inputs
+from runtime.inputs import random_inputs
 from runtime.inputs.network import inputs_of
-from scripts.model_options import Quantise
-from scripts.run.machine import Machine, Network, open_model
-from scripts.sources import Accelerator, ModelOptions
-from scripts.utilization.build import HIDING, Convolution
-from scripts.utilization.case import make_case
-from scripts.utilization.conv_layers import FIRST, RESNET18, Layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
+from tandem.devices import Accelerator
+from tandem.models import ModelOptions
+from tandem.networks import Network, open_model
+from tandem.platform import Platform
+from tandem.utilization.build import HIDING, Convolution
+from tandem.utilization.case import make_case
+from tandem.utilization.conv_layers import FIRST, RESNET18, Layer
 from tests.support.compiler.frontends.onnx_models import light_model
 from tests.support.compiler.plan.offloaded import both
 from tests.support.compiler.plan.random_offloads import Offloading
@@ -49,7 +51,7 @@ MACHINES = ("pynq", "ultra96", "small8")
 _HIDING = {"hiding": HIDING, "plain": 1}
 _MEMORY = "fast"
 _DIGITS_OF_SHA256 = 16
-_FUNCTIONAL = Machine("functional", parse_memory(_MEMORY), threads=1)
+_FUNCTIONAL = Platform("functional", parse_memory(_MEMORY), threads=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,13 @@ def _network_cases() -> Iterator[Case]:
     yield Case("networks/digits/small8", partial(_network, "digits", config="small8"))
     yield Case("networks/digits/edge", partial(_network, "digits", memory="edge"))
     for model in ("digits", "resnet18"):
-        yield Case(f"networks/{model}/pow2", partial(_network, model, quantise=Quantise.POW2))
+        yield Case(f"networks/{model}/pow2", partial(_network, model, quantise=Mode.POW2))
 
 
 def _cpu_cases() -> Iterator[Case]:
     for model in ("digits", "resnet18"):
-        yield Case(f"cpu/{model}/float32", partial(_cpu, model, Quantise.NONE))
-        yield Case(f"cpu/{model}/fallback", partial(_cpu, model, Quantise.MULTIPLIER))
+        yield Case(f"cpu/{model}/float32", partial(_cpu, model, None))
+        yield Case(f"cpu/{model}/fallback", partial(_cpu, model, Mode.MULTIPLIER))
 
 
 def _layer(config: str, layer: Layer, threads: int) -> Digests:
@@ -121,7 +123,7 @@ def _network(
     model: str,
     config: str = "pynq",
     memory: str = _MEMORY,
-    quantise: Quantise = Quantise.MULTIPLIER,
+    quantise: Mode | None = Mode.MULTIPLIER,
     hiding: bool = True,
 ) -> Digests:
     return of_artifact(_compiled(model, config, memory, quantise, hiding).artifact)
@@ -140,19 +142,19 @@ def _random(seed: int) -> Digests:
     return {**of_artifact(accelerated), "output on the CPU": _outputs(_run(cpu, _FUNCTIONAL))}
 
 
-def _cpu(model: str, quantise: Quantise) -> Digests:
+def _cpu(model: str, quantise: Mode | None) -> Digests:
     """The digests of a network on the CPU alone; for a quantised network of its kernels in place of
     the accelerator's."""
-    if quantise is Quantise.NONE:
-        options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
+    if quantise is None:
+        options = ModelOptions(quantise)
         artifact = open_model(model, options, None).network(None, None).artifact
     else:
         artifact = _compiled(model, "pynq", _MEMORY, quantise, hiding=True).on_cpu(None)
     return with_machine_code(artifact)
 
 
-def _compiled(model: str, config: str, memory: str, quantise: Quantise, hiding: bool) -> Network:
-    options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
+def _compiled(model: str, config: str, memory: str, quantise: Mode | None, hiding: bool) -> Network:
+    options = ModelOptions(quantise)
     accelerator = Accelerator(load_config(config), parse_memory(memory), hiding)
     return open_model(model, options, None).network(accelerator, None)
 
@@ -163,7 +165,7 @@ def with_machine_code(artifact: Artifact) -> Digests:
     return {"machine code": _digest(*kernels), **of_artifact(artifact)}
 
 
-def of_artifact(artifact: Artifact, machine: Machine = _FUNCTIONAL) -> Digests:
+def of_artifact(artifact: Artifact, machine: Platform = _FUNCTIONAL) -> Digests:
     """The digests of an artifact's steps and streams, and of its outputs for seeded random inputs;
     with the number of cycles if the machine has time."""
     steps = [
@@ -186,7 +188,7 @@ def of_artifact(artifact: Artifact, machine: Machine = _FUNCTIONAL) -> Digests:
     return found
 
 
-def _run(artifact: Artifact, machine: Machine) -> Run:
+def _run(artifact: Artifact, machine: Platform) -> Run:
     """A run with seeded random inputs."""
     (run,) = machine.run(artifact, [random_inputs(inputs_of(artifact), seed=1)])
     return run

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.errors import CompilerError
+from compiler.quantise.options import Mode
 from hw.config_files import load_config, preset_names
 from hw.memory_model import parse_memory
-from runtime.inputs import PixelNormalisation
-from scripts.model_options import Quantise
-from scripts.run.machine import Machine
-from scripts.sources import Accelerator, ModelOptions, Processor, import_model, targets
+from tandem.devices import Accelerator, Cpu
+from tandem.models import ModelOptions, import_model
+from tandem.platform import Platform
 from tests.support.digest_cases import Case, Digests, of_artifact, with_machine_code
 
 _MEMORY = parse_memory("fast")
-_MACHINE = Machine("cycle", _MEMORY, threads=1)
+_MACHINE = Platform("cycle", _MEMORY, threads=1)
 """Its results are the functional engine's."""
 
 
@@ -51,24 +51,24 @@ class _Model:
 
     @cached_property
     def quantised(self) -> PreparedNetwork:
-        return self._prepared(Quantise.MULTIPLIER)
+        return self._prepared(Mode.MULTIPLIER)
 
     def case(self, way: str, digests: Callable[[], Digests]) -> Case:
         return Case(f"models/{self.path.stem}/{way}", partial(_or_refused, digests))
 
     def on_preset(self, preset: str) -> Digests:
         device = _accelerator(preset)
-        return of_artifact(self.quantised.build(targets(device)), _MACHINE)
+        return of_artifact(self.quantised.build(device.targets()), _MACHINE)
 
     def fallback(self) -> Digests:
         device = _accelerator("pynq")
-        return with_machine_code(self.quantised.build(targets(device), fallback=True))
+        return with_machine_code(self.quantised.build(device.targets(), fallback=True))
 
     def on_cpu(self) -> Digests:
-        return with_machine_code(self._prepared(Quantise.NONE).build(targets(Processor())))
+        return with_machine_code(self._prepared(None).build(Cpu().targets()))
 
-    def _prepared(self, quantise: Quantise) -> PreparedNetwork:
-        options = ModelOptions(quantise, None, PixelNormalisation.IMAGENET, 0)
+    def _prepared(self, quantise: Mode | None) -> PreparedNetwork:
+        options = ModelOptions(quantise)
         return import_model(str(self.path), options, None).prepared(None)
 
 

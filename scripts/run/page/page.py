@@ -10,9 +10,9 @@ from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel, parse_memory
 from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
-from scripts.run.accuracy import ClassAccuracy, LayerLosses
 from scripts.run.page.clock import Clock
-from scripts.run.why import Why
+from tandem.accuracy import ClassAccuracy, LayerLosses
+from tandem.why import Why
 
 
 class AreaKind(Enum):

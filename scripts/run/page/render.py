@@ -8,9 +8,9 @@ from scripts.page.template import render_template
 from scripts.run.page.figures import figures
 from scripts.run.page.layer_rows import rows, totals
 from scripts.run.page.page import Page
-from scripts.run.sqnr import ratio_text
 from sim.why.causes import Cause
 from sim.why.critical_path import EdgeKind
+from tandem.sqnr import ratio_text
 
 
 def render(page: Page) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 import altair as alt
 
+from compiler.search.objectives import Objective
+from compiler.search.points import Point
 from scripts.page.charts import INK, PALE, Figure, Values, data, spec_of
-from scripts.search.objectives import Objective
 from scripts.search.page.page import SearchPage
-from scripts.search.points import Point
 from scripts.utilization.picture import encode, styled
 
 _HEIGHT = 420

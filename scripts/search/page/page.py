@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from compiler.search.bounds import Bound, bounded_by, utilization
+from compiler.search.front import Values, hypervolume, pareto_front
+from compiler.search.objectives import Objective
+from compiler.search.points import Point
 from hw.memory_model import MemoryModel
-from scripts.search.bounds import Bound, bounded_by, utilization
-from scripts.search.front import Values, hypervolume, pareto_front
-from scripts.search.objectives import Objective
-from scripts.search.points import Point
 from scripts.search.table import describe
 
 MARGIN = 1.1

@@ -10,7 +10,7 @@ import pytest
 
 from scripts.bench import compiling
 from scripts.bench.compiling import Candidate, Command
-from scripts.utilization.conv_layers import Layer
+from tandem.utilization.conv_layers import Layer
 
 SMALL = Layer("small", 8, 8, 16, 16, 3, 1, 1)
 

@@ -11,7 +11,7 @@ import pytest
 from compiler.tune.candidates import Candidates
 from scripts.bench.cost_models import LAYERS, main
 from scripts.bench.tuning_model import Ranking, accuracy, sampled, top
-from scripts.utilization.conv_layers import parse_layer
+from tandem.utilization.conv_layers import parse_layer
 from tests.support.compiler.tune.tuning import candidates, valley
 from tests.support.hw.rtl.rtl import seeds
 

@@ -12,8 +12,8 @@ from hw.features import Feature
 from scripts.bench import extensions
 from scripts.bench.extension_bars import draw
 from scripts.bench.extensions import MEMORIES, VARIANTS, Row, extended, heading, rows
-from scripts.errors import WrongResultError
-from scripts.utilization import Layer
+from tandem.errors import WrongResultError
+from tandem.utilization import Layer
 from tests.scripts.bench.test_resources import DOCUMENT
 
 NAMES = [name for name, _ in VARIANTS]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from compiler.search.front import Values
 from scripts.bench.search import values, volumes
-from scripts.search.front import Values
 
 
 def test_volumes_are_parts_of_the_whole() -> None:

@@ -15,7 +15,7 @@ from compiler.tune.trial import Outcome
 from compiler.tune.tuner import BATCH, Measure
 from scripts.bench.tuning import LAYERS, main
 from scripts.bench.tuning_searches import Needed, searches_of, unless_too_dear
-from scripts.utilization.conv_layers import parse_layer
+from tandem.utilization.conv_layers import parse_layer
 from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 MEASURE = measure_of()

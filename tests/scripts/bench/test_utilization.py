@@ -6,8 +6,8 @@ import pytest
 
 from scripts.bench import utilization
 from scripts.bench.measurements import print_measurements
-from scripts.utilization import Layer, Row, Times
-from scripts.utilization.rows import Traffic
+from tandem.utilization import Layer, Row, Times
+from tandem.utilization.rows import Traffic
 
 
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:

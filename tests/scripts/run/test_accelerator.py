@@ -30,8 +30,8 @@ from runtime.executor import Run
 from runtime.joined import join_runs
 from runtime.profile import Profile
 from scripts.cli import app
-from scripts.run.comparison import compare
 from sim.rtl.design import verilog_of
+from tandem.device_comparison import compare
 from tests.support.compiler.models.models import convolution, one_channel
 
 

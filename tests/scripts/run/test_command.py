@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from scripts.cli import app
-from scripts.sources import Source
+from tandem.models import Source
 from tests.support.compiler.models.models import convolution
 
 KEYS = [

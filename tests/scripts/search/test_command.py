@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from compiler.search.proposals import FIRST_MACHINES
+from compiler.search.space import parse_space
 from hw.config_files import parse_config
 from hw.errors import ConfigError
 from scripts.cli import app
-from scripts.search.proposals import FIRST_MACHINES
-from scripts.search.space import parse_space
 
 SPACE: dict[str, Any] = {
     "base": "small8",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from compiler.search.space import load_space
 from hw.area import estimate as area
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config
@@ -17,7 +18,6 @@ from hw.synthesis import estimate as resources
 from hw.synthesis.families import Family
 from scripts.search import samples
 from scripts.search.samples import measured
-from scripts.search.space import load_space
 
 
 def test_an_area_is_that_of_todays_hardware() -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from scripts.search.explanation import Explanation, Step
-from scripts.search.objectives import Objective
-from scripts.search.points import Point
+from compiler.search.explanation import Explanation, Step
+from compiler.search.objectives import Objective
+from compiler.search.points import Point
 from scripts.search.table import print_explanation, print_front
-from tests.support.scripts.search_points import point
+from tests.support.compiler.search.search_points import point
 
 TIMES = (Objective.MILLISECONDS, Objective.AREA)
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from compiler.tune.best_records import best_records
 from compiler.tune.built_in import built_in_files
 from compiler.tune.records import Record, append_records, read_records
+from compiler.tune.run import DEFAULT
 from compiler.tune.trial import Status
 from scripts.tune.best_of import main
-from scripts.tune.session import DEFAULT
 
 
 def worse(record: Record) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,12 @@ from compiler.tune.built_in import BuiltInChoices, built_in_records
 from compiler.tune.plain import canonical, canonical_text
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from runtime.inputs import PixelNormalisation
 from scripts.cli import app
-from scripts.sources import Accelerator, ModelOptions, import_model
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.tasks import compile_tuned, measured_layer
-from scripts.tuned import BUILT_IN, TunedLayers, best_known
+from scripts.records import warn
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.models import ModelOptions, import_model
+from tandem.recorded_choices import BUILT_IN, TunedLayers, best_known
 
 TINY = (
     "digits dcgan-tiny mobilenet-v1-tiny mobilenet-v2-tiny lstm-tiny vit-tiny bert-tiny gpt2-tiny "
@@ -50,7 +49,7 @@ NETWORKS = [
 
 
 def network(name: str) -> PreparedNetwork:
-    options = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
+    options = ModelOptions()
     return import_model(name, options, None).prepared(None)
 
 
@@ -59,19 +58,18 @@ def test_a_network_is_no_slower_and_its_records_are_true(
     name: str, config: str, memory: str
 ) -> None:
     plain = Accelerator(load_config(config), parse_memory(memory), hiding=True)
-    known = best_known(BUILT_IN, plain.config, plain.memory)
+    known = best_known(BUILT_IN, plain, warn)
     assert isinstance(known, BuiltInChoices)
     prepared = network(name)
-    default = compile_tuned(prepared, plain)
-    best = compile_tuned(prepared, replace(plain, tuned=known))
-    assert best.cycles < default.cycles
+    best = plain.with_tuned(known)
+    assert best.cycles(best.build(prepared)) < plain.cycles(plain.build(prepared))
     costs = {
         (record.template, canonical_text(record.workload)): record.cost
         for record in built_in_records()
         if record.machine["name"] == config and parse_memory(record.memory) == plain.memory
     }
     recorded = 0
-    for task in best.tasks:
+    for task in best.tasks(prepared):
         cost = costs.get((task.template.name, canonical(task.workload)))
         if cost is None:
             # Nothing beats the compiler's own choice.
@@ -80,7 +78,7 @@ def test_a_network_is_no_slower_and_its_records_are_true(
         # The record's cost is the layer's exact time today.
         recorded += 1
         assert task.default == known.choice(task.template, task.workload)
-        assert cycles_of(measured_layer(task, plain), task.default, float("inf")).cost == cost
+        assert cycles_of(plain.layer(task), task.default, float("inf")).cost == cost
     assert recorded
 
 
@@ -99,13 +97,13 @@ def test_the_keyword_and_a_file_of_its_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("default").write_text("")
-    tiny, fast = load_config("tiny"), parse_memory("fast")
-    assert len(best_known("default", tiny, fast)._choices) == 11
-    assert best_known("./default", tiny, fast)._choices == {}
+    tiny = Accelerator(load_config("tiny"), parse_memory("fast"))
+    assert len(best_known("default", tiny, warn)._choices) == 11
+    assert best_known("./default", tiny, warn)._choices == {}
 
 
 def test_a_machine_without_records() -> None:
-    known = best_known(BUILT_IN, load_config("batch2"), parse_memory("fast"))
+    known = best_known(BUILT_IN, Accelerator(load_config("batch2"), parse_memory("fast")), warn)
     assert not known._choices
     found = str(TunedLayers((), 0, 5, True))
     wanted = (

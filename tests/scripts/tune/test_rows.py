@@ -13,7 +13,8 @@ from compiler.tune.session import TaskTuning
 from compiler.tune.tasks import Task
 from compiler.tune.trial import Outcome
 from compiler.tune.tuner import Tuning
-from scripts.tune.rows import table, tasks_json, weighted
+from scripts.tune.rows import table, tasks_json
+from tandem.tuning import TunedTasks
 from tests.support.compiler.tune.tuning import candidates, measure_of, no_bound, valley
 
 
@@ -39,7 +40,8 @@ def test_only_a_cost_model_with_bounds_certifies(
     (entry,) = tasks_json([done])
     assert (entry["bound"], entry["gap"], entry["certified"]) == known
     assert (entry["default"], entry["best"], entry["count"]) == (182, 100, 2)
-    assert weighted([done]) == (364, 200)
+    tuned = TunedTasks.of([done])
+    assert (tuned.default, tuned.best) == (364, 200)
     heads = [str(column.header) for column in table([done]).columns]
     assert heads[:5] == ["layer", "count", "trials", "default", "best"]
     assert heads[5:] == (["bound", "gap", "certified"] if known[2] else [])

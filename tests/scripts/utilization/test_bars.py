@@ -6,8 +6,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from scripts.utilization.bars import chart, draw
-from scripts.utilization.conv_layers import Layer
-from scripts.utilization.rows import Row, Times, Traffic
+from tandem.utilization.conv_layers import Layer
+from tandem.utilization.rows import Row, Times, Traffic
 
 
 def row(name: str, without: int, hidden: int, count: int = 1) -> Row:

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from scripts.cli import app
-from scripts.utilization import RESNET18
-from scripts.utilization import case as cases
-from scripts.utilization.case import Case, Int8
+from tandem.utilization import RESNET18
+from tandem.utilization import case as cases
+from tandem.utilization.case import Case, Int8
 from tests.support.scripts.terminal import interrupted
 
 KEYS = [

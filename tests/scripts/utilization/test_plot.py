@@ -87,6 +87,6 @@ def test_what_draws_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_wrong_result_leaves_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scripts.utilization.case.expected", lambda case: case.data * 0)
+    monkeypatch.setattr("tandem.utilization.case.expected", lambda case: case.data * 0)
     assert run(*TINY, *LAYERS, "--plot", str(tmp_path / "bars.svg")).exit_code == 1
     assert list(tmp_path.iterdir()) == []

@@ -16,12 +16,12 @@ from hw.isa import work_of
 from hw.memory_model import MEMORY_PRESETS
 from scripts.cli import app
 from scripts.errors import CommandError
-from scripts.utilization import Layer, Row, Times, measure
-from scripts.utilization.build import Convolution
-from scripts.utilization.case import make_case
 from scripts.utilization.roofline_chart import draw
-from scripts.utilization.rows import Traffic
 from sim.engines import make_engine
+from tandem.utilization import Layer, Row, Times, measure
+from tandem.utilization.build import Convolution
+from tandem.utilization.case import make_case
+from tandem.utilization.rows import Traffic
 
 TINY = ["--config", "tiny", "--layer", "a=8,8,8,8,1,1,0", "--layer", "b=6,7,5,9,2,2,1"]
 FAST = MEMORY_PRESETS["fast"]

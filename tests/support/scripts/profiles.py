@@ -9,9 +9,9 @@ from compiler.quantise.layer_errors import LayerError
 from hw.config import HardwareConfig
 from runtime.artifact.stream import Layer
 from runtime.layer_profiles import LayerProfile
-from scripts.run.accuracy import LayerLosses
 from scripts.run.page import Area, AreaKind, CpuStep, Page
 from sim.why.causes import Cause
+from tandem.accuracy import LayerLosses
 
 CONFIG = HardwareConfig()
 LOSSES = LayerLosses(

@@ -17,7 +17,7 @@ from compiler.machines.cpu.runner import exact_runner
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
-from scripts.sources import Accelerator, targets
+from tandem.devices import Accelerator
 from tests.support.compiler.models.digits import prepared_digits
 
 OTHER = {
@@ -37,7 +37,7 @@ OTHER = {
 def test_programs_and_memory_are_those_of_the_artifact(name: str) -> None:
     prepared = prepared_digits()
     accelerator = Accelerator(load_config(name), DEFAULT_MEMORY, hiding=True)
-    artifact = prepared.build(targets(accelerator))
+    artifact = prepared.build(accelerator.targets())
     found = timed_streams(simplified(prepared.function, exact_runner()), accelerator.target())
     assert len(found) == len(artifact.streams)
     for stream, code in zip(found, artifact.streams.values(), strict=True):

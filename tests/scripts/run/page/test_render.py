@@ -9,14 +9,14 @@ import re
 import pytest
 
 from hw.topology import TokenQueue
-from scripts.run.accuracy import ClassAccuracy
-from scripts.run.labels import Hits
 from scripts.run.page.clock import Clock
 from scripts.run.page.figures import figures
 from scripts.run.page.page import CpuStep, Page
 from scripts.run.page.render import render
-from scripts.run.why import PathEdge, Why
 from sim.why.critical_path import Edge, EdgeKind
+from tandem.accuracy import ClassAccuracy
+from tandem.labels import Hits
+from tandem.why import PathEdge, Why
 from tests.support.scripts.cells import Cells
 from tests.support.scripts.profiles import LOSSES, page, profile
 

@@ -6,12 +6,12 @@ import html
 import json
 import re
 
-from scripts.search.objectives import Objective
+from compiler.search.objectives import Objective
 from scripts.search.page.figures import figures, front_picture
 from scripts.search.page.page import Marked
 from scripts.search.page.render import render
+from tests.support.compiler.search.search_points import point, search_page
 from tests.support.scripts.cells import Cells
-from tests.support.scripts.search_points import point, search_page
 
 NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from compiler.driver.compile_onnx import PreparedNetwork
-from runtime.inputs import PixelNormalisation
-from scripts.sources import ModelOptions, import_model
+from tandem.models import ModelOptions, import_model
 
-OPTIONS = ModelOptions(None, None, PixelNormalisation.IMAGENET, 0)
+OPTIONS = ModelOptions()
 """The options of a command that names none."""
 
 

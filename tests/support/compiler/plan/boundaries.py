@@ -26,8 +26,8 @@ from runtime.artifact import Artifact, Step, Tensor
 from runtime.devices import AcceleratorDevice, CpuDevice, Device, StepFunction
 from runtime.executor import Executor, Run
 from runtime.layer_profiles import StreamRun
-from scripts.run.comparison import boundaries, compare
 from sim.engines import make_engine
+from tandem.device_comparison import boundaries, compare
 from tests.support.compiler.plan.offloaded import HOST
 
 Arrays = Sequence[NDArray[Any]]

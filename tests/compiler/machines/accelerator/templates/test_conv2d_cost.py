@@ -15,12 +15,12 @@ from compiler.te.knobs import Choice
 from hw.config import HardwareConfig
 from hw.memory_model import parse_memory
 from hw.operations import AluOp
-from scripts.utilization.build import HIDING, Convolution
-from scripts.utilization.case import make_case
-from scripts.utilization.conv_layers import parse_layer
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
+from tandem.utilization.build import HIDING, Convolution
+from tandem.utilization.case import make_case
+from tandem.utilization.conv_layers import parse_layer
 
 PYNQ = HardwareConfig()
 LAYERS = ("C10", "C4", "odd=9,11,40,50,3,1,1")

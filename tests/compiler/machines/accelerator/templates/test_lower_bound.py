@@ -21,14 +21,14 @@ from compiler.te.knobs import Choice
 from compiler.tune.candidates import Candidates
 from hw.config_files import load_config
 from hw.memory_model import MemoryModel, parse_memory
-from scripts.sources import Accelerator
-from scripts.tune.on_cycle import cycles_of
-from scripts.tune.tasks import measured_layer, tasks_of_layers
-from scripts.utilization.conv_layers import parse_layer
 from sim.cycle.engine import CycleEngine
 from sim.engine import Launch
 from sim.errors import NeedsDataError
 from sim.memory import place_program
+from tandem.devices import Accelerator
+from tandem.measurers.on_cycle import cycles_of
+from tandem.utilization.conv_layers import parse_layer
+from tandem.utilization.tasks import tasks_of_layers
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     EXTENDED,
@@ -88,7 +88,7 @@ def test_the_order_of_instructions_bounds_closely(memory: str, features: bool) -
     cost = MachineCost(config, MemoryTiming(model.latency, model.interval))
     accelerator = Accelerator(config, model, hiding=True)
     (task,) = tasks_of_layers([parse_layer("C10")], accelerator, 0)
-    exact = cycles_of(measured_layer(task, accelerator), task.default, inf).cost
+    exact = cycles_of(accelerator.layer(task), task.default, inf).cost
     of = Conv2dOnArray(), task.workload, Choices.of([task.default]), cost
     bound, counted = lower_bound(*of).item(), counted_bound(*of).item()
     assert counted < 0.97 * bound
@@ -104,7 +104,7 @@ def check_close(layer: str, config: str, memory: str, count: int) -> None:
     close = np.flatnonzero(found.bounds <= 1.5 * found.bounds.min())
     rows = np.random.default_rng(0).permutation(close)[:count]
     for row in rows.tolist():
-        exact = cycles_of(measured_layer(task, accelerator), found.choice(row), inf).cost
+        exact = cycles_of(accelerator.layer(task), found.choice(row), inf).cost
         assert found.bounds[row] <= exact, found.choice(row)
 
 
@@ -114,7 +114,7 @@ def check_choice(layer: str, config: str, memory: str, choice: Choice, least: fl
     accelerator = Accelerator(load_config(config), model, hiding=True)
     (task,) = tasks_of_layers([parse_layer(layer)], accelerator, 0)
     whole: Choice = {**task.default, **choice}
-    exact = cycles_of(measured_layer(task, accelerator), whole, inf).cost
+    exact = cycles_of(accelerator.layer(task), whole, inf).cost
     cost = MachineCost(accelerator.config, MemoryTiming(model.latency, model.interval))
     bound = lower_bound(Conv2dOnArray(), task.workload, Choices.of([whole]), cost).item()
     assert least * exact < bound <= exact

@@ -1,0 +1,43 @@
+"""The name of a search's study: a digest of all that its machines depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from compiler.search import mutation, proposals
+from compiler.search.session import Search
+from hw.cache import content_key
+
+
+def study_name(search: Search, networks: str) -> str:
+    """The name of the study, which says its networks: equal searches have one, whatever their
+    budget."""
+    proposer = search.proposer
+    space = proposer.space
+    digest = content_key(
+        "study",
+        search.results.task,
+        json.dumps(space.as_json()),
+        repr(search.weights),
+        repr([objective.value for objective in search.objectives]),
+        f"{proposer.explorer.value} {proposer.seed}",
+        # What models say of one machine changes when they learn from other samples.
+        repr(search.estimator.estimate(space.base)),
+        version("optuna"),
+        _explorers_digest(),
+    )
+    return f"{networks}, {space.name}, {proposer.explorer.value}, {digest}"
+
+
+@cache
+def _explorers_digest() -> str:
+    """A digest of the source that proposes machines: another one would not go on as this does."""
+    digest = hashlib.sha256()
+    for module in (proposals, mutation):
+        assert module.__file__ is not None, "a module with a file"
+        digest.update(Path(module.__file__).read_bytes())
+    return digest.hexdigest()[:16]

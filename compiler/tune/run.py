@@ -1,0 +1,134 @@
+"""A run of the tuner: tasks, their searches and their measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
+
+from compiler.tune.candidates import Candidates
+from compiler.tune.explorers.table import make_explorer
+from compiler.tune.plain import canonical
+from compiler.tune.pool import Pool
+from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
+from compiler.tune.records import Record, append_records
+from compiler.tune.session import Budget, TaskTuning, tune_tasks
+from compiler.tune.tasks import Task
+from compiler.tune.transfer import Example
+from compiler.tune.trial import Outcome, Trial
+from compiler.tune.tuner import Tuning
+
+DEFAULT = "default"
+"""The explorer of records of the compiler's own choices."""
+Report = Callable[[Sequence[TaskTuning]], None]
+
+
+class MeasuredDevice(Protocol):
+    """A device that tasks are measured on."""
+
+    def layer(self, task: Task) -> Any:
+        """What the pool measures for a task."""
+
+    def identity(self, task: Task) -> Identity:
+        """What the measurements of a task depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How tasks are tuned.
+
+    Attributes
+    ----------
+    trials
+        For each task on average; None without a limit.
+    seconds
+        For all tasks; None without a limit.
+    examples
+        Measurements of other workloads and machines, to learn from.
+    wide
+        Whether wide spaces are searched, where templates have them.
+    """
+
+    explorer: str
+    trials: int | None
+    seconds: float | None
+    seed: int
+    examples: Sequence[Example] = ()
+    wide: bool = False
+
+
+def tune(
+    tasks: Sequence[Task],
+    device: MeasuredDevice,
+    options: Options,
+    known: list[Record],
+    file: Path | None,
+    report: Report,
+    pool: Pool[Outcome],
+) -> list[TaskTuning]:
+    """Tune tasks, from what is known; new records are added to `known` and to the file.
+
+    Parameters
+    ----------
+    pool
+        Measures choices of the device's layers.
+
+    Raises
+    ------
+    RecordError
+        The file cannot be written; what was finished before is in it.
+    CompilerError
+        A default choice cannot be compiled.
+    """
+    started = monotonic()
+    outcomes = RecordedOutcomes()
+    outcomes.add(known)
+
+    def save(record: Record) -> None:
+        known.append(record)
+        if file is not None:
+            append_records(file, [record])
+
+    def expired() -> bool:
+        return options.seconds is not None and monotonic() - started >= options.seconds
+
+    running: list[TaskTuning] = []
+    for task in tasks:
+        running.append(_begin(task, device, options, outcomes, pool, save))
+        report(running)
+    tune_tasks(running, Budget(options.trials, expired), lambda task: report(running))
+    return running
+
+
+def _begin(
+    task: Task,
+    device: MeasuredDevice,
+    options: Options,
+    outcomes: RecordedOutcomes,
+    pool: Pool[Outcome],
+    save: Callable[[Record], None],
+) -> TaskTuning:
+    layer, of = device.layer(task), device.identity(task)
+    candidates = Candidates.of(task.target, task.template, task.workload, wide=options.wide)
+    # Only other workloads': what is known of this one is replayed in the order of proposals.
+    others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
+    explorer = make_explorer(options.explorer, candidates, options.seed, others)
+
+    def measure_by(explorer: str) -> RecordedMeasure:
+        return RecordedMeasure(
+            of,
+            Proposer(explorer, options.seed),
+            outcomes,
+            lambda choices, limit: pool.measure(layer, choices, limit),
+            save,
+        )
+
+    (default,) = measure_by(DEFAULT)([task.default], float("inf"))
+    row = candidates.row(task.default)
+    outside = (task.default, default.cost) if row is None else None
+    tuning = Tuning(candidates, explorer, incumbent=outside)
+    if row is not None:
+        tuning.learn([Trial(row, default)])
+    return TaskTuning(task, tuning, measure_by(options.explorer), default)

@@ -1,0 +1,130 @@
+"""The accelerator as a device of models, timed by the engine `cycle`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.machines.accelerator.backend import StreamBackend
+from compiler.machines.accelerator.target import accelerator
+from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from compiler.machines.accelerator.timed_streams import WEIGHT
+from compiler.plan.target import Target, TunedChoices
+from compiler.tune.best_known import BestKnown
+from compiler.tune.pool import Job
+from compiler.tune.records import Record
+from compiler.tune.session import TaskTuning
+from compiler.tune.tasks import Planned, Task
+from compiler.tune.trial import Outcome
+from hw.config import HardwareConfig
+from hw.config_files import dump_config
+from hw.isa import Program
+from hw.memory_model import MemoryModel
+from runtime.artifact import Artifact
+from sim.engines import make_engine
+from tandem.devices.cpu import Cpu
+from tandem.devices.device import Say, TargetDevice
+from tandem.measurers.on_cycle import Layer, cycles_of, exact_cycles
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator(TargetDevice):
+    """An accelerator with its memory; what it does not support, this processor does.
+
+    Attributes
+    ----------
+    hiding
+        Whether latency is hidden, with two virtual threads instead of one.
+    tuned
+        Schedules to prefer over the estimated best.
+    """
+
+    kind: ClassVar[str] = "accelerator"
+
+    config: HardwareConfig
+    memory: MemoryModel
+    hiding: bool = True
+    tuned: TunedChoices | None = None
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def timing(self) -> MemoryTiming:
+        """The DRAM timing that the compiler assumes."""
+        return MemoryTiming(self.memory.latency, self.memory.interval)
+
+    @property
+    def machine_record(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = json.loads(dump_config(self.config))
+        return found
+
+    @property
+    def memory_record(self) -> str:
+        """The memory model, as `parse_memory` takes it."""
+        memory = self.memory
+        return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
+
+    def with_tuned(self, tuned: TunedChoices | None) -> Accelerator:
+        return replace(self, tuned=tuned)
+
+    def target(self) -> Target[Any]:
+        return accelerator(self.config, self.timing, hiding=self.hiding, tuned=self.tuned)
+
+    def targets(self) -> tuple[Target[Any], ...]:
+        return self.target(), Cpu().target()
+
+    def planned(self, prepared: PreparedNetwork) -> Sequence[Planned]:
+        backend = prepared.backend(self.target())
+        assert isinstance(backend, StreamBackend), "the accelerator's"
+        return [call for stream in backend.planned.values() for call in stream]
+
+    def layer(self, task: Task) -> Layer:
+        return Layer(
+            self.config,
+            self.memory,
+            task.template,
+            task.workload,
+            dict(task.arguments.immediates),
+            {name: value for name, value in task.arguments.tensors.items() if name != WEIGHT},
+        )
+
+    def measurer(self) -> Job[Outcome]:
+        return cycles_of
+
+    def cycles(self, artifact: Artifact) -> int:
+        """The exact cycles of all instruction streams of an artifact."""
+        engine = make_engine("cycle", self.config, self.memory)
+        return sum(
+            exact_cycles(engine, Program.from_bytes(self.config, code.program), code.image)
+            for code in artifact.streams.values()
+        )
+
+    def decide(
+        self,
+        prepared: PreparedNetwork,
+        done: Sequence[TaskTuning],
+        known: Sequence[Record],
+        new: Sequence[Record],
+        seed: int,
+    ) -> None:
+        return None
+
+    def not_slower(self, prepared: PreparedNetwork, report: Say | None, warn: Say) -> Accelerator:
+        if self.tuned is None:
+            return self
+        tuned, default = (
+            device.cycles(device.build(prepared, report))
+            for device in (self, self.with_tuned(None))
+        )
+        if tuned <= default:
+            return self
+        warn(
+            f"with the recorded schedules {tuned:,} cycles, more than {default:,} by the "
+            f"compiler's estimate: they are not taken"
+        )
+        return self.with_tuned(BestKnown([]))

@@ -1,0 +1,98 @@
+"""This processor as a device of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.machines.cpu.backend import KernelBackend
+from compiler.machines.cpu.codegen import CpuTarget
+from compiler.machines.cpu.target import cpu
+from compiler.plan.target import Target, TunedChoices
+from compiler.tune.decision import Decisions, decide
+from compiler.tune.pool import Job
+from compiler.tune.records import Record
+from compiler.tune.session import TaskTuning
+from compiler.tune.tasks import Planned, Task
+from compiler.tune.trial import Outcome
+from runtime.artifact import Artifact
+from tandem.devices.device import TargetDevice
+from tandem.measurers.compared_on_cpu import ComparedOnCpu
+from tandem.measurers.on_cpu import CpuLayer, CpuMeasurer
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu(TargetDevice):
+    """This processor, as the only device that a model is compiled for.
+
+    Attributes
+    ----------
+    threads
+        The threads of parallel loops; None for all cores.
+    tuned
+        Schedules to prefer over the estimated best.
+    """
+
+    kind: ClassVar[str] = "cpu"
+
+    threads: int | None = None
+    tuned: TunedChoices | None = None
+
+    @property
+    def machine(self) -> CpuTarget:
+        """The processor."""
+        return CpuTarget.host(self.threads)
+
+    @property
+    def name(self) -> str:
+        return self.machine.cpu
+
+    @property
+    def machine_record(self) -> Mapping[str, Any]:
+        """Its name, its instruction sets, and the threads."""
+        machine = self.machine
+        return {
+            "name": machine.cpu,
+            "features": [*machine.features],
+            "threads": machine.threads,
+        }
+
+    @property
+    def memory_record(self) -> str:
+        return ""
+
+    def with_tuned(self, tuned: TunedChoices | None) -> Cpu:
+        return replace(self, tuned=tuned)
+
+    def target(self) -> Target[Any]:
+        return cpu(self.machine, self.tuned)
+
+    def code_of(self, artifact: Artifact) -> Artifact:
+        return artifact.fallback or artifact
+
+    def planned(self, prepared: PreparedNetwork) -> Sequence[Planned]:
+        backend = prepared.backend(self.target())
+        assert isinstance(backend, KernelBackend), "a processor's"
+        return [*backend.planned.values()]
+
+    def layer(self, task: Task) -> CpuLayer:
+        return CpuLayer.of(self.machine, task)
+
+    def measurer(self) -> Job[Outcome]:
+        return CpuMeasurer()
+
+    def cycles(self, artifact: Artifact) -> None:
+        return None
+
+    def decide(
+        self,
+        prepared: PreparedNetwork,
+        done: Sequence[TaskTuning],
+        known: Sequence[Record],
+        new: Sequence[Record],
+        seed: int,
+    ) -> Decisions:
+        compared = ComparedOnCpu(prepared, self.machine, seed)
+        return decide(done, self.identity, known, new, compared.layer, compared.network)

@@ -1,0 +1,43 @@
+"""Errors of this floor, all rooted in `TandemError`."""
+
+from __future__ import annotations
+
+
+class TandemError(Exception):
+    """Root of every error that the `tandem` package raises on purpose."""
+
+
+class ModelError(TandemError):
+    """A name that is neither a built-in model nor a file."""
+
+
+class FallbackError(TandemError):
+    """An artifact without code for the processor, of which a run on it is asked."""
+
+
+class LabelsError(TandemError):
+    """A file that has no classes of samples, or others than a network has."""
+
+
+class DifferenceError(TandemError):
+    """Two engines that do not agree."""
+
+
+class ConvolutionError(TandemError):
+    """An impossible convolution, or a text that is no description of a convolution."""
+
+
+class SweepError(TandemError):
+    """A text that is no description of a sweep, or a sweep without a point to measure."""
+
+
+class SchedulerError(TandemError):
+    """A cluster that cannot measure: no scheduler, no worker, or workers of another version."""
+
+
+class WrongResultError(TandemError):
+    """A result of a machine that differs from the reference."""
+
+
+class ExportError(TandemError):
+    """A folder of machines that would replace an input."""

@@ -1,0 +1,1 @@
+"""Measurers: the cost of a choice, on the engine `cycle` and on this processor."""

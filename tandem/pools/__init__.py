@@ -1,0 +1,1 @@
+"""Pools: processes of this machine, and workers of a cluster, that measure."""

@@ -1,0 +1,1 @@
+"""The search for accelerators, with networks compiled, timed, synthesised and tuned."""

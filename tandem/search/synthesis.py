@@ -1,0 +1,95 @@
+"""`--synthesise`: area, resources and clock of machines by the tools, instead of by models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from compiler.search.estimates import UNITS, Estimate
+from compiler.search.learned import AREA, CLOCK, sample_line
+from hw.area.synthesis import DesignArea, design_area
+from hw.config import HardwareConfig
+from hw.synthesis.devices import Part
+from hw.synthesis.errors import DoesNotFitError
+from hw.synthesis.estimate import modelled
+from hw.synthesis.families import Family
+from hw.synthesis.place import Device, place_and_route
+from hw.synthesis.resources import Resources
+from hw.synthesis.synthesize import synthesize
+from sim.rtl.design import verilog_of
+
+SYNTHESIS, ROUTE = "synthesis", "route"
+"""The sources of what the tools found."""
+
+
+MODELLED_CLOCK = "LFE5U-85F"
+"""The device whose clocks a model learns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesised:
+    """What is known of a machine after synthesis.
+
+    Attributes
+    ----------
+    samples
+        The same as lines that models learn from (`compiler.search.learned`).
+    """
+
+    estimate: Estimate
+    samples: tuple[str, ...]
+
+
+def synthesised(
+    config: HardwareConfig, estimate: Estimate, part: Part | None, show: Callable[[str], None]
+) -> Synthesised:
+    """What is known of a machine after synthesis: its area; for a device its resources; for an
+    ECP5 its clock, if it fits.
+
+    Raises
+    ------
+    SynthesisError
+        A tool is not installed or failed.
+    """
+    design = verilog_of(config)
+    show("area")
+    area = design_area(design, report=show)
+    found = replace(estimate, area=area.total, area_source=SYNTHESIS)
+    samples = [sample_line(AREA, config, area_parts(area))]
+    if part is None:
+        return Synthesised(found, (*samples,))
+    resources = synthesize(design, part.family, report=show)
+    if modelled(part.family) is part.family:
+        samples.append(sample_line(part.family.value, config, resource_counts(resources)))
+    found = replace(found, resources={unit: getattr(resources, unit) for unit in UNITS})
+    if part.family is not Family.ECP5:
+        return Synthesised(found, (*samples,))
+    device = Device(part.name.removeprefix("LFE5U-").lower().replace("f", "k"))
+    try:
+        timing = place_and_route(design, device, seeds=(1,), report=show)
+    except DoesNotFitError:
+        return Synthesised(found, (*samples,))
+    mhz = timing.median.mhz
+    if part.name == MODELLED_CLOCK:
+        samples.append(sample_line(CLOCK, config, {"mhz": mhz}))
+    return Synthesised(replace(found, mhz=mhz, clock_source=ROUTE), (*samples,))
+
+
+def area_parts(area: DesignArea) -> dict[str, object]:
+    """Gates of one lane, of one requantiser, and of everything else; bits of all memories."""
+    lanes = area.counts["tandem_lane"]
+    requantisers = area.counts.get("tandem_requantiser", 0)
+    lane = area.gates_of("tandem_lane")
+    requantiser = area.gates_of("tandem_requantiser") if requantisers else 0.0
+    rest = area.gates - lanes * lane - requantisers * requantiser
+    return {
+        "lane": round(lane, 2),
+        "requantiser": round(requantiser, 2),
+        "rest": round(rest, 2),
+        "memory_bits": area.memory_bits,
+    }
+
+
+def resource_counts(found: Resources) -> dict[str, object]:
+    """Cells of an FPGA, by kind."""
+    return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}

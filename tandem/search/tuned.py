@@ -1,0 +1,76 @@
+"""Schedules tuned for the machines of a front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.tune.pool import Pool
+from compiler.tune.records import Record
+from compiler.tune.run import Options, tune
+from compiler.tune.trial import Outcome
+from hw.config import HardwareConfig
+from tandem.devices import Accelerator
+from tandem.models import import_model
+from tandem.search.measure import Network, Task
+
+EXPLORER = "xgboost"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A machine with tuned schedules.
+
+    Attributes
+    ----------
+    cycles
+        Of each network, never more than with the default choices.
+    records
+        All measurements, as `tandem run --records` takes them.
+    """
+
+    cycles: tuple[int, ...]
+    records: tuple[Record, ...]
+
+
+def tune_machine(
+    config: HardwareConfig,
+    task: Task,
+    cycles: Sequence[int],
+    trials: int,
+    seed: int,
+    pool: Pool[Outcome],
+    show: Callable[[str], None],
+) -> Tuned:
+    """Tune all layers of a task's networks for a machine.
+
+    Parameters
+    ----------
+    cycles
+        Of each network with the default choices.
+    trials
+        For each layer on average.
+    pool
+        Measures choices by `tandem.measurers.on_cycle.cycles_of`.
+    """
+    accelerator = Accelerator(config, task.memory)
+    options = Options(EXPLORER, trials, None, seed)
+    known: list[Record] = []
+    found = []
+    for network, default in zip(task.networks, cycles, strict=True):
+        show(f"tuning {network.model}")
+        prepared = _prepared(network)
+        accelerator.build(prepared)
+        tune(
+            accelerator.tasks(prepared), accelerator, options, known, None, lambda done: None, pool
+        )
+        tuned = accelerator.best_of(known)
+        found.append(min(default, tuned.cycles(tuned.build(prepared))))
+    return Tuned(tuple(found), tuple(known))
+
+
+@cache
+def _prepared(network: Network) -> PreparedNetwork:
+    return import_model(network.model, network.options, None).prepared(None)

@@ -1,0 +1,12 @@
+"""The array's utilisation in convolutions, with and without latency hiding.
+
+engine = make_engine("rtl", load_config("pynq"), parse_memory("fast"))
+for row in measure(engine, RESNET18):
+    print(row.layer.name, row.times.cycles_with, row.times.utilization_with)
+"""
+
+from tandem.utilization.conv_layers import RESNET18, Layer, parse_layer
+from tandem.utilization.measure import measure
+from tandem.utilization.rows import Row, Times, total
+
+__all__ = ["RESNET18", "Layer", "Row", "Times", "measure", "parse_layer", "total"]

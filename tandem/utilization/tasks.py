@@ -1,0 +1,33 @@
+"""Convolutions, by their numbers, as tasks to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.plan.schedule_template import Arguments
+from compiler.tune.tasks import Task
+from tandem.devices import Accelerator
+from tandem.utilization.build import Convolution
+from tandem.utilization.case import make_case
+from tandem.utilization.conv_layers import Layer
+
+
+def tasks_of_layers(
+    layers: Sequence[Layer], accelerator: Accelerator, seed: int
+) -> tuple[Task, ...]:
+    """The tasks of convolutions, each with one epilogue, as `tandem utilization` measures them."""
+    found = []
+    for layer in layers:
+        case = make_case(layer, seed)
+        convolution = Convolution.of(case, accelerator.config, accelerator.timing)
+        found.append(
+            Task(
+                layers=(layer.name,) * layer.count,
+                target=convolution.target,
+                template=convolution.template,
+                workload=convolution.workload,
+                arguments=Arguments(convolution.channels, convolution.immediates),
+                default=convolution.choice,
+            )
+        )
+    return tuple(found)

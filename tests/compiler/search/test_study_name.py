@@ -1,0 +1,63 @@
+"""Names of studies: what changes the points of a search changes its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
+from compiler.search import estimates, mutation
+from compiler.search.estimates import Estimator
+from compiler.search.explorer_names import Explorer
+from compiler.search.objectives import Objective
+from compiler.search.proposals import Proposer
+from compiler.search.results import open_results
+from compiler.search.session import Search
+from compiler.search.space import Limits, load_space
+from compiler.search.study_name import _explorers_digest, study_name
+from hw.synthesis.devices import DEVICES
+from tests.compiler.search.test_session import CountingPool
+
+
+def name(folder: Path, estimator: Estimator, seed: int = 5) -> str:
+    proposer = Proposer(
+        load_space("small"), Explorer.NSGA2, seed, 1, estimator.allowed, TIME_FIELDS
+    )
+    with open_results(folder, "task") as results:
+        objectives = (Objective.MILLISECONDS,)
+        return study_name(
+            Search(None, objectives, (1.0,), proposer, estimator, CountingPool(), results, code_of),
+            "digits",
+        )
+
+
+def test_what_a_name_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = Limits(DEVICES["LFE5U-85F"])
+    first = name(tmp_path, Estimator(part))
+    assert name(tmp_path, Estimator(part)) == first
+    others = [
+        name(tmp_path, Estimator(part), seed=6),
+        name(tmp_path, Estimator(part, mhz=50.0)),
+        name(tmp_path, Estimator(Limits())),
+    ]
+    # Models that learned from other samples say otherwise.
+    slower = SimpleNamespace(mhz=lambda config: 40.0)
+    monkeypatch.setattr(estimates, "_clock_model", lambda learned: slower)
+    others.append(name(tmp_path, Estimator(part)))
+    assert len({first, *others}) == 5
+
+
+def test_a_study_of_other_explorers_has_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = name(tmp_path, Estimator(Limits()))
+    other = tmp_path / "mutation.py"
+    other.write_text("STEPS = (-1, 1)\n")
+    monkeypatch.setattr(mutation, "__file__", str(other))
+    _explorers_digest.cache_clear()
+    try:
+        assert name(tmp_path, Estimator(Limits())) != first
+    finally:
+        _explorers_digest.cache_clear()
