@@ -60,6 +60,11 @@ class Profile:
     seconds: float
 
     @property
+    def streams(self) -> tuple[StreamRun, ...]:
+        """The launches of the accelerator, in their order."""
+        return tuple(step.run for step in self.steps if step.run is not None)
+
+    @property
     def cycles(self) -> int | None:
         """Sum of the cycles of all steps that have cycles; None without any."""
         known = [step.cycles for step in self.steps if step.cycles is not None]

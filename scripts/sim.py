@@ -17,7 +17,6 @@ from runtime.artifact import is_artifact
 from scripts.console import errors_in_one_line, print_json
 from scripts.counters import counters, print_counters
 from scripts.engine_comparison import CompareOption, choose_engine, print_comparison
-from scripts.image_bounds import check_image_bounds
 from scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
@@ -39,6 +38,7 @@ from sim.compare import Comparison
 from sim.engine import Bytes, Engine, Launch, Stalls
 from sim.engines import make_engine, make_pair
 from sim.fill import fill_on_chip
+from sim.image_bounds import check_image_bounds
 from sim.memory import place_program
 from sim.result import Result
 from tandem.engine_comparison import EngineComparison

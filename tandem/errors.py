@@ -37,7 +37,3 @@ class SchedulerError(TandemError):
 
 class WrongResultError(TandemError):
     """A result of a machine that differs from the reference."""
-
-
-class ExportError(TandemError):
-    """A folder of machines that would replace an input."""

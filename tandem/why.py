@@ -95,8 +95,7 @@ def explain_layers(stream: StreamRun, memory: MemoryModel) -> tuple[Why, ...]:
 
 def explain_run(run: Run, memory: MemoryModel) -> tuple[Why, ...]:
     """Why each layer of a run took its cycles."""
-    streams = (step.run for step in run.profile.steps if step.run is not None)
-    return tuple(why for stream in streams for why in explain_layers(stream, memory))
+    return tuple(why for stream in run.profile.streams for why in explain_layers(stream, memory))
 
 
 def labels_of(stream: StreamRun) -> Labels:

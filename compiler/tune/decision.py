@@ -8,7 +8,7 @@ of defaults, and those that gained least are dropped until it is faster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from compiler.te.knobs import Choice
 from compiler.tune.best_known import best_record
 from compiler.tune.paired import PairedGain, paired_gain
 from compiler.tune.plain import canonical_text
-from compiler.tune.recorded import Identity
+from compiler.tune.recorded import Identity, by_identity
 from compiler.tune.records import Record
 from compiler.tune.session import TaskTuning
 from compiler.tune.tasks import Task
@@ -128,7 +128,7 @@ def decide(
     known, new
         All records, and those of them that this run made.
     """
-    own, fresh = _by_workload(known), _by_workload(new)
+    own, fresh = by_identity(known), by_identity(new)
     tasks = []
     for one in done:
         key = identity(one.task).key()
@@ -145,13 +145,6 @@ def decide(
         tasks = [one.dropped() if one in losers else one for one in tasks]
         network = None
     return Decisions(tuple(tasks), network)
-
-
-def _by_workload(records: Iterable[Record]) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        found.setdefault(Identity.of(record).key(), []).append(record)
-    return found
 
 
 def _decided(

@@ -78,6 +78,14 @@ class Proposer:
     seed: int
 
 
+def by_identity(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Records by the key of their identity, in their order."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(Identity.of(record).key(), []).append(record)
+    return found
+
+
 @dataclass
 class RecordedOutcomes:
     """The outcomes that records tell, by what they depend on."""

@@ -12,10 +12,9 @@ import typer
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.artifact import is_artifact
-from runtime.executor import Progress, Run
+from runtime.executor import Progress
 from runtime.inputs import PixelNormalisation
 from runtime.joined import join_runs
-from runtime.layer_profiles import StreamRun
 from scripts.console import errors_in_one_line, print_json
 from scripts.engine_comparison import CompareOption, choose_engine
 from scripts.errors import CommandError
@@ -255,6 +254,7 @@ def command(
                 losses = layer_losses(network, batches, activity, of_noise=not inputs)
             if wanted is not None:
                 classes = class_accuracy(network, wanted, batches, runs)
+            streams = [stream for run in runs for stream in run.profile.streams]
             run_report = RunReport(
                 network,
                 platform,
@@ -265,7 +265,7 @@ def command(
                 memory,
                 len(runs),
                 None if clock is None else named_clock(clock),
-                EngineComparison(launches, _streams(runs)) if launches else None,
+                EngineComparison(launches, streams) if launches else None,
                 reasons,
                 why,
                 losses,
@@ -289,12 +289,6 @@ def command(
             )
         if run_report.engines is not None:
             run_report.engines.raise_if_different()
-
-
-def _streams(runs: Sequence[Run]) -> list[StreamRun]:
-    """The launches of the accelerator, in their order."""
-    steps = (step for run in runs for step in run.profile.steps)
-    return [step.run for step in steps if step.run is not None]
 
 
 def _step_progress(activity: Report | None) -> Progress | None:

@@ -62,7 +62,7 @@ class ProfileFiles:
         """
         if self.trace is None:
             return
-        longest = max(_streams(run), key=lambda stream: stream.result.cycles or 0)
+        longest = max(run.profile.streams, key=lambda stream: stream.result.cycles or 0)
         write_timeline(self.trace, longest.result, longest.program, labels_of(longest))
 
     def write_page(self, report: RunReport) -> None:
@@ -89,7 +89,7 @@ class ProfileFiles:
                 for step in run.profile.steps
                 if step.run is None
             ),
-            areas=tuple(area for stream in _streams(run) for area in _areas(stream)),
+            areas=tuple(area for stream in run.profile.streams for area in _areas(stream)),
             versions=tuple((tool, version(tool)) for tool in _TOOLS),
             equal=None if comparison is None else comparison.equal,
             clock=clock,
@@ -101,12 +101,8 @@ class ProfileFiles:
         write_page(page, self.report)
 
 
-def _streams(run: Run) -> list[StreamRun]:
-    return [step.run for step in run.profile.steps if step.run is not None]
-
-
 def _layers(run: Run) -> tuple[LayerProfile, ...]:
-    return tuple(layer for stream in _streams(run) for layer in stream.layers)
+    return tuple(layer for stream in run.profile.streams for layer in stream.layers)
 
 
 def _areas(run: StreamRun) -> list[Area]:

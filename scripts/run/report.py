@@ -138,8 +138,7 @@ class RunReport:
     @property
     def simulated_seconds(self) -> float:
         """Wall-clock time of the engine, in seconds."""
-        runs = (step.run for step in self.run.profile.steps)
-        return sum(run.result.seconds for run in runs if run is not None)
+        return sum(stream.result.seconds for stream in self.run.profile.streams)
 
     @property
     def cycles_per_second(self) -> float | None:
@@ -196,7 +195,7 @@ class RunReport:
 
 
 def _cycles_by_layer(run: Run) -> dict[str, int | None]:
-    streams = (step.run for step in run.profile.steps if step.run is not None)
+    streams = run.profile.streams
     return {layer.layer.name: layer.cycles for stream in streams for layer in stream.layers}
 
 

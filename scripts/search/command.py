@@ -31,12 +31,12 @@ from scripts.outputs import check_outputs, config_input
 from scripts.page.write import check_page
 from scripts.progress import show_activity
 from scripts.search.budget import parse_budget
+from scripts.search.export import check_export
 from scripts.search.table import print_explanation, print_front
 from scripts.shapes import ShapeOption
 from scripts.tables import plain_console
 from scripts.utilization.plot import Plot
 from tandem.models import model_file, model_inputs
-from tandem.search.export import check_export
 from tandem.search.measure import Network
 from tandem.search.options import Options
 

@@ -21,7 +21,7 @@ from compiler.tune.best_records import best_records
 from compiler.tune.records import merge_records, read_records
 from compiler.tune.run import DEFAULT
 from hw.files import write_atomically
-from scripts.errors import CommandError
+from tandem.errors import TandemError
 from tandem.models import ModelOptions, import_model
 from tandem.useful_records import useful_records
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         read = [read_records(path) for path in asked.files]
         networks = [prepared_network(model) for model in asked.network]
-    except (CommandError, CompilerError) as error:
+    except (TandemError, CompilerError) as error:
         sys.exit(f"error: {error}")
     for damage in (damage for _, damages in read for damage in damages):
         print(f"warning: {damage}", file=sys.stderr)

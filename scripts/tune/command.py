@@ -51,13 +51,13 @@ from scripts.tune.report import write_report
 from scripts.tune.rows import decided_text, network_json, table, tasks_json
 from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, recorded_workloads
 from scripts.tune.view import show_tuning
+from scripts.utilization.layer_option import parse_layer_option
 from tandem.devices import Accelerator, Cpu, TargetDevice
-from tandem.errors import ConvolutionError
 from tandem.models import ModelOptions, import_model, model_inputs
 from tandem.pools.open_pool import open_pool
 from tandem.recorded_choices import known_records
 from tandem.tuning import NetworkTuning, TunedTasks
-from tandem.utilization.conv_layers import Layer, distinct, parse_layer
+from tandem.utilization.conv_layers import Layer, distinct
 from tandem.utilization.tasks import tasks_of_layers
 
 DEFAULT_TRIALS = 64
@@ -81,13 +81,6 @@ class SpaceName(Enum):
     WIDE = WIDE
 
 
-def _layer(text: str) -> Layer:
-    try:
-        return parse_layer(text)
-    except ConvolutionError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
 def command(
     context: typer.Context,
     model: Annotated[
@@ -99,7 +92,7 @@ def command(
         typer.Option(
             "--layer",
             metavar="NAME=H,W,IC,OC,K,STRIDE,PAD",
-            parser=_layer,
+            parser=parse_layer_option,
             help="A convolution instead of a model; may be repeated.",
         ),
     ] = None,

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from compiler.tune.recorded import by_identity
 from compiler.tune.records import Record
 from compiler.tune.run import Options
 from scripts.page.write import write_page
 from scripts.tune.page.page import TuningPage
-from scripts.tune.page.task_reports import records_by_task, task_report
+from scripts.tune.page.task_reports import task_report
 from tandem.devices import Accelerator
 from tandem.tuning import TunedTasks
 
@@ -51,7 +52,7 @@ def write_report(
     CommandError, OSError
         As `scripts.page.write.check_page`.
     """
-    by_task = records_by_task(known)
+    by_task = by_identity(known)
     reports = []
     for one in tuned.tasks:
         key = accelerator.identity(one.task).key()

@@ -27,25 +27,19 @@ from scripts.options import (
 from scripts.outputs import check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.shapes import ShapeOption
+from scripts.utilization.layer_option import parse_layer_option
 from scripts.utilization.plot import Plot
 from scripts.utilization.sweep_table import print_sweep
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
-from tandem.errors import ConvolutionError, SweepError
+from tandem.errors import SweepError
 from tandem.models import model_inputs
-from tandem.utilization.conv_layers import RESNET18, Layer, distinct, parse_layer
+from tandem.utilization.conv_layers import RESNET18, Layer, distinct
 from tandem.utilization.measure import measure
 from tandem.utilization.models import layers_of
 from tandem.utilization.rows import total
 from tandem.utilization.sweep import ENGINE, sweep
 from tandem.utilization.sweep_axes import Axis, parse_axes
-
-
-def _layer(text: str) -> Layer:
-    try:
-        return parse_layer(text)
-    except ConvolutionError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _axes(text: str) -> tuple[Axis, ...]:
@@ -69,7 +63,7 @@ def command(
         typer.Option(
             "--layer",
             metavar="NAME[=H,W,IC,OC,K,STRIDE,PAD]",
-            parser=_layer,
+            parser=parse_layer_option,
             help="Measure this convolution, or ResNet-18's C1 to C11 by name; can be repeated "
             "(default: C2 to C11).",
         ),

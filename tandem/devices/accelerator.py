@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from compiler.driver.compile_onnx import PreparedNetwork
@@ -12,11 +12,9 @@ from compiler.machines.accelerator.backend import StreamBackend
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.machines.accelerator.timed_streams import WEIGHT
-from compiler.plan.target import Target, TunedChoices
+from compiler.plan.target import Target
 from compiler.tune.best_known import BestKnown
 from compiler.tune.pool import Job
-from compiler.tune.records import Record
-from compiler.tune.session import TaskTuning
 from compiler.tune.tasks import Planned, Task
 from compiler.tune.trial import Outcome
 from hw.config import HardwareConfig
@@ -38,8 +36,6 @@ class Accelerator(TargetDevice):
     ----------
     hiding
         Whether latency is hidden, with two virtual threads instead of one.
-    tuned
-        Schedules to prefer over the estimated best.
     """
 
     kind: ClassVar[str] = "accelerator"
@@ -47,7 +43,6 @@ class Accelerator(TargetDevice):
     config: HardwareConfig
     memory: MemoryModel
     hiding: bool = True
-    tuned: TunedChoices | None = None
 
     @property
     def name(self) -> str:
@@ -68,9 +63,6 @@ class Accelerator(TargetDevice):
         """The memory model, as `parse_memory` takes it."""
         memory = self.memory
         return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
-
-    def with_tuned(self, tuned: TunedChoices | None) -> Accelerator:
-        return replace(self, tuned=tuned)
 
     def target(self) -> Target[Any]:
         return accelerator(self.config, self.timing, hiding=self.hiding, tuned=self.tuned)
@@ -103,16 +95,6 @@ class Accelerator(TargetDevice):
             exact_cycles(engine, Program.from_bytes(self.config, code.program), code.image)
             for code in artifact.streams.values()
         )
-
-    def decide(
-        self,
-        prepared: PreparedNetwork,
-        done: Sequence[TaskTuning],
-        known: Sequence[Record],
-        new: Sequence[Record],
-        seed: int,
-    ) -> None:
-        return None
 
     def not_slower(self, prepared: PreparedNetwork, report: Say | None, warn: Say) -> Accelerator:
         if self.tuned is None:

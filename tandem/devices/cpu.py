@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.machines.cpu.backend import KernelBackend
 from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.target import cpu
-from compiler.plan.target import Target, TunedChoices
+from compiler.plan.target import Target
 from compiler.tune.decision import Decisions, decide
 from compiler.tune.pool import Job
 from compiler.tune.records import Record
@@ -31,14 +31,11 @@ class Cpu(TargetDevice):
     ----------
     threads
         The threads of parallel loops; None for all cores.
-    tuned
-        Schedules to prefer over the estimated best.
     """
 
     kind: ClassVar[str] = "cpu"
 
     threads: int | None = None
-    tuned: TunedChoices | None = None
 
     @property
     def machine(self) -> CpuTarget:
@@ -63,9 +60,6 @@ class Cpu(TargetDevice):
     def memory_record(self) -> str:
         return ""
 
-    def with_tuned(self, tuned: TunedChoices | None) -> Cpu:
-        return replace(self, tuned=tuned)
-
     def target(self) -> Target[Any]:
         return cpu(self.machine, self.tuned)
 
@@ -82,9 +76,6 @@ class Cpu(TargetDevice):
 
     def measurer(self) -> Job[Outcome]:
         return CpuMeasurer()
-
-    def cycles(self, artifact: Artifact) -> None:
-        return None
 
     def decide(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
@@ -23,22 +24,21 @@ from runtime.artifact import Artifact
 Say = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
 class TargetDevice(ABC):
-    """A device that models are compiled for, tuned for and measured on; a frozen value.
+    """A device that models are compiled for, tuned for and measured on.
 
     Attributes
     ----------
     kind
         The name that records have for devices of this kind.
+    tuned
+        Schedules to prefer over the estimated best.
     """
 
-    __slots__ = ()
     kind: ClassVar[str]
 
-    @property
-    @abstractmethod
-    def tuned(self) -> TunedChoices | None:
-        """Schedules to prefer over the estimated best."""
+    tuned: TunedChoices | None = field(default=None, kw_only=True)
 
     @property
     @abstractmethod
@@ -55,9 +55,9 @@ class TargetDevice(ABC):
     def memory_record(self) -> str:
         """The device's memory as records have it."""
 
-    @abstractmethod
     def with_tuned(self, tuned: TunedChoices | None) -> Self:
         """The device with other tuned schedules, or without."""
+        return replace(self, tuned=tuned)
 
     @abstractmethod
     def target(self) -> Target[Any]:
@@ -110,11 +110,10 @@ class TargetDevice(ABC):
         """The device with the best choices of those records that are of it."""
         return self.with_tuned(BestKnown(self.own_records(records)))
 
-    @abstractmethod
     def cycles(self, artifact: Artifact) -> int | None:
         """The exact cycles of an artifact; None on a device on which only comparisons tell."""
+        return None
 
-    @abstractmethod
     def decide(
         self,
         prepared: PreparedNetwork,
@@ -132,6 +131,7 @@ class TargetDevice(ABC):
         seed
             Of the network's inputs.
         """
+        return None
 
     def not_slower(self, prepared: PreparedNetwork, report: Say | None, warn: Say) -> Self:
         """The device with its tuned schedules, or without if a network takes more cycles with them.

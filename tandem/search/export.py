@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +14,6 @@ from compiler.tune.records import Record, dump_records
 from hw.config import NAME_LENGTH
 from hw.folders import write_files
 from sim.rtl.design import verilog_of
-from tandem.errors import ExportError
 from tandem.verilog_files import COMPANIONS, FILE_LIST, companions, generated_files
 
 POINT_FILE = "point.json"
@@ -28,25 +25,6 @@ _NUMBER = re.compile(r"[0-9]{2,}")
 def is_machine_folder(path: Path) -> bool:
     """Whether a folder of an export's folder has a name that exports use."""
     return _NUMBER.fullmatch(path.name) is not None
-
-
-def check_export(folder: Path, inputs: Sequence[Path]) -> None:
-    """Refuse a folder that cannot be, or of which the folders of machines have an input.
-
-    Raises
-    ------
-    OSError
-        There is something else at the path.
-    ExportError
-        An input would be replaced.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    place = Path(os.path.realpath(folder))
-    for path in inputs:
-        parents = Path(os.path.realpath(path)).parents
-        if place in parents and any(map(is_machine_folder, parents[: parents.index(place)])):
-            raise ExportError(f"{folder}: --export would replace the input {path}")
 
 
 def export(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import compiler
 import hw
 import sim
+from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.errors import CompilerError
 from compiler.graph.nodes import Function
 from compiler.machines.accelerator.timed_streams import TimedStream, simplified, timed_streams
@@ -98,8 +99,13 @@ def reference(network: Network, memory: MemoryModel) -> tuple[frozenset[str], in
 @cache
 def _function(network: Network) -> Function:
     """A network before any target's passes, kept by this process."""
-    prepared = import_model(network.model, network.options, None).prepared(None)
-    return simplified(prepared.function, exact_runner())
+    return simplified(prepared(network).function, exact_runner())
+
+
+@cache
+def prepared(network: Network) -> PreparedNetwork:
+    """A network that is ready to be built, kept by this process."""
+    return import_model(network.model, network.options, None).prepared(None)
 
 
 def _missing(streams: Sequence[TimedStream], layers: frozenset[str], most: int) -> str:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.tune.pool import Pool
 from compiler.tune.records import Record
 from compiler.tune.run import Options, tune
 from compiler.tune.trial import Outcome
 from hw.config import HardwareConfig
 from tandem.devices import Accelerator
-from tandem.models import import_model
-from tandem.search.measure import Network, Task
+from tandem.search.measure import Task, prepared
 
 EXPLORER = "xgboost"
 
@@ -61,16 +58,9 @@ def tune_machine(
     found = []
     for network, default in zip(task.networks, cycles, strict=True):
         show(f"tuning {network.model}")
-        prepared = _prepared(network)
-        accelerator.build(prepared)
-        tune(
-            accelerator.tasks(prepared), accelerator, options, known, None, lambda done: None, pool
-        )
+        own = prepared(network)
+        accelerator.build(own)
+        tune(accelerator.tasks(own), accelerator, options, known, None, lambda done: None, pool)
         tuned = accelerator.best_of(known)
-        found.append(min(default, tuned.cycles(tuned.build(prepared))))
+        found.append(min(default, tuned.cycles(tuned.build(own))))
     return Tuned(tuple(found), tuple(known))
-
-
-@cache
-def _prepared(network: Network) -> PreparedNetwork:
-    return import_model(network.model, network.options, None).prepared(None)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from compiler.driver import build
 from runtime.artifact import Artifact, Provenance
-from scripts.errors import CommandError
+from tandem.errors import LabelsError
 from tandem.labels import ClassScores, Hits, Labels
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.plan.offloaded import HOST
@@ -69,7 +69,7 @@ def test_refused_files(tmp_path: Path, name: str, content: Any, message: str) ->
         np.savez(path, **content)
     else:
         np.save(path, content)
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(LabelsError) as caught:
         Labels.read(path)
     assert message in str(caught.value)
 
@@ -77,10 +77,10 @@ def test_refused_files(tmp_path: Path, name: str, content: Any, message: str) ->
 def test_labels_of_another_number_or_beyond_the_classes() -> None:
     artifact = network(SCORES)
     assert labels(0, 2, 1, 0).check(artifact, 2) == ClassScores("y", 2, 3)
-    with pytest.raises(CommandError, match="has 3 labels, and --input 4 samples: a label for each"):
+    with pytest.raises(LabelsError, match="has 3 labels, and --input 4 samples: a label for each"):
         labels(0, 1, 2).check(artifact, 2)
     for wrong in (3, -1):
-        with pytest.raises(CommandError, match=f"of sample 1 is {wrong}: output y has .* 0 to 2"):
+        with pytest.raises(LabelsError, match=f"of sample 1 is {wrong}: output y has .* 0 to 2"):
             labels(0, wrong).check(artifact, 1)
 
 
@@ -100,7 +100,7 @@ def test_labels_of_another_number_or_beyond_the_classes() -> None:
     ],
 )
 def test_outputs_that_are_no_scores_of_classes(text: str, message: str) -> None:
-    with pytest.raises(CommandError, match=message):
+    with pytest.raises(LabelsError, match=message):
         labels(0, 0).check(network(text), 1)
 
 

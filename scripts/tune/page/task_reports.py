@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 
 from compiler.tune.plain import to_plain
-from compiler.tune.recorded import Identity
 from compiler.tune.records import Record
+from compiler.tune.run import DEFAULT
 from compiler.tune.session import TaskTuning
 from compiler.tune.tuner import settings_text
 from scripts.tune.page.page import Point, Search, TaskReport
 from scripts.tune.workload_text import workload_text
-
-DEFAULT = "default"
-"""What records name as the explorer of the compiler's own choice: all searches start from it."""
-
-
-def records_by_task(records: Iterable[Record]) -> Mapping[str, Sequence[Record]]:
-    """Records by the key of their identity, in their order."""
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        found.setdefault(Identity.of(record).key(), []).append(record)
-    return found
 
 
 def task_report(

@@ -14,8 +14,9 @@ from compiler.tune.trial import Status
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
 from scripts.errors import CommandError
+from scripts.search.export import check_export
 from tandem.devices import Accelerator
-from tandem.search.export import check_export, export
+from tandem.search.export import export
 from tests.support.compiler.search.search_points import OBJECTIVES, point
 
 TINY: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""`scripts.image_bounds`: programs stay inside their image."""
+"""`sim.image_bounds`: programs stay inside their image."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.isa import Assembler, Program
 from hw.topology import MemoryId
-from scripts.image_bounds import check_image_bounds
 from sim.errors import MemoryImageError
+from sim.image_bounds import check_image_bounds
 from tests.support.hw.vectors import load_vector, vector_names
 
 

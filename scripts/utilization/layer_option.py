@@ -1,0 +1,16 @@
+"""`--layer`: a convolution, by the numbers that describe it."""
+
+from __future__ import annotations
+
+import typer
+
+from tandem.errors import ConvolutionError
+from tandem.utilization.conv_layers import Layer, parse_layer
+
+
+def parse_layer_option(text: str) -> Layer:
+    """The value of `--layer`."""
+    try:
+        return parse_layer(text)
+    except ConvolutionError as error:
+        raise typer.BadParameter(str(error)) from None
