@@ -1,8 +1,9 @@
-"""What the scales of a network's int8 values were measured with, and the warning about noise."""
+"""The warning about a network whose scales were measured with noise."""
 
 from __future__ import annotations
 
 from runtime.artifact import Provenance
+from tandem.models import calibration_of
 
 NOISE = (
     "calibrated with noise: int8 scales were measured with random inputs, not with yours, and "
@@ -10,12 +11,6 @@ NOISE = (
     "--accuracy shows what each layer loses"
 )
 """The warning about a user's model whose scales were measured with noise."""
-
-
-def calibration_of(provenance: Provenance) -> str | None:
-    """`noise` or `given`; None if nothing was calibrated."""
-    found = provenance.options.get("calibration")
-    return None if found is None else str(found)
 
 
 def noise_warning(provenance: Provenance) -> str | None:

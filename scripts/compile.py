@@ -15,7 +15,7 @@ from hw.files import check_destination
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
 from runtime.inputs import PixelNormalisation, read_arrays
-from scripts.calibration import calibration_of, noise_warning
+from scripts.calibration import noise_warning
 from scripts.console import errors_in_one_line, print_json
 from scripts.errors import CommandError
 from scripts.explain import print_reasons, print_round_trips
@@ -46,7 +46,7 @@ from scripts.progress import show_activity
 from scripts.records import RecordsOption, records_input, warn, with_records
 from scripts.shapes import ShapeOption
 from tandem.devices import Accelerator, Cpu, TargetDevice
-from tandem.models import Source, compile_model, import_model, model_inputs
+from tandem.models import Source, calibration_of, compile_model, import_model, model_inputs
 from tandem.recorded_choices import TunedLayers
 from tandem.round_trips import round_trips
 

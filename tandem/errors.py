@@ -27,6 +27,10 @@ class ConvolutionError(TandemError):
     """An impossible convolution, or a text that is no description of a convolution."""
 
 
+class ClockError(TandemError):
+    """A clock that is no finite number above 0."""
+
+
 class SweepError(TandemError):
     """A text that is no description of a sweep, or a sweep without a point to measure."""
 

@@ -45,15 +45,15 @@ from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.records import RecordsOption, records_input, warn, with_records
 from scripts.run.accuracy_options import AccuracyOption, LabelsOption, check_accuracy, read_labels
-from scripts.run.clock import named_clock, parse_clock
+from scripts.run.clock import parse_clock
 from scripts.run.outputs import check_archive, check_names, write_archive
 from scripts.run.profile_files import TIMELESS, ProfileFiles
-from scripts.run.report import RunReport
 from scripts.run.table import print_run
 from scripts.run.why_table import check_layer, print_why
 from scripts.shapes import ShapeOption
 from sim.compare import Comparison
 from tandem.accuracy import class_accuracy, layer_losses
+from tandem.clock import Clock
 from tandem.device_comparison import boundaries, compare
 from tandem.devices import Accelerator, Cpu, TargetDevice
 from tandem.engine_comparison import EngineComparison
@@ -61,6 +61,7 @@ from tandem.models import model_inputs
 from tandem.networks import Network, Report, open_model
 from tandem.platform import Platform
 from tandem.run_inputs import RunInputs
+from tandem.run_report import RunReport
 from tandem.why import Why, explain_run
 
 
@@ -264,7 +265,7 @@ def command(
                 without_hiding,
                 memory,
                 len(runs),
-                None if clock is None else named_clock(clock),
+                None if clock is None else Clock(clock, "as given"),
                 EngineComparison(launches, streams) if launches else None,
                 reasons,
                 why,

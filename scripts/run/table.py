@@ -10,9 +10,9 @@ from scripts.calibration import noise_warning
 from scripts.engine_comparison import print_comparison
 from scripts.explain import print_reasons, print_round_trips
 from scripts.run.accuracy_table import print_accuracy, print_losses
-from scripts.run.outputs import top5
-from scripts.run.report import RunReport
 from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.outputs import top5
+from tandem.run_report import RunReport
 from tandem.sqnr import show_sqnr
 
 

@@ -102,9 +102,8 @@ def _function(network: Network) -> Function:
     return simplified(prepared(network).function, exact_runner())
 
 
-@cache
 def prepared(network: Network) -> PreparedNetwork:
-    """A network that is ready to be built, kept by this process."""
+    """A network that is ready to be built."""
     return import_model(network.model, network.options, None).prepared(None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from compiler.tune.pool import Pool
 from compiler.tune.records import Record
@@ -14,6 +15,7 @@ from tandem.devices import Accelerator
 from tandem.search.measure import Task, prepared
 
 EXPLORER = "xgboost"
+_prepared = cache(prepared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def tune_machine(
     found = []
     for network, default in zip(task.networks, cycles, strict=True):
         show(f"tuning {network.model}")
-        own = prepared(network)
+        own = _prepared(network)
         accelerator.build(own)
         tune(accelerator.tasks(own), accelerator, options, known, None, lambda done: None, pool)
         tuned = accelerator.best_of(known)

@@ -10,8 +10,8 @@ from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel, parse_memory
 from runtime.layer_profiles import LayerProfile
 from scripts.errors import CommandError
-from scripts.run.page.clock import Clock
 from tandem.accuracy import ClassAccuracy, LayerLosses
+from tandem.clock import Clock
 from tandem.why import Why
 
 

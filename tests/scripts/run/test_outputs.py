@@ -1,8 +1,7 @@
-"""`scripts.run.outputs`: outputs as JSON and as files."""
+"""`scripts.run.outputs`: outputs as files."""
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scripts.errors import CommandError
-from scripts.run.outputs import check_archive, check_names, output_json, top5, write_archive
-
-
-@pytest.mark.parametrize(
-    ("array", "classes"),
-    [
-        (np.array([[1.0, 5.0, 3.0, 5.0, 0.0, 4.0, 2.0]]), [1, 3, 5, 2, 6]),
-        (np.array([1, 9, 9]), [1, 2, 0]),
-        (np.zeros(8), [0, 1, 2, 3, 4]),
-        (np.zeros((2, 8)), None),
-        (np.zeros((1, 8, 1)), None),
-        (np.zeros((1, 0)), None),
-        (np.zeros(()), None),
-    ],
-)
-def test_top5(array: Any, classes: list[int] | None) -> None:
-    assert top5(array) == classes
-
-
-def test_json() -> None:
-    array = np.arange(3, dtype=np.float32)
-    assert output_json("y", array) == {
-        "name": "y",
-        "shape": [3],
-        "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
-        "top5": [2, 1, 0],
-    }
+from scripts.run.outputs import check_archive, check_names, write_archive
 
 
 def test_an_archive_takes_any_name(tmp_path: Path) -> None:

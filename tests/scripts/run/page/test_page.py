@@ -6,7 +6,7 @@ import pytest
 
 from hw.errors import MemoryModelError
 from scripts.errors import CommandError
-from scripts.run.page import Area, AreaKind, Clock, CpuStep
+from scripts.run.page import Area, AreaKind, CpuStep
 from tests.support.scripts.profiles import CONFIG, page, profile
 
 ONE = (profile("one", 100, macs=5),)
@@ -45,18 +45,6 @@ def test_cycles_of_some_layers() -> None:
 def test_areas_that_cannot_be(address: int, size: int) -> None:
     with pytest.raises(CommandError, match=rf"^report: w has {size} bytes at {address}: neither"):
         Area("w", address, size, AreaKind.WEIGHTS)
-
-
-@pytest.mark.parametrize("mhz", [0.0, -1.0, float("inf"), float("nan")])
-def test_clocks_that_cannot_be(mhz: float) -> None:
-    with pytest.raises(CommandError, match=rf"^a clock of {mhz} MHz: it must be a finite number "):
-        Clock(mhz, "as given")
-
-
-def test_cycles_at_a_clock() -> None:
-    assert Clock(125.0, "as given").milliseconds(1_000_000) == 8.0
-    assert str(Clock(125.0, "as given")) == "125 MHz, as given"
-    assert str(Clock(33.333, "as given")) == "33.333 MHz, as given"
 
 
 def test_a_memory_of_no_name() -> None:

@@ -9,12 +9,12 @@ import re
 import pytest
 
 from hw.topology import TokenQueue
-from scripts.run.page.clock import Clock
 from scripts.run.page.figures import figures
 from scripts.run.page.page import CpuStep, Page
 from scripts.run.page.render import render
 from sim.why.critical_path import Edge, EdgeKind
 from tandem.accuracy import ClassAccuracy
+from tandem.clock import Clock
 from tandem.labels import Hits
 from tandem.why import PathEdge, Why
 from tests.support.scripts.cells import Cells

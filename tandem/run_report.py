@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
-from scripts.calibration import calibration_of
-from scripts.run.outputs import output_json
-from scripts.run.page import Clock
 from tandem.accuracy import ClassAccuracy, LayerLosses
+from tandem.clock import Clock
 from tandem.device_comparison import Comparison
 from tandem.engine_comparison import EngineComparison
+from tandem.models import calibration_of
 from tandem.networks import Network
+from tandem.outputs import output_json
 from tandem.platform import Platform
 from tandem.round_trips import RoundTrip, round_trips
 from tandem.sqnr import sqnr_json
