@@ -138,6 +138,11 @@ def import_model(
     return Source(imported, provenance, how, names)
 
 
+def prepared_network(model: str, options: ModelOptions) -> PreparedNetwork:
+    """A model, imported and quantised, ready to be built. Raises as `import_model`."""
+    return import_model(model, options, None).prepared(None)
+
+
 def model_file(model: str) -> Path:
     """The file of a model that is not built in.
 

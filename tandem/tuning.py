@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
 from compiler.driver.compile_onnx import PreparedNetwork
+from compiler.machines.defaults import LEARNED
 from compiler.tune.decision import Decisions, costs_of
 from compiler.tune.records import Record, append_records
 from compiler.tune.session import TaskTuning
 from compiler.tune.tasks import Task
+from compiler.tune.transfer import Example, examples
 from tandem.devices import TargetDevice
 
 
@@ -93,6 +95,11 @@ class NetworkTuning:
             return TunedTasks.of(done, decisions)
         # Choices that make a network slower are not taken when it is compiled.
         return TunedTasks(done, decisions, self.default, min(self.default, best))
+
+
+def examples_of(records: Iterable[Record]) -> list[Example]:
+    """Measurements of any device of ours that learned models start from. Raises as `examples`."""
+    return examples(records, LEARNED)
 
 
 def plain_cost(cost: float) -> float | None:

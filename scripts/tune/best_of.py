@@ -15,14 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.errors import CompilerError
 from compiler.tune.best_records import best_records
 from compiler.tune.records import merge_records, read_records
 from compiler.tune.run import DEFAULT
 from hw.files import write_atomically
 from tandem.errors import TandemError
-from tandem.models import ModelOptions, import_model
+from tandem.models import ModelOptions, prepared_network
 from tandem.useful_records import useful_records
 
 
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     try:
         read = [read_records(path) for path in asked.files]
-        networks = [prepared_network(model) for model in asked.network]
+        networks = [prepared_network(model, ModelOptions()) for model in asked.network]
     except (TandemError, CompilerError) as error:
         sys.exit(f"error: {error}")
     for damage in (damage for _, damages in read for damage in damages):
@@ -57,11 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     encoder = msgspec.json.Encoder(order="deterministic")
     write_atomically(asked.output, b"".join(encoder.encode(record) + b"\n" for record in kept))
     print(f"{asked.output}: {len(kept)} of {sum(len(records) for records, _ in read)} records")
-
-
-def prepared_network(model: str) -> PreparedNetwork:
-    """The network as `tandem tune MODEL` compiles it."""
-    return import_model(model, ModelOptions(), None).prepared(None)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,10 @@ from typing import Annotated
 
 import typer
 
-from compiler.machines.defaults import LEARNED
 from compiler.tune.candidates import BASE, WIDE
 from compiler.tune.records import Record, append_records, merge_records
 from compiler.tune.run import Options, tune
 from compiler.tune.tasks import Task
-from compiler.tune.transfer import examples
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
 from runtime.inputs import PixelNormalisation
@@ -53,10 +51,10 @@ from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, 
 from scripts.tune.view import show_tuning
 from scripts.utilization.layer_option import parse_layer_option
 from tandem.devices import Accelerator, Cpu, TargetDevice
-from tandem.models import ModelOptions, import_model, model_inputs
+from tandem.models import ModelOptions, model_inputs, prepared_network
 from tandem.pools.open_pool import open_pool
 from tandem.recorded_choices import known_records
-from tandem.tuning import NetworkTuning, TunedTasks
+from tandem.tuning import NetworkTuning, TunedTasks, examples_of
 from tandem.utilization.conv_layers import Layer, distinct
 from tandem.utilization.tasks import tasks_of_layers
 
@@ -244,7 +242,7 @@ def command(
         sources = chain(model_inputs(model), (config_input(config), calibrate))
         check_outputs({"--records": records, "--report": report}, sources)
         check_outputs({"--report": report}, (*(merge or ()), *(transfer or ())))
-        learned = examples(_known(None, transfer or []), LEARNED)
+        learned = examples_of(_known(None, transfer or []))
         options = Options(
             explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
         )
@@ -268,7 +266,7 @@ def command(
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
         network = None
         if model is not None:
-            network = NetworkTuning.of(import_model(model, chosen, None).prepared(None), target)
+            network = NetworkTuning.of(prepared_network(model, chosen), target)
             tasks = network.tasks
         else:
             tasks = _tasks_of_layers(layers, target, seed)
@@ -335,7 +333,7 @@ def _shown(
 ) -> list[RecordedWorkload]:
     """What records know of a model's tasks, or of layers'; without either, of all workloads."""
     if model is not None:
-        prepared = import_model(model, options, None).prepared(None)
+        prepared = prepared_network(model, options)
         device.build(prepared)
         return recorded_tasks(device.tasks(prepared), device, known)
     if layers:

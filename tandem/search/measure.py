@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import compiler
 import hw
 import sim
-from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.errors import CompilerError
 from compiler.graph.nodes import Function
 from compiler.machines.accelerator.timed_streams import TimedStream, simplified, timed_streams
@@ -36,7 +35,7 @@ from sim.errors import NeedsDataError, SimulationError
 from sim.memory import place_program
 from tandem.devices import Accelerator
 from tandem.measurers.on_cycle import exact_cycles
-from tandem.models import ModelOptions, import_model, source_digest
+from tandem.models import ModelOptions, prepared_network, source_digest
 
 _APART = frozenset({"rtl", "synthesis", "area"})
 """Packages of `hw` and `sim` that the `cycle` engine and the compiler do not import."""
@@ -99,12 +98,7 @@ def reference(network: Network, memory: MemoryModel) -> tuple[frozenset[str], in
 @cache
 def _function(network: Network) -> Function:
     """A network before any target's passes, kept by this process."""
-    return simplified(prepared(network).function, exact_runner())
-
-
-def prepared(network: Network) -> PreparedNetwork:
-    """A network that is ready to be built."""
-    return import_model(network.model, network.options, None).prepared(None)
+    return simplified(prepared_network(network.model, network.options).function, exact_runner())
 
 
 def _missing(streams: Sequence[TimedStream], layers: frozenset[str], most: int) -> str:

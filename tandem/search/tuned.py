@@ -12,10 +12,11 @@ from compiler.tune.run import Options, tune
 from compiler.tune.trial import Outcome
 from hw.config import HardwareConfig
 from tandem.devices import Accelerator
-from tandem.search.measure import Task, prepared
+from tandem.models import prepared_network
+from tandem.search.measure import Task
 
 EXPLORER = "xgboost"
-_prepared = cache(prepared)
+_prepared = cache(prepared_network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def tune_machine(
     found = []
     for network, default in zip(task.networks, cycles, strict=True):
         show(f"tuning {network.model}")
-        own = _prepared(network)
+        own = _prepared(network.model, network.options)
         accelerator.build(own)
         tune(accelerator.tasks(own), accelerator, options, known, None, lambda done: None, pool)
         tuned = accelerator.best_of(known)

@@ -13,8 +13,9 @@ from compiler.tune.plain import canonical, canonical_text
 from compiler.tune.records import Record, append_records
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from scripts.tune.best_of import main, prepared_network
+from scripts.tune.best_of import main
 from tandem.devices import Accelerator
+from tandem.models import ModelOptions, prepared_network
 from tandem.useful_records import TimedNetwork, useful_in, useful_records
 
 RECORDS = [replace(built_in_records()[0], template=name) for name in "abcd"]
@@ -60,7 +61,7 @@ def test_records_of_a_network() -> None:
     """A record with the compiler's own choice brings nothing; other targets' are kept."""
     machine = Accelerator(load_config("pynq-x"), parse_memory("fast"), hiding=True)
     own = machine.own_records(built_in_records())
-    prepared = prepared_network("dqn-tiny")
+    prepared = prepared_network("dqn-tiny", ModelOptions())
     machine.build(prepared)
     choices = {
         (task.template.name, canonical(task.workload)): task.default

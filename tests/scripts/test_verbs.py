@@ -1,0 +1,86 @@
+"""Modules of `scripts` are options, tables or pages; what a program would want is a floor below."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SHOWING = {"altair", "argparse", "jinja2", "rich", "typer", "vl_convert"}
+"""Libraries that ask people for something, or show them something."""
+TEXTS = {
+    "scripts.errors": "what options refuse",
+    "scripts.calibration": "the text of a warning",
+    "scripts.run.outputs": "the file of --output",
+    "scripts.search.export": "what --export refuses",
+    "scripts.tune.workload_text": "workloads as text",
+    "scripts.matmul": "the program by hand that `make matmul` shows",
+    "scripts.matmul_layout": "its tiles",
+    "scripts.train_digits": "makes a model that comes with Tandem",
+}
+"""Modules that import none of these, and what they are for people nevertheless."""
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules that a file imports; of `from a import b` both `a` and `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)
+
+
+def modules(root: Path) -> dict[str, frozenset[str]]:
+    """What the modules of `scripts` import, without benches and packages' empty files."""
+    found = {}
+    for path in sorted((root / "scripts").rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts[1] != "bench" and parts[-1] != "__init__":
+            found[".".join(parts)] = frozenset(imports(path))
+    return found
+
+
+def silent(found: Mapping[str, frozenset[str]]) -> set[str]:
+    """Modules that neither ask nor show, themselves or by other modules of `scripts`, and are of
+    no page."""
+    heard = {
+        name
+        for name, imported in found.items()
+        if "page" in name.split(".") or SHOWING & {other.partition(".")[0] for other in imported}
+    }
+    while more := {name for name, imported in found.items() if imported & heard} - heard:
+        heard |= more
+    return {*found} - heard
+
+
+def test_every_module_asks_or_shows() -> None:
+    assert silent(modules(ROOT)) == {*TEXTS}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_silent"),
+    [
+        ("from tandem.devices import Cpu\nfrom scripts.errors import CommandError\n", True),
+        ("from rich.table import Table\n", False),
+        ("from scripts.shown import show\n", False),
+    ],
+)
+def test_code_of_a_library_is_found(tmp_path: Path, text: str, is_silent: bool) -> None:
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    (folder / "errors.py").write_text("class CommandError(Exception): ...\n")
+    (folder / "shown.py").write_text("def show():\n    import typer\n")
+    (folder / "new.py").write_text(text)
+    assert ("scripts.new" in silent(modules(tmp_path))) is is_silent
+
+
+def test_nobody_below_imports_a_verb() -> None:
+    """`lint-imports` says so of all floors, and of what verbs may import."""
+    for floor in ("hw", "sim", "runtime", "compiler", "tandem"):
+        for path in (ROOT / floor).rglob("*.py"):
+            assert not any(name.partition(".")[0] == "scripts" for name in imports(path)), path
