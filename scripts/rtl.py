@@ -28,7 +28,8 @@ from scripts.resources import (
     print_resources,
     resources_json,
 )
-from scripts.timing import DEFAULT_SEEDS, find_timing, print_timing, timing_json
+from scripts.timing import find_timing, print_timing, timing_json
+from tandem.clock import DEFAULT_SEEDS
 from tandem.verilog_files import COMPANIONS, FILE_LIST, write_design
 
 MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")

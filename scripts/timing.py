@@ -10,7 +10,6 @@ from hw.synthesis.place import NEXTPNR, Device, Timing, place_and_route
 from hw.synthesis.yosys import yosys_version
 from scripts.progress import show_activity
 
-DEFAULT_SEEDS = 3
 _SHOWN_SIGNALS = 4
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from hw.config import HardwareConfig
 from tandem.errors import ClockError
 
+DEFAULT_SEEDS = 3
+"""How often a machine is placed and routed unless someone says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -34,7 +37,7 @@ class Clock:
         return f"{self.mhz:.10g} MHz, {self.source}"
 
 
-def measured_clock(config: HardwareConfig, seeds: int) -> Clock | None:
+def measured_clock(config: HardwareConfig, seeds: int = DEFAULT_SEEDS) -> Clock | None:
     """The clock that place and route found earlier with some seeds from 1 on, by the cache.
 
     None if the cache does not have it. Takes some seconds if the Verilog is not in the cache.

@@ -166,7 +166,7 @@ def model_inputs(model: str | None) -> Iterator[Path]:
             yield from external_files(Path(model))
 
 
-def source_digest(model: str) -> str:
+def model_digest(model: str) -> str:
     """The name of a built-in model, or a digest of a model's file. Raises as `model_file`."""
     if model in BUILT_IN:
         return model

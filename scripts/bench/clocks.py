@@ -9,7 +9,8 @@ from hw.rtl.verilog import generate
 from hw.synthesis.errors import DoesNotFitError
 from hw.synthesis.place import Device, Timing
 from scripts.bench.resources import configurations
-from scripts.timing import DEFAULT_SEEDS, find_timing
+from scripts.timing import find_timing
+from tandem.clock import DEFAULT_SEEDS
 
 DEVICE = Device.ECP5_85
 SPEED = 6

@@ -1,34 +1,38 @@
-"""Writes a page to a file."""
+"""Pages as files, and whether something can be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from hw.files import check_destination, write_atomically
 from scripts.errors import CommandError
 
-_SUFFIX = ".html"
 _NEEDED = ("altair", "jinja2", "vl_convert")
 
 
 def check_page(path: Path) -> None:
-    """Check before a run that its page can be written after it.
+    """Check before a run that its page can be written after it; raises as `check_drawn`."""
+    check_drawn(path, "report", (".html",))
+
+
+def check_drawn(path: Path, what: str, suffixes: Sequence[str]) -> None:
+    """Check before a run that something can be drawn after it.
 
     Raises
     ------
     CommandError
-        The suffix is not `.html`, or a drawing library is not installed.
+        An unsupported suffix, or a drawing library that is not installed.
     OSError
         The file cannot be written.
     """
-    if path.suffix != _SUFFIX:
-        raise CommandError(f"{path}: a report ends in {_SUFFIX}")
+    if path.suffix not in suffixes:
+        raise CommandError(f"{path}: a {what} ends in {' or '.join(suffixes)}")
     check_destination(path)
     if not all(map(find_spec, _NEEDED)):
         raise CommandError(
-            "a report needs Altair, which is not installed: pip install 'tandem-workbench[report]'"
+            f"a {what} needs Altair, which is not installed: pip install 'tandem-workbench[report]'"
         )
 
 

@@ -14,7 +14,6 @@ from runtime.layer_profiles import LayerProfile, StreamRun
 from scripts.calibration import noise_warning
 from scripts.errors import CommandError
 from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
-from scripts.timing import DEFAULT_SEEDS
 from sim.trace import write_timeline
 from tandem.clock import measured_clock
 from tandem.run_report import RunReport
@@ -75,7 +74,7 @@ class ProfileFiles:
         assert config is not None, "something is on the accelerator"
         clock = report.clock
         if clock is None and run.profile.cycles is not None:
-            clock = measured_clock(config, DEFAULT_SEEDS)
+            clock = measured_clock(config)
         page = Page(
             model=report.network.model,
             engine=report.platform.engine,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from hw.config import HardwareConfig
-from hw.files import check_destination, write_atomically
+from hw.files import write_atomically
 from hw.memory_model import MemoryModel
 from scripts.errors import CommandError
+from scripts.page.write import check_drawn
 from sim.engine import Engine
 from tandem.utilization.rows import Row
 from tandem.utilization.sweep import SweptPoint
@@ -18,7 +18,6 @@ from tandem.utilization.sweep_axes import Axis
 
 FORMATS = (".svg", ".png")
 MOST_AXES = 3
-_NEEDED = ("altair", "vl_convert")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +27,8 @@ class Plot:
     path: Path
 
     def check(self) -> None:
-        """Check before the measurements that the image can be drawn afterwards.
-
-        Raises
-        ------
-        CommandError
-            An unsupported suffix, or a drawing library that is not installed.
-        OSError
-            The file cannot be written.
-        """
-        if self.path.suffix not in FORMATS:
-            raise CommandError(f"{self.path}: a plot ends in {' or '.join(FORMATS)}")
-        check_destination(self.path)
-        if not all(map(find_spec, _NEEDED)):
-            raise CommandError(
-                "a plot needs Altair, which is not installed: "
-                "pip install 'tandem-workbench[report]'"
-            )
+        """Check before the measurements that the image can be drawn; raises as `check_drawn`."""
+        check_drawn(self.path, "plot", FORMATS)
 
     def check_axes(self, axes: Sequence[Axis]) -> None:
         """Raise `CommandError` for more fields than a chart of a sweep shows."""

@@ -35,7 +35,7 @@ from sim.errors import NeedsDataError, SimulationError
 from sim.memory import place_program
 from tandem.devices import Accelerator
 from tandem.measurers.on_cycle import exact_cycles
-from tandem.models import ModelOptions, prepared_network, source_digest
+from tandem.models import ModelOptions, model_digest, prepared_network
 
 _APART = frozenset({"rtl", "synthesis", "area"})
 """Packages of `hw` and `sim` that the `cycle` engine and the compiler do not import."""
@@ -179,7 +179,7 @@ def _layers(stream: TimedStream) -> Iterator[LayerWork]:
 def task_digest(task: Task) -> str:
     """A digest of all that results depend on beside the machine: networks, memory, and the source
     of the compiler and of the engine."""
-    networks = (f"{source_digest(network.model)} {network.options!r}" for network in task.networks)
+    networks = (f"{model_digest(network.model)} {network.options!r}" for network in task.networks)
     return content_key("task", code_digest(), repr(task.memory), *networks)
 
 

@@ -17,7 +17,7 @@ from tandem.utilization import case as cases
 from tandem.utilization.build import HIDING, CompiledConvolution, Convolution
 from tandem.utilization.case import Int8
 from tandem.utilization.conv_layers import RESNET18, Layer, distinct
-from tandem.utilization.rows import Row, Times, Traffic
+from tandem.utilization.rows import Row, Traffic
 
 Report = Callable[[str], None]
 
@@ -68,10 +68,9 @@ def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Row:
         run_checked(engine, built, wanted, f"{layer.name} {way} latency hiding", say).result
         for way, built in ways.items()
     )
-    times = Times(
-        layer.name, layer.count, layer.macs, engine.config.macs, without.cycles, hidden.cycles
-    )
-    return Row(layer, times, Traffic.of(without.work), Traffic.of(hidden.work))
+    cycles = without.cycles, hidden.cycles
+    traffic = Traffic.of(without.work), Traffic.of(hidden.work)
+    return Row.of(layer, engine.config.macs, cycles, traffic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,17 @@ class Row:
     traffic_without: Traffic
     traffic_with: Traffic
 
+    @staticmethod
+    def of(
+        layer: Layer,
+        multipliers: int,
+        cycles: tuple[int | None, int | None],
+        traffic: tuple[Traffic, Traffic],
+    ) -> Row:
+        """A row of pairs: without latency hiding and with it."""
+        times = Times(layer.name, layer.count, layer.macs, multipliers, *cycles)
+        return Row(layer, times, *traffic)
+
 
 def total(rows: Sequence[Row]) -> Times:
     """The times of all convolutions together, by their counts."""

@@ -182,16 +182,9 @@ class _Bench:
                 self._checked(conv, HIDING, f"{label} with latency hiding"),
             )
         without, hidden = self.streams[key]
-        layer = self.test.layer
-        times = Times(
-            layer.name,
-            layer.count,
-            layer.macs,
-            self.config.macs,
-            without.cycles(self.config, memory),
-            hidden.cycles(self.config, memory),
-        )
-        return Row(layer, times, without.traffic, hidden.traffic)
+        cycles = without.cycles(self.config, memory), hidden.cycles(self.config, memory)
+        traffic = without.traffic, hidden.traffic
+        return Row.of(self.test.layer, self.config.macs, cycles, traffic)
 
     def _checked(self, conv: Convolution, threads: int, label: str) -> _Checked:
         built = conv.build(threads)

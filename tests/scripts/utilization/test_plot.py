@@ -12,7 +12,6 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from scripts.cli import app
-from scripts.utilization import plot as plots
 
 TINY = ["--config", "tiny", "--engine", "rtl"]
 LAYERS = ["--layer", "a=8,8,8,8,1,1,0", "--layer", "b=6,7,5,9,2,2,1"]
@@ -77,7 +76,7 @@ def test_an_engine_without_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_draws_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing_runs(monkeypatch)
-    monkeypatch.setattr(plots, "_NEEDED", ("altair", "no_such_package"))
+    monkeypatch.setattr("scripts.page.write._NEEDED", ("altair", "no_such_package"))
     result = run(*TINY, "--plot", str(tmp_path / "bars.svg"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
