@@ -1,4 +1,4 @@
-"""`--check`: the accelerator's run compared with the CPU's, bit for bit."""
+"""The accelerator's run compared with the CPU's, bit for bit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Comparison:
         return not self.mismatches
 
     def as_json(self) -> dict[str, object]:
-        """The entry `check` of the command's JSON."""
+        """The comparison in JSON."""
         return {
             "reference": "cpu",
             "equal": self.equal,

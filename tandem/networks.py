@@ -50,7 +50,7 @@ class Network:
 
     @property
     def tuned(self) -> TunedLayers | None:
-        """The layers with recorded schedules; None without `--records`."""
+        """The layers with recorded schedules; None without records."""
         if self.prepared is None or self.device is None or self.device.tuned is None:
             return None
         return TunedLayers.of(self.prepared, self.device)

@@ -56,7 +56,7 @@ class RunReport:
     Attributes
     ----------
     comparison
-        The comparison with the CPU; None without `--check`.
+        The comparison with the CPU; None without one.
     sqnr
         SQNR in dB of each output against the unquantised network; None if not known.
     without_hiding
@@ -66,17 +66,17 @@ class RunReport:
     batches
         Number of batches over which the run is summed.
     clock
-        The clock that the user names; None without `--clock`.
+        The clock that the user names, if any.
     engines
-        The comparison of two engines; None without `--compare`.
+        The comparison of two engines; None without one.
     reasons
         Why each layer of the first batch took its cycles; empty if nothing asks for it.
     asked
-        The layer that `--why` names; None without `--why`.
+        The layer whose cycles are explained; None for none.
     losses
-        The errors of layers against float32; None without `--accuracy`.
+        The errors of layers against float32; None if not measured.
     accuracy
-        How often classes are found; None without `--labels`.
+        How often classes are found; None without labels.
     """
 
     network: Network
@@ -96,7 +96,7 @@ class RunReport:
 
     @property
     def why(self) -> Why | None:
-        """Why the layer that `--why` names took its cycles; None without `--why`."""
+        """Why the asked layer took its cycles; None if none is asked for."""
         return next((why for why in self.reasons if why.name == self.asked), None)
 
     @property
@@ -187,7 +187,7 @@ class RunReport:
         }
 
     def _time_json(self) -> dict[str, object]:
-        """The entries `clock` and `milliseconds`; none without `--clock`."""
+        """The entries `clock` and `milliseconds`; none without a clock."""
         if self.clock is None:
             return {}
         clock = {"mhz": self.clock.mhz, "source": self.clock.source}

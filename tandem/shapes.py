@@ -34,12 +34,12 @@ def import_with_shapes(
     offered: Mapping[str, NDArray[Any]],
     calibration: Path | None,
 ) -> Imported:
-    """The model as a graph, with open extents as `--shape`, `--input` and `--calibrate` state them.
+    """The model as a graph, with open extents as shapes, inputs and calibration state them.
 
     Parameters
     ----------
     offered
-        The arrays of `--input`. Several batches along their first axes are run one after the other;
+        Arrays of inputs. Several batches along their first axes are run one after the other;
         if they cannot be, the first extents that the model leaves open are the arrays'.
 
     Raises

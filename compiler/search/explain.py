@@ -1,4 +1,4 @@
-"""`--explain`: what each field of a machine costs and brings, one step up and one down."""
+"""What each field of a machine costs and brings, one step up and one down."""
 
 from __future__ import annotations
 

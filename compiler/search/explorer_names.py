@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Explorer(Enum):
-    """The values of `--explorer`."""
+    """Which of Optuna's samplers proposes machines."""
 
     NSGA2 = "nsga2"
     TPE = "tpe"

@@ -12,7 +12,7 @@ from hw.energy import Operations, energy_pj
 
 
 class Objective(Enum):
-    """A number that is to be small, by its name in `--objectives`."""
+    """A number that is to be small, by its name."""
 
     CYCLES = "cycles"
     MILLISECONDS = "milliseconds"

@@ -1,4 +1,4 @@
-"""`--synthesise`: area, resources and clock of machines by the tools, instead of by models."""
+"""Area, resources and clock of machines by the tools, instead of by models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--sweep`: the fields to vary, their values, and the points that these make."""
+"""The fields that a sweep varies, their values, and the points that these make."""
 
 from __future__ import annotations
 
