@@ -126,7 +126,7 @@ class Opened:
         Parameters
         ----------
         warn
-            Told that recorded schedules of the device are not taken.
+            Called if recorded schedules of the device are not taken.
         """
         device = device or Cpu()
         if isinstance(self.source, Artifact):

@@ -80,7 +80,7 @@ def best_known(
     Parameters
     ----------
     warn
-        Told of damaged lines, and of a file that knows of other machines only.
+        Called for damaged lines, and for a file that knows of other machines only.
     options
         What changes a field of a device's record, by the field, for a warning.
 

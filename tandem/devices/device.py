@@ -141,6 +141,6 @@ class TargetDevice(ABC):
         Parameters
         ----------
         warn
-            Told that they are not taken.
+            Called if they are not taken.
         """
         return self
