@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from compiler.machines.accelerator.block_layouts import Blocks
 from runtime.artifact import Artifact, KernelCall, StreamCall
 from runtime.profile import StepProfile
 
-_LAYOUTS = Blocks.operators | {"pack_windows", "join_planes"}
+_LAYOUTS = frozenset({"convert", "view", "pack_windows", "reshape", "transpose"})
 """Operators that only change layouts."""
 
 

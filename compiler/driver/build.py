@@ -9,7 +9,6 @@ from typing import Any
 
 from compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
 from compiler.driver.memory import plan_frame
-from compiler.driver.padded_axes import padded_axes
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.indices import rows_of_tables
@@ -136,16 +135,15 @@ def build(
         for name, result in zip(outputs, network.results, strict=False)
     )
     layout = _layout(function, sequences, steps, parts)
-    padded = {name: axes for each in sequences for name, axes in padded_axes(each).items()}
     tensors = tuple(
         Tensor(
             name,
-            types[name].static_shape(name),
-            types[name].dtype.numpy.name,
+            types[name].stored.static_shape(name),
+            types[name].stored.dtype.numpy.name,
             place,
             (scales or {}).get(name),
             rows.get(name),
-            padded.get(name, ()),
+            types[name].undefined,
         )
         for name, place in layout.places.items()
     )

@@ -48,7 +48,7 @@ def plan_frame(
     ranges = [
         LiveRange(
             name,
-            prod(type_.static_shape(name)) * type_.dtype.numpy.itemsize,
+            prod(type_.stored.static_shape(name)) * type_.stored.dtype.numpy.itemsize,
             0 if name in pinned else times[name][0],
             end if name in pinned else times[name][-1],
         )

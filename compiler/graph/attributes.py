@@ -1,7 +1,7 @@
 """Attributes of operators: frozen dataclasses; checks and the text form use the field types.
 
-A field is an `int`, `float`, `bool`, `DType`, an `Enum`, a tuple of integers, or a union of these
-and None.
+A field is an `int`, `float`, `bool`, `DType`, `Layout`, `Enum`, a tuple of integers, or a union of
+these and None.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from compiler.ir.dtypes import DType
+from compiler.layouts.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +64,16 @@ def name_of(hint: Any) -> str:
         return " or ".join(name_of(each) for each in get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):
         return "one of " + ", ".join(str(each.value) for each in hint)
-    names = {int: "an integer", float: "a float", bool: "True or False", DType: "a type"}
-    return "none" if hint is NoneType else names[hint]
+    return _NAMES[hint]
+
+
+_NAMES: Final[Mapping[Any, str]] = MappingProxyType(
+    {
+        int: "an integer",
+        float: "a float",
+        bool: "True or False",
+        DType: "a type",
+        Layout: "a layout",
+        NoneType: "none",
+    }
+)

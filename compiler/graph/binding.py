@@ -38,7 +38,8 @@ def _match(wanted: Type, found: Type, pairs: list[_Pair]) -> bool:
     match wanted, found:
         case TensorType(), TensorType():
             pairs += zip(wanted.shape, found.shape, strict=False)
-            return wanted.dtype == found.dtype and wanted.rank == found.rank
+            same = wanted.dtype == found.dtype and wanted.layout == found.layout
+            return same and wanted.rank == found.rank
         case TupleType(), TupleType():
             return len(wanted.items) == len(found.items) and all(
                 map(_match, wanted.items, found.items, [pairs] * len(wanted.items))

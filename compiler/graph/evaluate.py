@@ -32,7 +32,7 @@ from compiler.graph.nodes import (
     Var,
 )
 from compiler.graph.opspec import AnyOp, OpSpec
-from compiler.graph.types import Nested, TensorType, TupleType, Type, symbols_of
+from compiler.graph.types import Nested, TensorType, TupleType, Type, stored, symbols_of
 from compiler.graph.verify import verify
 from compiler.ir import interpreter
 from compiler.ir.dtypes import dtype_of
@@ -106,7 +106,8 @@ def evaluate(
     run: Runner | None = None,
     observe: Observe | None = None,
 ) -> NestedArray:
-    """The function's result for the arguments; `run` defaults to the interpreter.
+    """The function's result for the arguments; `run` defaults to the interpreter. Arrays of tensors
+    in layouts are as these are stored.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def evaluate(
     """
     verify(function)
     types = tuple(map(type_of, args))
-    params = tuple(each.type for each in function.params)
+    params = tuple(stored(each.type) for each in function.params)
     if bind(params, types) is None:
         raise GraphError(
             f"function {function.name} takes {TupleType(params)}, and is given {TupleType(types)}"
@@ -172,7 +173,7 @@ def _static_kernels(function: Function) -> Iterator[Computation]:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.KERNEL) as kernel):
                 types = [param.type for param in kernel.params]
-                tensors_ = [each for each in types if isinstance(each, TensorType)]
+                tensors_ = [each.stored for each in types if isinstance(each, TensorType)]
                 if not any(map(symbols_of, types)):
                     yield _computation(kernel, tensors_)
 

@@ -90,5 +90,6 @@ class _Liveness:
         self._names[let.name] = names = part_names(let.name, type_)
         for name, tensor in zip(leaves(names), tensors_of(type_), strict=True):
             # An element takes whole bytes: a bool takes one.
-            self._sizes[name] = prod(tensor.static_shape(name)) * -(-tensor.dtype.bits // 8)
+            stored = tensor.stored
+            self._sizes[name] = prod(stored.static_shape(name)) * -(-stored.dtype.bits // 8)
             self._first[name] = self._last[name] = self._line

@@ -156,9 +156,10 @@ class TypeQuery:
         return ", ".join(map(self.show, range(len(self.types))))
 
     def infer(self, shapes: Sequence[Sequence[int]]) -> tuple[TensorType, ...]:
-        """The types of the result's tensors for operands of `shapes`, by the definition."""
+        """The types of the result's tensors for operands of `shapes`, as stored, by the
+        definition."""
         operands = [
-            placeholder(shape, type_.dtype, name)
+            placeholder(shape, type_.stored.dtype, name)
             for name, type_, shape in zip(self.names, self.types, shapes, strict=True)
         ]
         try:
@@ -195,6 +196,9 @@ class OpSpec(Generic[A]):
     linear
         For results that are linear in the second operand: maps the values of the second and third
         (if any) operand to weight and bias; returns None if the bias differs within a channel.
+    stored
+        The result types of operators whose operands or results are not all row-major, instead of
+        inference: no other operator takes tensors in other layouts.
     takes_borders
         Whether implementations bring the first operand into another layout, so that a border around
         it is made in passing.
@@ -211,6 +215,7 @@ class OpSpec(Generic[A]):
     several: bool = False
     channel_affine: Callable[[Sequence[NDArray[Any]], A], ChannelAffine] | None = None
     linear: Callable[[Sequence[NDArray[Any]], A], Linear | None] | None = None
+    stored: Callable[[TypeQuery, A], tuple[TensorType, ...]] | None = None
     takes_borders: bool = False
     hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
@@ -253,7 +258,12 @@ class OpSpec(Generic[A]):
             )
         if reason := refusal(attributes, self.hints):
             query.fail(reason)
-        if any(isinstance(extent, Dim) for each in tensors for extent in each.shape):
+        if self.stored is not None:
+            found = self.stored(query, attributes)
+        elif any(each.layout is not None for each in tensors):
+            wrong = next(at for at, each in enumerate(tensors) if each.layout is not None)
+            query.fail(f"{query.show(wrong)} has to be row-major: convert it first")
+        elif any(isinstance(extent, Dim) for each in tensors for extent in each.shape):
             found = self.symbolic(query, attributes)
         else:
             found = query.infer([each.static_shape("an operand") for each in tensors])

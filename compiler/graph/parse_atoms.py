@@ -20,6 +20,8 @@ from compiler.graph.types import TensorType, TupleType, Type
 from compiler.ir.dtypes import BOOL, DType
 from compiler.ir.expr import constant as number_of
 from compiler.ir.lexer import Cursor, TokenKind
+from compiler.layouts.layout import Layout
+from compiler.layouts.parse import layout
 
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")
@@ -56,8 +58,12 @@ def _tensor_type(cursor: Cursor) -> TensorType:
     dtype = dtype_named(cursor.token.text)
     if dtype is None or cursor.token.kind is not TokenKind.NAME:
         cursor.fail("a type, as float32[2, N], or a tuple of types")
-    cursor.advance()
-    return TensorType(cursor.listed("[", "]", lambda: _extent(cursor)), dtype)
+    token = cursor.advance()
+    shape = cursor.listed("[", "]", lambda: _extent(cursor))
+    try:
+        return TensorType(shape, dtype, layout(cursor) if cursor.at("{") else None)
+    except GraphError as error:
+        raise token.error(str(error)) from None
 
 
 def _extent(cursor: Cursor) -> Extent:
@@ -149,6 +155,8 @@ def _attribute(cursor: Cursor, hint: Any) -> Any:
     if token.text in words:
         cursor.advance()
         return words[token.text]
+    if Layout in options and cursor.at("{"):
+        return layout(cursor)
     if any(get_origin(each) is tuple for each in options) and cursor.at("["):
         return cursor.listed("[", "]", lambda: _integer(cursor))
     if (int in options or float in options) and (

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, assert_never
 
 from compiler.errors import GraphError
 from compiler.graph.extents import Extent, product, replaced, symbols_in
 from compiler.ir.dtypes import DType
+from compiler.layouts.layout import Layout
+from runtime.artifact import PaddedAxis
 from runtime.native.objects import MOST_AXES
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """The type of a dense array. Extents may be 0 or symbolic; shape () is a scalar."""
+    """The type of a dense array. Extents may be 0 or symbolic; shape () is a scalar.
+
+    Attributes
+    ----------
+    layout
+        How the elements are stored; None if in the order of the shape (row-major).
+    """
 
     shape: tuple[Extent, ...]
     dtype: DType
+    layout: Layout | None = None
 
     def __post_init__(self) -> None:
         if any(isinstance(each, int) and each < 0 for each in self.shape):
@@ -27,9 +36,44 @@ class TensorType:
                 f"a tensor of {self.dtype} has {len(self.shape)} axes; at most {MOST_AXES} are "
                 f"supported"
             )
+        if self.layout is not None:
+            self._check_layout(self.layout)
+
+    def _check_layout(self, layout: Layout) -> None:
+        if layout.rank != self.rank:
+            raise GraphError(f"{self} has a layout of {layout.rank} axes")
+        if any(not isinstance(self.shape[axis], int) for axis in layout.blocked):
+            raise GraphError(f"{self} has a symbolic extent in blocks")
+        if layout.stored_dtype(self.dtype) is None:
+            raise GraphError(f"{self}: only integers of 32 bits have planes of bytes")
+        if len(layout.parts) > MOST_AXES:
+            raise GraphError(f"{self} has more than {MOST_AXES} axes as stored")
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        layout = "" if self.layout is None else self.layout
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]{layout}"
+
+    @property
+    def stored(self) -> TensorType:
+        """The tensor as it is stored: its type if this is row-major."""
+        if self.layout is None:
+            return self
+        dtype = self.layout.stored_dtype(self.dtype)
+        assert dtype is not None, "checked"
+        return TensorType(self.layout.stored_shape(self.shape), dtype)
+
+    @property
+    def undefined(self) -> tuple[PaddedAxis, ...]:
+        """The axes with padding that is undefined, of a tensor as it is stored."""
+        if self.layout is None:
+            return ()
+        axes = self.layout.padded_axes(self.static_shape("a tensor in blocks"))
+        return tuple(axis for axis, zero in axes if not zero)
+
+    @property
+    def plain(self) -> TensorType:
+        """The same tensor, row-major."""
+        return replace(self, layout=None)
 
     @property
     def rank(self) -> int:
@@ -118,11 +162,22 @@ def symbols_of(type_: Type) -> frozenset[str]:
     )
 
 
+def stored(type_: Type) -> Type:
+    """The type of a value's arrays: every tensor as it is stored."""
+    match type_:
+        case TensorType():
+            return type_.stored
+        case TupleType(items=items):
+            return TupleType(tuple(map(stored, items)))
+        case _:
+            assert_never(type_)
+
+
 def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:
     """The type with symbols replaced by `sizes`; symbols without a size remain."""
     match type_:
-        case TensorType(shape=shape, dtype=dtype):
-            return TensorType(tuple(replaced(each, sizes) for each in shape), dtype)
+        case TensorType(shape=shape):
+            return replace(type_, shape=tuple(replaced(each, sizes) for each in shape))
         case TupleType(items=items):
             return TupleType(tuple(specialised(each, sizes) for each in items))
         case _:

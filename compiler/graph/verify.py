@@ -110,14 +110,14 @@ def _function(function: Function) -> None:
 
 
 def _stream(stream: Function) -> None:
-    """Check that a stream contains only tuples and calls of kernels for its target."""
+    """Check that a stream contains only tuples, views and calls of kernels for its target."""
     for let in stream.body.lets:
         match let.value:
             case Call(callee=Function(kind=FunctionKind.KERNEL, target=target)) if (
                 target == stream.target
             ):
                 pass
-            case Tuple():
+            case Tuple() | Call(callee=OpSpec(name="view")):
                 pass
             case _:
                 raise GraphError(

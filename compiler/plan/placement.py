@@ -12,14 +12,12 @@ from itertools import accumulate, pairwise
 from math import prod
 
 from compiler.graph.nodes import Call, Function, Var
-from compiler.graph.operators.blocks import UnpackData
 from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.types import TensorType, Type
 from compiler.operators.slicing import elements
 
 _CHANNELS = 1
 """The axis of images that is divided into blocks."""
-_LAYOUTS = frozenset({"unpack_data", "pack_data"})
 
 
 def placement_of(kernel: Function) -> tuple[int, ...] | None:
@@ -28,7 +26,7 @@ def placement_of(kernel: Function) -> tuple[int, ...] | None:
     `PlaceParts` sees to it that a kernel that concatenates has its operands one behind the other.
     """
     calls = [let.value for let in kernel.body.lets if isinstance(let.value, Call)]
-    core = [each.attributes for each in calls if each.callee.name not in _LAYOUTS]
+    core = [each.attributes for each in calls if each.callee.name != "convert"]
     match core:
         case [Concat()]:
             sizes = [bytes_of(param.type) for param in kernel.params]
@@ -42,14 +40,13 @@ def placement_of(kernel: Function) -> tuple[int, ...] | None:
 def _bytes_before(given: Slice, kernel: Function) -> int:
     """The bytes of the blocks of channels that a kernel's slice leaves out at the begin."""
     (operand,) = kernel.params
-    plain = kernel.body.lets[0].value
-    assert isinstance(plain, Call), "as `PlaceParts` makes it"
-    assert isinstance(plain.attributes, UnpackData), "as `PlaceParts` makes it"
     assert isinstance(operand.type, TensorType), "blocks"
-    blocks, block = (operand.type.static_shape(operand.name)[axis] for axis in (_CHANNELS, -1))
-    first = first_channel(given, plain.attributes.shape)
+    assert operand.type.layout is not None, "blocks"
+    shape = operand.type.static_shape(operand.name)
+    block = operand.type.layout.block(_CHANNELS)
+    first = first_channel(given, shape)
     assert first is not None, "as `PlaceParts` makes it"
-    return first // block * (bytes_of(operand.type) // blocks)
+    return first // block * (bytes_of(operand.type) // -(-shape[_CHANNELS] // block))
 
 
 def first_channel(given: Slice, shape: Sequence[int]) -> int | None:
@@ -76,7 +73,8 @@ def first_channel(given: Slice, shape: Sequence[int]) -> int | None:
 def bytes_of(type_: Type) -> int:
     """The size of a tensor."""
     assert isinstance(type_, TensorType), "kernels in blocks take and give one tensor each"
-    return prod(type_.static_shape("a tensor in blocks")) * type_.dtype.numpy.itemsize
+    stored = type_.stored
+    return prod(stored.static_shape("a tensor in blocks")) * stored.dtype.numpy.itemsize
 
 
 @dataclass(slots=True)

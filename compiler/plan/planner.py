@@ -37,6 +37,8 @@ _CONSEQUENCES = Incomplete, OtherType
 """What an operator lacks that quantisation left in real numbers."""
 
 
+_CONVERSIONS = frozenset({"convert"})
+"""Operators of kernels that only change layouts."""
 _QUANTISED = "quantisation, by --quantize multiplier or pow2, would help"
 
 
@@ -308,12 +310,11 @@ class Planner:
         """The first template whose pattern matches the whole kernel."""
         kernel = kernel_of(call)
         refusals: list[Refusal] = []
-        layouts = self.target.layouts.operators
-        matcher = kernel_matcher(call, layouts)
+        matcher = kernel_matcher(call, _CONVERSIONS)
         core = [
             let
             for let in kernel.body.lets
-            if isinstance(let.value, Call) and let.value.callee.name not in layouts
+            if isinstance(let.value, Call) and let.value.callee.name not in _CONVERSIONS
         ]
         for template, pattern in self.target.patterns():
             try:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compiler.graph.attributes import Attributes
 from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Function, Var
+from compiler.graph.nodes import Call, Function, Let, Var
 from compiler.graph.types import TensorType
+from compiler.layouts.layout import Layout
 from compiler.plan.pattern import Apply, Match
 from compiler.plan.space import Bools, Choices, Space
 from compiler.te import Schedule
 from compiler.te.knobs import Choice
 
+Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
+"""A function from the name of a value to its shape."""
+RESULT = "out"
+"""The name of a match's result, beside the names of its operands."""
 M = TypeVar("M")
 """The type of a machine's description."""
 W = TypeVar("W", bound=Hashable)
@@ -59,21 +65,21 @@ class KernelMatch:
         return self.call.callee
 
     def type_of(self, operand: str) -> TensorType:
-        """The type of an operand as passed to the kernel: of the packed tensor, if packed."""
+        """The type of an operand as it is stored."""
         bound = self.match.operands[operand]
         if isinstance(bound, Constant):
             return bound.type
         (found,) = (param.type for param in self.kernel.params if param.name == bound.name)
         assert isinstance(found, TensorType), "verified"
-        return found
+        return found.stored
 
     def shape(self, operand: str) -> tuple[int, ...]:
-        """The shape of an operand as passed to the kernel."""
+        """The shape of an operand as it is stored."""
         return self.type_of(operand).static_shape(operand)
 
     @property
     def result_shape(self) -> tuple[int, ...]:
-        """The shape of the result before it is packed."""
+        """The shape of the result."""
         type_ = self.match.lets[-1].type
         assert isinstance(type_, TensorType), "kernels know the types of their values"
         return type_.static_shape(self.match.name)
@@ -84,6 +90,26 @@ class KernelMatch:
         pairs = zip(self.kernel.params, self.call.args, strict=True)
         given = {param.name: arg.name for param, arg in pairs if isinstance(arg, Var)}
         return {each: given[self.match.variable(each)] for each in self.match.computed}
+
+
+@dataclass(frozen=True, slots=True)
+class HostPacking:
+    """The first operand in another form, which the host makes.
+
+    Attributes
+    ----------
+    suffix
+        Suffix of the new tensor's name, after the operand's name.
+    operator, attributes
+        The operator that makes it from the operand.
+    first
+        The match's first operator, applied to the new tensor under the operand's name.
+    """
+
+    suffix: str
+    operator: str
+    attributes: Attributes
+    first: Let
 
 
 class ScheduleTemplate(ABC, Generic[W, M]):
@@ -135,6 +161,15 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         ScheduleError
             A primitive refuses a setting of a choice for which `fits` is false.
         """
+
+    def layout(self, match: Match, name: str, shapes: Shapes, machine: M) -> Layout | None:
+        """How the machine takes an operand, by its name in the pattern, or leaves the result,
+        `RESULT`; None for row-major, by default."""
+        return None
+
+    def repacked(self, match: Match, shapes: Shapes, machine: M) -> HostPacking | None:
+        """A better form of the first operand for a tensor that the host computes, if any."""
+        return None
 
     def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
         """The choices to estimate; by default all."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from compiler.graph.evaluate import Interpreter, Runner
-from compiler.graph.nodes import Call, Let
+from compiler.graph.nodes import Call
 from compiler.graph.passes.pipeline import Pass as GraphPass
-from compiler.graph.types import Type
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import DType
 from compiler.lower.lowering import Pass
 from compiler.plan.parts import ArtifactParts, Invocation, Progress
-from compiler.plan.pattern import Apply, Match
+from compiler.plan.pattern import Apply
 from compiler.plan.schedule_template import ScheduleTemplate
 from compiler.plan.space import Choices, Floats
 from compiler.requantisation import RequantSpec
@@ -93,59 +92,6 @@ class TunedChoices(ABC):
         """The choice for a workload of a template, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutRewrite:
-    """The operators of a match, rewritten for operands and results in the target's layouts.
-
-    Attributes
-    ----------
-    operands
-        Convert operands to the target's layouts, on the host.
-    kernel
-        The body of the kernel.
-    result
-        Convert the result back, on the host; the last value has the match's name.
-    """
-
-    operands: tuple[Let, ...]
-    kernel: tuple[Let, ...]
-    result: tuple[Let, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Layouts:
-    """The layouts of tensors between a target's kernels; this base class keeps the graph's layouts.
-    A frozen value.
-
-    Attributes
-    ----------
-    operators
-        Operators that only convert tensors to these layouts and back.
-    """
-
-    operators: ClassVar[frozenset[str]] = frozenset()
-
-    def rewrite(
-        self,
-        template: Any,
-        match: Match,
-        types: Mapping[str, Type],
-        taken: set[str],
-        *,
-        from_host: bool,
-    ) -> LayoutRewrite:
-        """The match as a kernel between tensors in these layouts.
-
-        Parameters
-        ----------
-        taken
-            Names in use; `rewrite` adds the names of new values.
-        from_host
-            Whether the first operand is computed by the host.
-        """
-        return LayoutRewrite((), match.lets, ())
-
-
 class Backend(ABC):
     """Compiles calls of kernels or streams to artifact steps for one target; caches code."""
 
@@ -207,7 +153,6 @@ class Target(Generic[M]):
     passes: tuple[Pass, ...]
     cost: CostModel
     make_backend: Callable[[Target[M]], Backend]
-    layouts: Layouts = Layouts()
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
     is_exact: Callable[[RequantSpec], bool] = _every_requantisation
     tuned: TunedChoices | None = None

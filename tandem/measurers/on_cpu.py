@@ -129,7 +129,8 @@ def _noise(kernel: Function) -> list[Array]:
     arrays: list[Array] = []
     for param in kernel.params:
         assert isinstance(param.type, TensorType), "kernels take tensors"
-        shape, dtype = param.type.static_shape(param.name), param.type.dtype.numpy
+        stored = param.type.stored
+        shape, dtype = stored.static_shape(param.name), stored.dtype.numpy
         if dtype.kind == "f":
             arrays.append(generator.standard_normal(shape).astype(dtype))
         else:

@@ -1,9 +1,9 @@
 """The registry of operators; names are those of the functions in `compiler.operators`."""
 
 from compiler.graph.operators import (
-    blocks,
     elementwise,
     indexed,
+    layouts,
     parts,
     products,
     quantised,
@@ -21,6 +21,6 @@ OPERATORS: Registry = registry(
     *parts.SPECS,
     *reductions.SPECS,
     *quantised.SPECS,
-    *blocks.SPECS,
+    *layouts.SPECS,
     *indexed.SPECS,
 )

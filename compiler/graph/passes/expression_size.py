@@ -41,7 +41,7 @@ def expression_size(call: Call, types: Mapping[str, Type]) -> ExpressionSize:
     ]
     names = {f"p{at}": atom.name for at, atom in enumerate(call.args) if isinstance(atom, Var)}
     operands = [
-        placeholder(type_.static_shape(""), type_.dtype, f"p{at}")
+        placeholder(type_.stored.static_shape(""), type_.stored.dtype, f"p{at}")
         for at, type_ in enumerate(operand_types)
         if isinstance(type_, TensorType) and not symbols_of(type_)
     ]

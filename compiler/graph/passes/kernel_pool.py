@@ -97,7 +97,9 @@ def _operator(let: Let) -> str:
 
 
 def _stem(lets: Sequence[Let]) -> str:
-    """The stem of the kernel's name: the names of its first operators."""
-    named = [_operator(each) for each in lets[:_NAMED]]
-    more = [f"and_{len(lets) - _NAMED}_more"] if len(lets) > _NAMED else []
-    return "_".join([*named, *more])
+    """The stem of the kernel's name: the names of its first operators, without conversions of
+    layouts if it has others."""
+    every = [_operator(each) for each in lets]
+    names = [each for each in every if each != "convert"] or every
+    more = [f"and_{len(names) - _NAMED}_more"] if len(names) > _NAMED else []
+    return "_".join([*names[:_NAMED], *more])

@@ -8,10 +8,11 @@ from math import prod
 
 from compiler.errors import BuildError
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, Tuple, Var
+from compiler.graph.nodes import Atom, Call, Function, Tuple, Var
+from compiler.graph.operators.layouts import View
 from compiler.graph.passes.pipeline import Pass
 from compiler.graph.types import TensorType
-from compiler.graph.visit import names_of
+from compiler.graph.visit import names_of, rename
 from compiler.machines.accelerator.lower import Operator, Stream, compile_stream
 from compiler.machines.accelerator.lower.programs import ProgramCache
 from compiler.machines.accelerator.machine import AcceleratorTarget
@@ -70,17 +71,23 @@ class StreamBackend(Backend):
         """The plans of a stream's calls."""
         types = infer(stream)
         calls, placements, results = [], dict[str, Call](), [stream.body.result]
+        viewed: dict[str, Atom] = {}
         for let in stream.body.lets:
-            if isinstance(let.value, Tuple):
-                results = [*let.value.items]
-                continue
-            assert isinstance(let.value, Call), "verified: streams call kernels"
-            if placement_of(kernel_of(let.value)) is not None:
-                placements[let.name] = let.value
+            value = rename(let.value, viewed)
+            match value:
+                case Tuple(items=items):
+                    results = [*items]
+                    continue
+                case Call(args=(operand,), attributes=View()):
+                    viewed[let.name] = operand
+                    continue
+            assert isinstance(value, Call), "verified: streams call kernels"
+            if placement_of(kernel_of(value)) is not None:
+                placements[let.name] = value
                 continue
             type_ = types[let.name]
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
-            plan = self.planner.plan(let.value)
+            plan = self.planner.plan(value)
             calls.append(PlannedCall(let.name, type_, let.source, plan))
         given = {param.name for param in stream.params}
         read = [name for call in calls for name in call.tensors.values()]
@@ -117,7 +124,7 @@ class StreamBackend(Backend):
         }
 
         def resident(tensor: str) -> PlacedTensor:
-            return _resident(stream, tensor, planned.tensor(tensor), places.addresses)
+            return _resident(stream, tensor, planned.tensor(tensor).stored, places.addresses)
 
         sites = stream.sites
         sources = {site: _place(*site) for site in set(sites)}
@@ -140,7 +147,7 @@ class StreamBackend(Backend):
 def _resident(
     stream: Stream, name: str, type_: TensorType, addresses: Mapping[str, int]
 ) -> PlacedTensor:
-    """A stream's input or output: address, type, and shape as in the graph.
+    """A stream's input or output: address, type, and shape as stored.
 
     Parameters
     ----------

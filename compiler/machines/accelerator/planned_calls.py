@@ -61,7 +61,8 @@ class PlannedCall:
             name: _Extent.of(array.shape, array.dtype.name) for name, array in arguments.items()
         }
         for name, type_ in types.items():
-            given[name] = _Extent.of(type_.static_shape(name), type_.dtype.numpy.name)
+            stored = type_.stored
+            given[name] = _Extent.of(stored.static_shape(name), stored.dtype.numpy.name)
         wanted = {
             buffer.name: _Extent.of(buffer.shape, buffer.dtype.numpy.name)
             for buffer in (*program.inputs, *program.outputs)

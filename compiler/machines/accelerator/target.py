@@ -7,7 +7,6 @@ from typing import Any
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.machines.accelerator.backend import StreamBackend
-from compiler.machines.accelerator.block_layouts import Blocks
 from compiler.machines.accelerator.costs import AcceleratorCosts
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.limits import limit_of
@@ -68,7 +67,6 @@ def accelerator(
         passes=accelerator_passes(machine),
         cost=AcceleratorCosts(MachineCost(config, memory or MemoryTiming())),
         make_backend=StreamBackend,
-        layouts=Blocks(machine),
         settings=() if hiding else (("threads", (1,)),),
         is_exact=is_exact,
         tuned=tuned,

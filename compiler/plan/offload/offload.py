@@ -18,11 +18,12 @@ from compiler.graph.reasons import Reason
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import all_bodies, all_lets, functions, map_functions, rewrite_bodies
-from compiler.plan.offload.cancel_layouts import CancelLayouts
+from compiler.plan.offload.cancel_conversions import CancelConversions
 from compiler.plan.offload.place_parts import PlaceParts
+from compiler.plan.offload.rewrite import Rewrite, rewrite
 from compiler.plan.offload.streams import FormStreams
 from compiler.plan.planner import Candidate, candidates
-from compiler.plan.target import LayoutRewrite, Target
+from compiler.plan.target import Target
 
 Plans: TypeAlias = Callable[[Call], object]
 """A function that raises `Refusal` for kernel calls that the target does not support."""
@@ -46,8 +47,8 @@ class Offload:
                                       y = out_of_layout(y_packed)
 
     A kernel consists of graph operators, with operands and results in the target's layouts: any
-    other target can run the kernel too. `CancelLayouts` then removes the layout changes between two
-    kernels. Operators that stay on the host record the reason.
+    other target can run the kernel too. `CancelConversions` then removes the changes of layout
+    between two kernels. Operators that stay on the host record the reason.
 
     Attributes
     ----------
@@ -97,8 +98,8 @@ class Offload:
             if match.name in refused:
                 names = zip(match.lets, match.operators, strict=True)
                 reasons |= {let.name: Reason(each, refused[match.name]) for let, each in names}
-        for rewrite in rewritten.values():
-            for let in (*rewrite.operands, *rewrite.result):
+        for each in rewritten.values():
+            for let in (*each.operands, *each.result):
                 reasons[let.name] = Reason("", f"layout for the {self.target.name}")
         called = rewrite_bodies(changed, lambda body: _called(body, rewritten, kernels, reasons))
         return replace(function, body=called), pool
@@ -113,13 +114,14 @@ class Offload:
 
     def _rewritten(
         self, function: Function, types: Mapping[str, Type], chosen: Mapping[str, Candidate]
-    ) -> dict[str, LayoutRewrite]:
+    ) -> dict[str, Rewrite]:
         taken = {each.name for each in function.params}
         taken |= {each.name for each in all_lets(function.body)}
         return {
-            name: self.target.layouts.rewrite(
+            name: rewrite(
                 candidate.template,
                 match := candidate.match,
+                self.target.machine,
                 types,
                 taken,
                 from_host=match.variable(match.computed[0]) not in chosen,
@@ -130,7 +132,7 @@ class Offload:
 
 def _called(
     body: Body,
-    rewritten: Mapping[str, LayoutRewrite],
+    rewritten: Mapping[str, Rewrite],
     kernels: Mapping[str, Let],
     reasons: Mapping[str, Reason],
 ) -> Body:
@@ -154,14 +156,14 @@ def _with_own(earlier: tuple[Reason, ...], own: Reason | None) -> tuple[Reason, 
     return earlier if own is None else tuple(dict.fromkeys((*earlier, own)))
 
 
-def _with(body: Body, rewritten: Mapping[str, LayoutRewrite]) -> Body:
+def _with(body: Body, rewritten: Mapping[str, Rewrite]) -> Body:
     """The body with each match's last value replaced by its rewrite; the other values of
     matches stay as dead code."""
     lets: list[Let] = []
     for let in body.lets:
         if let.name in rewritten:
-            rewrite = rewritten[let.name]
-            lets += (*rewrite.operands, *rewrite.kernel, *rewrite.result)
+            added = rewritten[let.name]
+            lets += (*added.operands, *added.kernel, *added.result)
         else:
             lets.append(let)
     return Body(tuple(lets), body.result)
@@ -171,11 +173,11 @@ def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
     """The passes that move all supported operators to a target other than the host."""
     return (
         Offload(target, plan),
-        CancelLayouts(),
+        CancelConversions(),
         EliminateDead(),
         EliminateCommon(),
         PlaceParts(target.name),
-        CancelLayouts(),
+        CancelConversions(),
         EliminateCommon(),
         EliminateDead(),
         FormStreams(target.name),

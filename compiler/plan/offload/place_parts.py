@@ -9,7 +9,7 @@ from compiler.errors import Refusal
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.blocks import PackData, UnpackData
+from compiler.graph.operators.layouts import Convert, View
 from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes.kernel_pool import KernelPool
@@ -18,6 +18,7 @@ from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
+from compiler.layouts.layout import Layout, image_blocks
 from compiler.plan.placement import Regions, first_channel, place_call
 
 _CHANNELS = 1
@@ -35,10 +36,10 @@ class PlaceParts:
 
     ::
 
-        a = unpack_data(a_blocks)         kernel[target] @k(p0, p1):
-        b = unpack_data(b_blocks)           a = unpack_data(p0), b = unpack_data(p1)
+        a = convert(a_blocks)             kernel[target] @k(p0, p1):
+        b = convert(b_blocks)               a = convert(p0), b = convert(p1)
         c = concat(a, b, axis=1)    ->      c = concat(a, b, axis=1)
-        c_blocks = pack_data(c)             return pack_data(c)
+        c_blocks = convert(c)               return convert(c)
 
                                           c_blocks = @k(a_blocks, b_blocks)
 
@@ -99,16 +100,22 @@ class _Placer:
             for atom in atoms(let.value):
                 if isinstance(atom, Var):
                     self.users.setdefault(atom.name, []).append(let)
-        self.packing = self._packing()
+        for let in self.body.lets:
+            match let.value:
+                case Call(args=(Var(name),), attributes=View()):
+                    self.users[name] += self.users.get(let.name, ())
+                case _:
+                    pass
+        self.layouts = self._wanted()
 
     def placed(self) -> Body:
         """The body with kernels instead of the concatenations and slices that can be placed."""
         lets: list[Let] = []
         for let in self.body.lets:
             added = [let]
-            if let.name in self.packing:
+            if let.name in self.layouts:
                 try:
-                    added = self._kernel(let, self.packing[let.name])
+                    added = self._kernel(let, self.layouts[let.name])
                 except Refusal as refusal:
                     added = [replace(let, reasons=(Reason(_operator(let), str(refusal)),))]
             lets += added
@@ -117,7 +124,7 @@ class _Placer:
                     self.packed.setdefault(step.value, Var(step.name))
         return Body(tuple(lets), self.body.result)
 
-    def _packing(self) -> dict[str, PackData]:
+    def _wanted(self) -> dict[str, Layout]:
         """The concatenations and slices between kernels of the target, by name: the blocks of their
         users. Each of them may be a user or a part of another."""
         moves = {let.name: parts for let in self.body.lets if (parts := self._parts(let))}
@@ -126,13 +133,13 @@ class _Placer:
             read = {atom.name for atom in parts if isinstance(atom, Var)}
             if read & from_target or any(self._blocks(atom) for atom in parts):
                 from_target.add(name)
-        found: dict[str, PackData] = {}
+        found: dict[str, Layout] = {}
         for let in reversed(self.body.lets):
             if let.name in from_target:
-                packings = (_packed_by(user, found) for user in self.users.get(let.name, ()))
-                packing = next(filter(None, packings), None)
-                if packing is not None:
-                    found[let.name] = packing
+                wanted = (_packed_by(user, found) for user in self.users.get(let.name, ()))
+                layout = next(filter(None, wanted), None)
+                if layout is not None:
+                    found[let.name] = layout
         return found
 
     def _parts(self, let: Let) -> tuple[Atom, ...] | None:
@@ -153,12 +160,12 @@ class _Placer:
     def _blocks(self, atom: Atom) -> Var | None:
         """The blocks that a part is unpacked from."""
         match self.made.get(atom.name) if isinstance(atom, Var) else None:
-            case Call(callee=OpSpec(name="unpack_data"), args=(Var() as blocks,)):
+            case Call(args=(Var() as blocks,), attributes=Convert(source=Layout(), target=None)):
                 return blocks
             case _:
                 return None
 
-    def _kernel(self, let: Let, packing: PackData) -> list[Let]:
+    def _kernel(self, let: Let, layout: Layout) -> list[Let]:
         """The values that a concatenation becomes: packed parts, the kernel's call, and the result
         unpacked under the old name.
 
@@ -173,20 +180,20 @@ class _Placer:
         names = [atom.name for atom in parts if isinstance(atom, Var)]
         if len(names) < len(parts):
             raise Refusal("a part is constant, and the accelerator writes none")
-        self._check_shapes(let, names, packing)
+        self._check_shapes(let, names, layout)
         operands, inside = list[Let](), list[Let]()
         for name in names:
-            blocks = self._operand(name, packing, operands)
-            unpack = _call("unpack_data", blocks, UnpackData(self._shape(name)))
-            inside.append(self._new(f"{name}_plain", unpack, self.types[name]))
+            blocks = self._operand(name, layout, operands)
+            plain = _convert(blocks, self._shape(name), layout, None)
+            inside.append(self._new(f"{name}_plain", plain, self.types[name]))
         if len({let.value for let in inside}) < len(inside):
             raise Refusal("a part occurs twice, and lies in one place only")
-        plain = tuple(Var(each.name) for each in inside)
+        parts = tuple(Var(each.name) for each in inside)
         type_, shape = self.types[let.name], self._shape(let.name)
-        moved = replace(let.value, args=plain)
+        moved = replace(let.value, args=parts)
         inside.append(self._new(f"{let.name}_inside", moved, type_))
-        pack = _call("pack_data", Var(inside[-1].name), packing)
-        result = self._new(f"{let.name}_blocks", pack, _packed(shape, packing, type_))
+        pack = _convert(Var(inside[-1].name), shape, None, layout)
+        result = self._new(f"{let.name}_blocks", pack, _in_layout(type_, layout))
         called = self.pool.fused([*inside, replace(result, origin=let.source)], self.types)
         assert isinstance(called.value, Call), "made so"
         readers = [user for user in self.users.get(let.name, ()) if _is_packing(user)]
@@ -194,18 +201,17 @@ class _Placer:
             next_user for user in readers for next_user in self.users.get(user.name, ())
         ]
         self._place(result.name, called.value)
-        self.made[let.name] = _call("unpack_data", Var(result.name), UnpackData(shape))
-        layout = Reason("", f"layout for the {self.target}")
-        unpacked = replace(let, value=self.made[let.name], reasons=(layout,))
-        return [*operands, called, unpacked]
+        back = self.made[let.name] = _convert(Var(result.name), shape, layout, None)
+        reason = Reason("", f"layout for the {self.target}")
+        return [*operands, called, replace(let, value=back, reasons=(reason,))]
 
-    def _operand(self, name: str, packing: PackData, operands: list[Let]) -> Var:
+    def _operand(self, name: str, layout: Layout, operands: list[Let]) -> Var:
         """The blocks of a part; added to `operands` if the host packs them and has not yet."""
-        wanted = _packed(self._shape(name), packing, self.types[name])
+        wanted = _in_layout(self.types[name], layout)
         blocks = self._blocks(Var(name))
         if blocks is not None and self.types[blocks.name] == wanted:
             return blocks
-        pack = _call("pack_data", Var(name), packing)
+        pack = _convert(Var(name), self._shape(name), None, layout)
         if pack in self.packed:
             return self.packed[pack]
         operands.append(self._new(f"{name}_blocks", pack, wanted))
@@ -217,27 +223,27 @@ class _Placer:
         self.types[name] = type_
         return Let(name, value)
 
-    def _check_shapes(self, let: Let, parts: list[str], packing: PackData) -> None:
+    def _check_shapes(self, let: Let, parts: list[str], layout: Layout) -> None:
         images = self._shape(let.name)[0]
-        if images > packing.batch:
+        batch, block = layout.block(0), layout.block(_CHANNELS)
+        if images > batch:
             raise Refusal(
                 f"its parts do not lie one behind the other in {images} images, in blocks of "
-                f"{packing.batch}"
+                f"{batch}"
             )
         given = let.value.attributes if isinstance(let.value, Call) else None
         if isinstance(given, Slice):
             first = first_channel(given, self._shape(parts[0])) or 0
-            if first % packing.block:
+            if first % block:
                 raise Refusal(
-                    f"channel {first} does not begin a block of {packing.block}: a multiple would "
-                    "help"
+                    f"channel {first} does not begin a block of {block}: a multiple would help"
                 )
         for part in parts[:-1]:
             channels = self._shape(part)[_CHANNELS]
-            if channels % packing.block or not channels:
+            if channels % block or not channels:
                 raise Refusal(
                     f"part {part} has {channels} channels, which are no whole blocks of "
-                    f"{packing.block}: a multiple would help"
+                    f"{block}: a multiple would help"
                 )
 
     def _place(self, name: str, call: Call) -> None:
@@ -268,14 +274,21 @@ def _operator(let: Let) -> str:
 
 
 def _is_packing(let: Let) -> bool:
-    return isinstance(let.value, Call) and let.value.callee == OPERATORS["pack_data"]
+    match let.value:
+        case Call(attributes=Convert(source=None, target=Layout())):
+            return True
+        case _:
+            return False
 
 
-def _packed_by(user: Let, found: Mapping[str, PackData]) -> PackData | None:
-    """The blocks that a user reads, if it reads blocks."""
+def _packed_by(user: Let, found: Mapping[str, Layout]) -> Layout | None:
+    """The blocks of images that a user reads, if it reads such."""
     match user.value:
-        case Call(callee=OpSpec(name="pack_data"), attributes=PackData() as packing):
-            return packing
+        case Call(attributes=Convert(source=None, target=Layout() as layout)):
+            blocks = layout.rank == _RANK and layout == image_blocks(
+                layout.block(0), layout.block(_CHANNELS)
+            )
+            return layout if blocks else None
         case _:
             return found.get(user.name)
 
@@ -290,13 +303,11 @@ def _multiplies(user: Let) -> bool:
             return False
 
 
-def _call(operator: str, operand: Var, attributes: PackData | UnpackData) -> Call:
-    return Call(OPERATORS[operator], (operand,), attributes)
+def _convert(of: Var, shape: tuple[int, ...], source: Layout | None, target: Layout | None) -> Call:
+    return Call(OPERATORS["convert"], (of,), Convert(shape, source, target))
 
 
-def _packed(shape: tuple[int, ...], packing: PackData, plain: Type) -> TensorType:
+def _in_layout(plain: Type, layout: Layout) -> TensorType:
     """The type of an image in blocks."""
     assert isinstance(plain, TensorType), "an image"
-    images, channels, *pixels = shape
-    outer = -(-images // packing.batch), -(-channels // packing.block)
-    return TensorType((*outer, *pixels, packing.batch, packing.block), plain.dtype)
+    return replace(plain, layout=layout)

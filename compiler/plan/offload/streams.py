@@ -18,6 +18,7 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
+from compiler.graph.operators.layouts import View
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import Type
 from compiler.graph.visit import (
@@ -25,6 +26,7 @@ from compiler.graph.visit import (
     functions,
     map_functions,
     names_of,
+    rename,
     rewrite_bodies,
     substitute,
 )
@@ -44,6 +46,8 @@ class FormStreams:
 
                                       c = @host_kernel(w)
                                       b = @stream(x)
+
+    Views of tensors take no instruction: they stand in each stream that reads them.
 
     For few streams, values are scheduled greedily: all ready values of the host, then all ready
     values of the target, and so on in turn. A stream would be empty whose kernels all only place
@@ -71,19 +75,21 @@ class FormStreams:
     ) -> Body:
         """The body with streams; `taken` are names of functions, `names` those of values."""
         result = body.result
-        runs = _runs(body.lets, self.target)
+        views = _views(body, self.target)
+        runs = _runs([let for let in body.lets if let.name not in views], self.target, views)
         lets: list[Let] = []
         for number, (on_target, run) in enumerate(runs):
             if not on_target:
                 lets += run
                 continue
             if all(_only_moves(let) for let in run):
-                lets += map(_on_host, run)
+                lets += (_on_host(let) for let in _with_views(run, views, names))
                 continue
             later = [let for _, other in runs[number + 1 :] for let in other]
-            wanted = {each for let in later for each in names_of(let.value)}
+            wanted = {each for let in later for each in _read(let, views)}
             wanted |= {result.name} if isinstance(result, Var) else set()
             outputs = [let.name for let in run if let.name in wanted]
+            run = _with_views(run, views, names)
             inputs = _inputs(run)
             params = tuple(Param(each, types[each]) for each in inputs)
             name = unique_name("stream", taken)
@@ -125,10 +131,11 @@ def _only_moves(let: Let) -> bool:
 
 
 def _on_host(let: Let) -> Let:
-    """A kernel's call with the kernel on the host."""
+    """A kernel's call with the kernel on the host; a view as it is."""
     call = let.value
-    assert isinstance(call, Call), "a kernel's"
-    assert isinstance(call.callee, Function), "a kernel's"
+    assert isinstance(call, Call), "a kernel's, or a view"
+    if not isinstance(call.callee, Function):
+        return let
     return replace(let, value=replace(call, callee=replace(call.callee, target="")))
 
 
@@ -138,7 +145,49 @@ def _inputs(run: Sequence[Let]) -> list[str]:
     return [each for each in dict.fromkeys(used) if each not in own]
 
 
-def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
+def _views(body: Body, target: str) -> dict[str, Let]:
+    """The views that only kernels of the target read, by name."""
+    found = {
+        let.name: let
+        for let in body.lets
+        if isinstance(let.value, Call) and isinstance(let.value.attributes, View)
+    }
+    others = (let for let in body.lets if not _offloaded(let, target))
+    read = {name for let in others for name in names_of(let.value)}
+    if isinstance(body.result, Var):
+        read.add(body.result.name)
+    return {name: let for name, let in found.items() if name not in read}
+
+
+def _with_views(run: Sequence[Let], views: Mapping[str, Let], names: set[str]) -> list[Let]:
+    """The calls of a stream after the views that they read, of which it has its own."""
+    read = dict.fromkeys(name for let in run for name in sorted(names_of(let.value) & {*views}))
+    own = {name: Var(unique_name(f"{name}_view", names)) for name in read}
+    made = {let.name for let in run}
+    first = [replace(views[name], name=var.name) for name, var in own.items()]
+    outside = [let for let in first if not names_of(let.value) & made]
+    lets = list(outside)
+    waiting = [let for let in first if let not in outside]
+    for let in run:
+        lets.append(replace(let, value=rename(let.value, own)))
+        ready = [view for view in waiting if let.name in names_of(view.value)]
+        lets += ready
+        waiting = [view for view in waiting if view not in ready]
+    return lets
+
+
+def _read(let: Let, views: Mapping[str, Let]) -> set[str]:
+    """The names that a value reads, of a view what it is of."""
+    return {
+        each
+        for name in names_of(let.value)
+        for each in (names_of(views[name].value) if name in views else (name,))
+    }
+
+
+def _runs(
+    lets: Sequence[Let], target: str, views: Mapping[str, Let]
+) -> list[tuple[bool, list[Let]]]:
     """The values in topological order, as runs (on target, values) that alternate between host and
     target."""
     waiting = list(lets)
@@ -150,7 +199,7 @@ def _runs(lets: Sequence[Let], target: str) -> list[tuple[bool, list[Let]]]:
         left: list[Let] = []
         # Definitions precede uses, so one walk finds all values of this run.
         for let in waiting:
-            ready = _offloaded(let, target) == on_target and not names_of(let.value) & unscheduled
+            ready = _offloaded(let, target) == on_target and not _read(let, views) & unscheduled
             (run if ready else left).append(let)
             if ready:
                 unscheduled.discard(let.name)

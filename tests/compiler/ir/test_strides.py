@@ -8,7 +8,8 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.ir.stmt import Block
 from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import blocks
-from compiler.operators.blocks import pack_data, unpack_data
+from compiler.layouts.conversion import convert
+from compiler.layouts.layout import image_blocks
 from compiler.operators.layout import reshape
 from compiler.operators.slicing import slice_of
 from compiler.te import Tensor, compute, placeholder
@@ -58,16 +59,16 @@ def test_rows(tensor: Tensor, expected: int | None) -> None:
 def test_blocks_of_channels_are_contiguous() -> None:
     """What is unpacked from blocks and packed into such again moves along the lanes of a block."""
     packed = placeholder((1, 3, 1, 5, 1, 8), FLOAT32, "packed")
-    image = unpack_data(packed, shape=(1, 24, 1, 5), name="image")
-    moved = pack_data(image, batch=1, block=8, name="moved")
+    image = convert(packed, shape=(1, 24, 1, 5), source=image_blocks(1, 8), name="image")
+    moved = convert(image, shape=image.shape, target=image_blocks(1, 8), name="moved")
     schedule = Schedule.of(moved, inputs=[packed]).compute_inline("image")
     (block,) = blocks(schedule.program.body)
     found = accesses(block)
-    assert strides(found, "bo") == {1}
-    assert strides(found, "x") == {8}
-    assert strides(found, "oc") == {5 * 8}
+    assert strides(found, "i5") == {1}
+    assert strides(found, "i3") == {8}
+    assert strides(found, "i1") == {5 * 8}
     # Blocks of another size are not.
-    other = pack_data(image, batch=1, block=6, name="other")
+    other = convert(image, shape=image.shape, target=image_blocks(1, 6), name="other")
     schedule = Schedule.of(other, inputs=[packed]).compute_inline("image")
     (block,) = blocks(schedule.program.body)
-    assert None in strides(accesses(block), "bo")
+    assert None in strides(accesses(block), "i5")

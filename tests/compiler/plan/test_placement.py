@@ -9,22 +9,28 @@ from compiler.graph.operators.parts import Slice
 from compiler.plan.placement import Regions, first_channel, placement_of, regions_of
 from tests.support.compiler.graph.graphs import graph
 
+B4 = "{0, 1/4, 2, 3, _, 1%4}"
 KERNEL = """
-kernel[other] @k(p: int8[1, 2, 3, 1, 1, 4], q: int8[1, 1, 3, 1, 1, 4]) -> int8[1, 3, 3, 1, 1, 4]:
-  a = unpack_data(p, shape=[1, 8, 3, 1])
-  b = unpack_data(q, shape=[1, 3, 3, 1])
+kernel[other] @k(p: int8[1, 8, 3, 1]B4, q: int8[1, 3, 3, 1]B4) -> int8[1, {channels}, 3, 1]B4:
+  a = convert(p, shape=[1, 8, 3, 1], source=B4)
+  b = convert(q, shape=[1, 3, 3, 1], source=B4)
   c = {value}
-  r = pack_data(c, batch=1, block=4)
+  r = convert({last}, shape=[1, {channels}, 3, 1], target=B4)
   return r
 
-func @f(x: int8[1, 2, 3, 1, 1, 4], y: int8[1, 1, 3, 1, 1, 4]) -> int8[1, 3, 3, 1, 1, 4]:
+func @f(x: int8[1, 8, 3, 1]B4, y: int8[1, 3, 3, 1]B4) -> int8[1, {channels}, 3, 1]B4:
   z = @k(x, y)
   return z
 """
 
 
+def program(value: str, channels: int = 11) -> Function:
+    last = "d" if " d = " in value else "c"
+    return graph(KERNEL.format(value=value, channels=channels, last=last).replace("B4", B4))
+
+
 def call(value: str) -> Call:
-    (let,) = graph(KERNEL.format(value=value)).body.lets
+    (let,) = program(value).body.lets
     assert isinstance(let.value, Call)
     return let.value
 
@@ -40,13 +46,13 @@ def test_the_parts_of_a_concatenation_lie_one_behind_the_other() -> None:
 
 
 SLICE = """
-kernel[other] @k(p: int8[1, 3, 3, 1, 1, 4]) -> int8[1, 2, 3, 1, 1, 4]:
-  a = unpack_data(p, shape=[1, 11, 3, 1])
+kernel[other] @k(p: int8[1, 11, 3, 1]B4) -> int8[1, 7, 3, 1]B4:
+  a = convert(p, shape=[1, 11, 3, 1], source=B4)
   c = slice(a, starts=[{start}], ends=[12], axes=[{axis}])
-  r = pack_data(c, batch=1, block=4)
+  r = convert(c, shape=[1, 7, 3, 1], target=B4)
   return r
 
-func @f(x: int8[1, 3, 3, 1, 1, 4]) -> int8[1, 2, 3, 1, 1, 4]:
+func @f(x: int8[1, 11, 3, 1]B4) -> int8[1, 7, 3, 1]B4:
   z = @k(x)
   return z
 """
@@ -54,7 +60,7 @@ func @f(x: int8[1, 3, 3, 1, 1, 4]) -> int8[1, 2, 3, 1, 1, 4]:
 
 @pytest.mark.parametrize("start", [4, -7])
 def test_a_slice_lies_within_its_operand(start: int) -> None:
-    (let,) = graph(SLICE.format(start=start, axis=1)).body.lets
+    (let,) = graph(SLICE.format(start=start, axis=1).replace("B4", B4)).body.lets
     assert isinstance(let.value, Call)
     assert isinstance(let.value.callee, Function)
     assert placement_of(let.value.callee) == (-12,)
@@ -80,7 +86,7 @@ def test_a_kernel_that_computes_places_nothing() -> None:
 
 
 def test_the_regions_of_calls() -> None:
-    function = graph(KERNEL.format(value="concat(a, b, axis=1)"))
+    function = program("concat(a, b, axis=1)")
     (let,) = function.body.lets
     assert isinstance(let.value, Call)
     assert function.result is not None

@@ -24,6 +24,9 @@ from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import Net
 
+B4 = "{0, 1/4, 2, 3, _, 1%4}"
+ROWS = "{0, 1/4, _, _, _, 1%4}"
+PLANES = "{bytes, 0, 1/4, _, _, _, 1%4}"
 TINY = accelerator(machine("tiny"))
 POOL = MaxPoolOnAlu()
 REAL = "the accelerator has integers only, so that the CPU converts real numbers"
@@ -127,17 +130,14 @@ def workload(size: int = 6, blocks: int = 2) -> MaxPoolWorkload:
 
 def pooling(size: int = 6, channels: int = 8, name: str = "k", target: str = "accelerator") -> Call:
     """A call of a kernel that pools."""
-    blocks, out = channels // 4, (size + 1) // 2
-    data, result = (
-        f"int8[1, {blocks}, {size}, {size}, 1, 4]",
-        f"int8[1, {blocks}, {out}, {out}, 1, 4]",
-    )
+    out = (size + 1) // 2
+    before, after = f"[1, {channels}, {size}, {size}]", f"[1, {channels}, {out}, {out}]"
     kernel = InferTypes().apply(
         graph(
-            f"kernel[{target}] @{name}(p: {data}) -> {result}:\n"
-            f"  x = unpack_data(p, shape=[1, {channels}, {size}, {size}])\n"
+            f"kernel[{target}] @{name}(p: int8{before}{B4}) -> int8{after}{B4}:\n"
+            f"  x = convert(p, shape={before}, source={B4})\n"
             "  y = max_pool(x, kernel=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])\n"
-            "  q = pack_data(y, batch=1, block=4)\n  return q\n"
+            f"  q = convert(y, shape={after}, target={B4})\n  return q\n"
         )
     )
     return Call(kernel, (Var("v"),))
@@ -240,11 +240,10 @@ def test_other_weights_are_other_plans_of_one_workload() -> None:
     """Only their arguments differ."""
     kernel = InferTypes().apply(
         graph(
-            "kernel[accelerator] @k(p: int8[1, 1, 1, 1, 1, 4], w: int8[3, 4])"
-            " -> int8[4, 1, 1, 1, 1, 4]:\n"
-            "  x = unpack_data(p, shape=[1, 4, 1, 1])\n  f = reshape(x, shape=[1, 4])\n"
-            "  d = dense(f, w, out_dtype=int32)\n  r = reshape(d, shape=[1, 3, 1, 1])\n"
-            "  q = pack_data(r, batch=1, block=4)\n  b = byte_planes(q)\n  return b\n"
+            f"kernel[accelerator] @k(p: int8[1, 4]{ROWS}, w: int8[3, 4]) -> int32[1, 3]{PLANES}:\n"
+            f"  x = convert(p, shape=[1, 4], source={ROWS})\n"
+            "  d = dense(x, w, out_dtype=int32)\n"
+            f"  q = convert(d, shape=[1, 3], target={PLANES})\n  return q\n"
         )
     )
     planner = Planner(TINY)
@@ -270,9 +269,9 @@ def test_other_weights_are_other_plans_of_one_workload() -> None:
 def test_what_no_template_does(operators: str, message: str) -> None:
     kernel = InferTypes().apply(
         graph(
-            "kernel[accelerator] @k(p: int8[1, 1, 2, 2, 1, 4]) -> int8[1, 1, 2, 2, 1, 4]:\n"
-            f"  x = unpack_data(p, shape=[1, 4, 2, 2])\n{operators}"
-            "  q = pack_data(y, batch=1, block=4)\n  return q\n"
+            f"kernel[accelerator] @k(p: int8[1, 4, 2, 2]{B4}) -> int8[1, 4, 2, 2]{B4}:\n"
+            f"  x = convert(p, shape=[1, 4, 2, 2], source={B4})\n{operators}"
+            f"  q = convert(y, shape=[1, 4, 2, 2], target={B4})\n  return q\n"
         )
     )
     with pytest.raises(Refusal, match=message):

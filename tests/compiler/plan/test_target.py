@@ -1,17 +1,14 @@
-"""Targets as values: their memories, and layouts that change nothing."""
+"""Targets as values: their memories."""
 
 from __future__ import annotations
 
-from compiler.graph import Call, Let, Var
-from compiler.graph.operators import OPERATORS
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.target import TEMPLATES, accelerator
 from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.target import cpu
-from compiler.plan.pattern import Match
-from compiler.plan.target import Layouts, Memory
+from compiler.plan.target import Memory
 from hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 
@@ -49,9 +46,3 @@ def test_templates_have_names_and_patterns() -> None:
     names = [each.name for each in TEMPLATES]
     assert len({*names}) == len(names) == 8
     assert all(each.patterns for each in TEMPLATES)
-
-
-def test_tensors_as_they_lie() -> None:
-    let = Let("y", Call(OPERATORS["relu"], (Var("x"),)))
-    found = Layouts().rewrite(None, Match((let,), {}), {}, set(), from_host=True)
-    assert (found.operands, found.kernel, found.result) == ((), (let,), ())

@@ -14,7 +14,7 @@ import numpy as np
 from compiler import te
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call, Var
-from compiler.graph.operators.blocks import PackWindows
+from compiler.graph.operators.layouts import PackWindows
 from compiler.graph.operators.products import Conv2d
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
@@ -36,11 +36,7 @@ from compiler.machines.accelerator.templates.epilogue import requantise_passes, 
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.packing import block_groups, pack_weight
 from compiler.machines.accelerator.templates.products import largest_sum
-from compiler.machines.accelerator.templates.template import (
-    AcceleratorTemplate,
-    HostPacking,
-    Shapes,
-)
+from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.tiling import (
     operand_accumulators,
     parameter_usage,
@@ -61,7 +57,7 @@ from compiler.machines.accelerator.templates.work_counts import (
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.pad import pad
 from compiler.plan.pattern import Apply, Match, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch
+from compiler.plan.schedule_template import Arguments, HostPacking, KernelMatch, Shapes
 from compiler.plan.space import Bools, Choices, Floats, Ints, Space, tile_sizes
 from compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
 from compiler.te.knobs import Choice, OpenTrace, knob
@@ -140,11 +136,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         packing = PackWindows(
             tuple(kernel), machine.config.batch, block, given.strides, given.padding, given.dilation
         )
-        shape = (shapes(data)[0], channels * taps, *shapes(first.name)[2:])
         flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
         plain = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
         call = Call(first.value.callee, (Var(data), flat), plain)
-        return HostPacking("windows", "pack_windows", packing, shape, replace(first, value=call))
+        return HostPacking("windows", "pack_windows", packing, replace(first, value=call))
 
     # Tensor expressions ---------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import numpy as np
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
+from compiler.layouts.layout import PLANES
 from compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
@@ -16,7 +17,6 @@ from compiler.machines.accelerator.templates.products import PRODUCT, Products
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.tiling import sharing_rank
 from compiler.machines.accelerator.templates.work_counts import WorkCounts, transfers_of
-from compiler.operators.blocks import PLANES
 from compiler.plan.schedule_template import Arguments, KernelMatch
 from compiler.plan.space import Choices, Floats, Ints, Space, rank_by
 from compiler.te import Schedule, compute, placeholder

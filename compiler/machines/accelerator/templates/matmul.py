@@ -11,12 +11,11 @@ import numpy as np
 
 from compiler.errors import Refusal
 from compiler.graph.nodes import Call, Var
-from compiler.graph.operators.blocks import PackData, PackWeight, UnpackData
-from compiler.graph.operators.shapes import Reshape, Transpose
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
+from compiler.layouts.layout import Layout, One, Whole, in_blocks
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
@@ -25,7 +24,6 @@ from compiler.machines.accelerator.templates.epilogue import (
     requantisation,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.template import RESULT, HostPacking, Layout, Shapes
 from compiler.machines.accelerator.templates.work_counts import (
     TransferCounts,
     tile_shapes,
@@ -33,7 +31,7 @@ from compiler.machines.accelerator.templates.work_counts import (
 )
 from compiler.operators.blocks import blocks
 from compiler.plan.pattern import Apply, Match, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch
+from compiler.plan.schedule_template import RESULT, Arguments, HostPacking, KernelMatch, Shapes
 from compiler.plan.space import Ints, Space
 from compiler.te import Tensor, placeholder
 from hw.config import HardwareConfig
@@ -42,7 +40,6 @@ from hw.topology import MemoryId
 _RANKS = tuple(range(2, 9))
 _PRODUCT = Apply("matmul", (Operand("data", INT8, _RANKS), Operand("weight", INT8, _RANKS)))
 _LARGEST_TERM = int(INT8.low) ** 2
-_SWAP = Transpose((0, 2, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,43 +105,29 @@ class MatmulOnArray(Conv2dOnArray):
     name = "matmul"
     patterns = (requantise_pattern(_PRODUCT),)
 
-    def layout(self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget) -> Layout:
+    def layout(
+        self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget
+    ) -> Layout | None:
         config, weight = machine.config, shapes(match.variable("weight"))
-        shape = shapes(match.name) if name == RESULT else shapes(match.variable(name))
         try:
             found = Matrices.of(shapes(match.variable("data")), weight)
         except Refusal:
-            # `bind` refuses such a kernel, whatever its layouts.
-            return Layout((), (("reshape", Reshape(shape)),))
+            return None  # `bind` refuses such a kernel, whatever its layouts.
+        rank = len(shapes(match.name if name == RESULT else match.variable(name)))
+        *stack, rows, columns = range(rank)
+        matrices = tuple(map(Whole, stack))
         if name != "weight":
-            channels, block = (
-                (found.columns, config.block_out)
-                if name == RESULT
-                else (found.depth, config.block_in)
-            )
-            return _rows(found, channels, shape, PackData(config.batch, block))
-        count, depth, columns = found.count, found.depth, found.columns
+            block = config.block_out if name == RESULT else config.block_in
+            channels, channel = in_blocks(columns, block)
+            whole = (*matrices, channels) if found.count > 1 else (channels, *matrices)
+            return Layout((*whole, Whole(rows), One(), channel))
         if found.is_image(config):
-            image = (1, count * depth, 1, columns)
-            return Layout(
-                (("reshape", Reshape(image)), ("pack_data", PackData(1, config.block_in))),
-                (("unpack_data", UnpackData(image)), ("reshape", Reshape(weight))),
-            )
-        kernels, reverse = (columns, depth, count, 1), Transpose((2, 1, 0))
-        return Layout(
-            (
-                ("reshape", Reshape((count, depth, columns))),
-                ("transpose", reverse),
-                ("reshape", Reshape(kernels)),
-                ("pack_weight", PackWeight(config.block_out, config.block_in)),
-            ),
-            (
-                ("unpack_data", UnpackData(kernels)),
-                ("reshape", Reshape(kernels[:3])),
-                ("transpose", reverse),
-                ("reshape", Reshape(weight)),
-            ),
-        )
+            channels, channel = in_blocks(rows, config.block_in)
+            return Layout((*matrices, channels, Whole(columns), One(), channel))
+        # The sums go over whole blocks.
+        inputs, term = in_blocks(rows, config.block_in, zero=True)
+        outputs, lane = in_blocks(columns, config.block_out)
+        return Layout((outputs, inputs, *matrices, One(), lane, term))
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
@@ -232,28 +215,6 @@ class MatmulOnArray(Conv2dOnArray):
         groups = np.minimum(workload.spanned_groups(oc), workload.groups)
         found: Ints = np.where(own % oc == 0, oc, groups * own)
         return found
-
-
-def _rows(matrices: Matrices, channels: int, shape: tuple[int, ...], packing: PackData) -> Layout:
-    """The layout of matrices whose rows are pixels: one image if all channels fill blocks, else an
-    image for each matrix."""
-    count, rows = matrices.count, matrices.rows
-    whole = channels % packing.block == 0
-    image = (1, count * channels, 1, rows) if whole else (count, channels, 1, rows)
-    return Layout(
-        (
-            ("reshape", Reshape((count, rows, channels))),
-            ("transpose", _SWAP),
-            ("reshape", Reshape(image)),
-            ("pack_data", packing),
-        ),
-        (
-            ("unpack_data", UnpackData(image)),
-            ("reshape", Reshape((count, channels, rows))),
-            ("transpose", _SWAP),
-            ("reshape", Reshape(shape)),
-        ),
-    )
 
 
 def _matrices(found: KernelMatch) -> Matrices:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.nodes import Let
-from compiler.graph.operators.blocks import PackData, UnpackData
-from compiler.graph.operators.shapes import Reshape
+from compiler.layouts.layout import Layout, image_blocks, row_blocks
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.work_counts import WorkCounts
 from compiler.plan.pattern import Match
-from compiler.plan.schedule_template import KernelMatch, ScheduleTemplate
+from compiler.plan.schedule_template import RESULT, KernelMatch, ScheduleTemplate, Shapes
 from compiler.plan.space import Bools, Choices, Floats, Ints
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, OpenTrace
@@ -28,10 +24,6 @@ from hw.config import HardwareConfig
 from hw.topology import MemoryId
 
 W = TypeVar("W", bound=Hashable)
-Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
-"""A function from the name of a value to its shape."""
-RESULT = "out"
-"""The name of a match's result, beside the names of its operands."""
 
 
 class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
@@ -112,18 +104,15 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         images, _, *pixels = found.result_shape
         return found.match.constant("weight").array.size * images * prod(pixels)
 
-    def layout(self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget) -> Layout:
-        """The layout in DRAM of an operand, by its name in the pattern, or of the result, "out"."""
+    def layout(
+        self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget
+    ) -> Layout | None:
+        """Blocks of channels, in planes of bytes if the result is wider than a byte."""
         config = machine.config
         block = config.block_in if name == self.array_operand else config.block_out
-        shape = shapes(match.name if name == RESULT else match.variable(name))
-        return blocks_of_channels(shape, PackData(config.batch, block))
-
-    def repacked(
-        self, match: Match, shapes: Shapes, machine: AcceleratorTarget
-    ) -> HostPacking | None:
-        """A better layout of the array's operand for a tensor that comes from the CPU, if any."""
-        return None
+        rows = len(shapes(match.name if name == RESULT else match.variable(name))) == 2
+        layout = (row_blocks if rows else image_blocks)(config.batch, block)
+        return layout.in_planes() if name == RESULT and self.leaves_in_bytes else layout
 
 
 def _shortage(config: HardwareConfig, memory: MemoryId, needed: int) -> str:
@@ -144,45 +133,3 @@ def _open(
     """The initial schedule and the trace of a workload, kept: tuners replay them for each
     choice."""
     return template.start(workload, machine), template.sketch(workload, machine)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A tensor's layout in DRAM, as unary operators from the tensor and back to it."""
-
-    pack: tuple[tuple[str, Attributes], ...]
-    unpack: tuple[tuple[str, Attributes], ...]
-
-
-def blocks_of_channels(shape: tuple[int, ...], blocks: PackData) -> Layout:
-    """The layout of images [N, C, H, W] in blocks, and of rows [N, C] as images of one pixel."""
-    image = (*shape, 1, 1)[:4]
-    pack: list[tuple[str, Attributes]] = [("pack_data", blocks)]
-    unpack: list[tuple[str, Attributes]] = [("unpack_data", UnpackData(image))]
-    if len(shape) == 2:
-        pack.insert(0, ("reshape", Reshape(image)))
-        unpack.append(("reshape", Reshape(shape)))
-    return Layout(tuple(pack), tuple(unpack))
-
-
-@dataclass(frozen=True, slots=True)
-class HostPacking:
-    """The array's operand in another layout, and the operator that reads this layout.
-
-    Attributes
-    ----------
-    suffix
-        Suffix of the packed tensor's name, after the operand's name.
-    operator, attributes
-        The packing operator and its attributes.
-    shape
-        Shape of the packed tensor when unpacked.
-    first
-        The match's first operator, applied to an operand of that shape.
-    """
-
-    suffix: str
-    operator: str
-    attributes: Attributes
-    shape: tuple[int, ...]
-    first: Let

@@ -134,7 +134,8 @@ def placeholders(kernel: Function) -> list[Tensor]:
     found = []
     for param in kernel.params:
         assert isinstance(param.type, TensorType), "verified: kernels take tensors"
-        found.append(placeholder(param.type.static_shape(param.name), param.type.dtype, param.name))
+        stored = param.type.stored
+        found.append(placeholder(stored.static_shape(param.name), stored.dtype, param.name))
     return found
 
 

@@ -32,10 +32,11 @@ from compiler.operators import (
     slicing,
     top_k,
 )
+from compiler.layouts import conversion
 from compiler.operators.elementwise import ELEMENTWISE
 
 MODULES = (
-    *(blocks, col2im, compaction, conv2d, cumulative, determinant, gather, layout, matmul, norm),
+    *(blocks, col2im, compaction, conv2d, conversion, cumulative, determinant, gather, layout, matmul, norm),
     *(pad, pool, quantised, reduce, sample, scatter, slicing, top_k),
 )
 HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})

@@ -13,7 +13,7 @@ from compiler.errors import GraphError
 from compiler.graph import Call, Dim, Extent, TensorType, Type, Var
 from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.blocks import PackData, PackWeight, PackWindows, UnpackData
+from compiler.graph.operators.layouts import Convert, PackWindows, View
 from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice
 from compiler.graph.operators.products import Gemm, Product
 from compiler.graph.operators.reductions import Reduction
@@ -160,12 +160,9 @@ TWO = {
 }
 TESTED = {call.partition("(")[0] for _, call, _ in CASES}
 NUMBERS_ONLY = {
-    "pack_data": PackData(1, 4),
-    "pack_weight": PackWeight(4, 4),
-    "unpack_data": UnpackData((1, 3, 2, 2)),
+    "convert": Convert((1, 3, 2, 2)),
+    "view": View((1, 3, 2, 2)),
     "pack_windows": PackWindows((1, 1), 1, 4),
-    "byte_planes": NO_ATTRIBUTES,
-    "join_planes": NO_ATTRIBUTES,
 }
 STATIC = {"max_pool_index", "scatter_elements", "scatter_nd"}
 """Operators whose first operand has no symbols: they are among the refusals below."""

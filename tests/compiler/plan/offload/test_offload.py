@@ -77,7 +77,7 @@ def test_what_is_refused_stays_with_the_cpu() -> None:
             raise Refusal("windows are too large")
 
     found = offloaded(residual_net(), plan=plan)
-    assert "unpack_data_max_pool_pack_data" in asked
+    assert "max_pool" in asked
     assert not any("max_pool" in each for each in kernels(found))
     (let,) = (each for each in found.body.lets if each.reason == "max_pool: windows are too large")
     assert isinstance(let.value, Call)
@@ -154,7 +154,7 @@ def test_a_tensor_that_is_read_twice(config: str, kernel: int) -> None:
     y = net.conv("c", x, (3, 3), kernel, 1, kernel // 2, skip=x)
     function = net.function((1, 3, 5, 4), y)
     found = offloaded(function, config)
-    assert kernels(found) == ["unpack_data_unpack_data_conv2d_requantise_add_and_1_more"]
+    assert kernels(found) == ["conv2d_requantise_add"]
     image = np.random.default_rng(2).normal(size=(1, 3, 5, 4)).astype(np.float32)
     np.testing.assert_array_equal(
         evaluate(found, [image], RUN),

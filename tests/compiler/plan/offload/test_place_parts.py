@@ -6,30 +6,36 @@ import pytest
 
 from compiler.graph import Call, Function
 from compiler.graph.passes import EliminateCommon, EliminateDead, transform
-from compiler.plan.offload import CancelLayouts, FormStreams, PlaceParts
+from compiler.plan.offload import CancelConversions, FormStreams, PlaceParts
 from compiler.plan.placement import placement_of
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
-EIGHT, FOUR = "int8[1, 2, 3, 3, 1, 4]", "int8[1, 1, 3, 3, 1, 4]"
+B4 = "{0, 1/4, 2, 3, _, 1%4}"
+
+
+def image(channels: int) -> str:
+    return f"int8[1, {channels}, 3, 3]{B4}"
+
+
+EIGHT, FOUR = image(8), image(4)
 KERNELS = "".join(
-    f"kernel[other] @{name}(p: {type_}) -> {type_}:\n  r = relu(p)\n  return r\n\n"
-    for name, type_ in (
-        ("k8", EIGHT),
-        ("k4", FOUR),
-        ("k16", "int8[1, 4, 3, 3, 1, 4]"),
-        ("k12", "int8[1, 3, 3, 3, 1, 4]"),
-    )
+    f"kernel[other] @k{channels}(p: {image(channels)}) -> {image(channels)}:\n"
+    f"  x = convert(p, shape=[1, {channels}, 3, 3], source={B4})\n"
+    "  r = relu(x)\n"
+    f"  q = convert(r, shape=[1, {channels}, 3, 3], target={B4})\n"
+    "  return q\n\n"
+    for channels in (8, 4, 16, 14, 12)
 )
-MULTIPLIES = """
-kernel[other] @m(p: int8[1, 3, 3, 3, 1, 4]) -> int32[1, 12, 3, 3]:
-  a = unpack_data(p, shape=[1, 12, 3, 3])
+MULTIPLIES = f"""
+kernel[other] @m(p: {image(12)}) -> int32[1, 12, 3, 3]:
+  a = convert(p, shape=[1, 12, 3, 3], source={B4})
   r = matmul(a, a, out_dtype=int32)
   return r
 
 """
 
 
-def network(*lines: str, result: str = "int8[1, 3, 3, 3, 1, 4]") -> Function:
+def network(*lines: str, result: str = image(12)) -> Function:
     body = "".join(f"  {line}\n" for line in lines)
     params = f"x: {EIGHT}, y: {FOUR}, h: int8[1, 4, 3, 3]"
     return graph(f"{KERNELS}{MULTIPLIES}func @f({params}) -> {result}:\n{body}  return z\n")
@@ -38,15 +44,15 @@ def network(*lines: str, result: str = "int8[1, 3, 3, 3, 1, 4]") -> Function:
 PARTS = (
     "a = @k8(x)",
     "b = @k4(y)",
-    "a1 = unpack_data(a, shape=[1, 8, 3, 3])",
-    "b1 = unpack_data(b, shape=[1, 4, 3, 3])",
+    f"a1 = convert(a, shape=[1, 8, 3, 3], source={B4})",
+    f"b1 = convert(b, shape=[1, 4, 3, 3], source={B4})",
 )
 
 
 def placed(function: Function) -> Function:
     """The function after the pass, which keeps its meaning, and after its users."""
     keeps_meaning(PlaceParts("other"), function, inputs(function))
-    passes = (PlaceParts("other"), CancelLayouts(), EliminateCommon(), EliminateDead())
+    passes = (PlaceParts("other"), CancelConversions(), EliminateCommon(), EliminateDead())
     return transform(function, passes)
 
 
@@ -73,7 +79,7 @@ def test_parts_of_kernels() -> None:
         network(
             *PARTS,
             "c = concat(a1, b1, axis=1)",
-            "d = pack_data(c, batch=1, block=4)",
+            f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
             "z = @k12(d)",
         )
     )
@@ -87,18 +93,18 @@ def test_a_part_of_the_host_is_packed_once() -> None:
         network(
             *PARTS,
             "c = concat(a1, h, axis=-3)",
-            "d = pack_data(c, batch=1, block=4)",
-            "g = pack_data(h, batch=1, block=4)",
+            f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
+            f"g = convert(h, shape=[1, 4, 3, 3], target={B4})",
             "e = @k4(g)",
             "f = @k12(d)",
-            "e1 = unpack_data(e, shape=[1, 4, 3, 3])",
+            f"e1 = convert(e, shape=[1, 4, 3, 3], source={B4})",
             "i = concat(a1, h, e1, axis=1)",
-            "j = pack_data(i, batch=1, block=4)",
+            f"j = convert(i, shape=[1, 16, 3, 3], target={B4})",
             "z = @k16(j)",
-            result="int8[1, 4, 3, 3, 1, 4]",
+            result=image(16),
         )
     )
-    assert operators(found).count("pack_data") == 1
+    assert operators(found).count("convert") == 1
     assert "concat" not in operators(found)
 
 
@@ -108,19 +114,19 @@ def test_a_concatenation_that_the_host_reads_too() -> None:
         network(
             *PARTS,
             "c = concat(a1, b1, axis=1)",
-            "d = pack_data(c, batch=1, block=4)",
+            f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
             "e = @k12(d)",
             "n = negative(c)",
-            "z = pack_data(n, batch=1, block=4)",
+            f"z = convert(n, shape=[1, 12, 3, 3], target={B4})",
         )
     )
     assert operators(found) == [
         "compute",
         "compute",
         "place",
-        "unpack_data",
+        "convert",
         "negative",
-        "pack_data",
+        "convert",
     ]
 
 
@@ -130,9 +136,9 @@ def test_a_concatenation_of_a_concatenation() -> None:
             *PARTS,
             "c = concat(a1, b1, axis=1)",
             "d = concat(c, h, axis=1)",
-            "e = pack_data(d, batch=1, block=4)",
+            f"e = convert(d, shape=[1, 16, 3, 3], target={B4})",
             "z = @k16(e)",
-            result="int8[1, 4, 3, 3, 1, 4]",
+            result=image(16),
         )
     )
     assert operators(found).count("place") == 2
@@ -144,14 +150,14 @@ def test_slices_and_their_concatenation() -> None:
     found = placed(
         network(
             "a = @k8(x)",
-            "a1 = unpack_data(a, shape=[1, 8, 3, 3])",
+            f"a1 = convert(a, shape=[1, 8, 3, 3], source={B4})",
             "p = slice(a1, starts=[0], ends=[4], axes=[1])",
             "q = slice(a1, starts=[-4], ends=[99], axes=[-3])",
-            "q1 = pack_data(q, batch=1, block=4)",
+            f"q1 = convert(q, shape=[1, 4, 3, 3], target={B4})",
             "b = @k4(q1)",
-            "b1 = unpack_data(b, shape=[1, 4, 3, 3])",
+            f"b1 = convert(b, shape=[1, 4, 3, 3], source={B4})",
             "c = concat(p, q, b1, axis=1)",
-            "d = pack_data(c, batch=1, block=4)",
+            f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
             "z = @k12(d)",
         )
     )
@@ -165,40 +171,40 @@ def test_slices_and_their_concatenation() -> None:
             (
                 "p = slice(a1, starts=[0], ends=[6], axes=[1])",
                 "c = concat(p, b1, h, axis=1)",
-                "e = pack_data(c, batch=1, block=4)",
-                "n = @k16(e)",
-                "d = pack_data(a1, batch=1, block=4)",
+                f"e = convert(c, shape=[1, 14, 3, 3], target={B4})",
+                "n = @k14(e)",
+                f"d = convert(a1, shape=[1, 8, 3, 3], target={B4})",
             ),
             "part p has 6 channels, which are no whole blocks of 4",
         ),
         (
-            ("c = concat(b1, b1, b1, axis=1)", "d = pack_data(c, batch=1, block=4)"),
+            ("c = concat(b1, b1, b1, axis=1)", f"d = convert(c, shape=[1, 12, 3, 3], target={B4})"),
             "a part occurs twice",
         ),
         (
             (
                 "c0 = concat(b1, a1, axis=1)",
-                "d0 = pack_data(c0, batch=1, block=4)",
+                f"d0 = convert(c0, shape=[1, 12, 3, 3], target={B4})",
                 "e0 = @k12(d0)",
                 "c = concat(a1, b1, axis=1)",
-                "d = pack_data(c, batch=1, block=4)",
+                f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
             ),
             "b has another place already",
         ),
         (
             (
                 "c0 = concat(a1, h, axis=1)",
-                "d0 = pack_data(c0, batch=1, block=4)",
+                f"d0 = convert(c0, shape=[1, 12, 3, 3], target={B4})",
                 "e0 = @k12(d0)",
                 "c = concat(a1, b1, axis=1)",
-                "d = pack_data(c, batch=1, block=4)",
+                f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
             ),
             "b and h_blocks would be in the same place",
         ),
         (
             (
                 "c = slice(a1, starts=[2], ends=[6], axes=[1])",
-                "d = pack_data(c, batch=1, block=4)",
+                f"d = convert(c, shape=[1, 4, 3, 3], target={B4})",
                 "e = @k4(d)",
             ),
             "channel 2 does not begin a block of 4",
@@ -206,11 +212,11 @@ def test_slices_and_their_concatenation() -> None:
         (
             (
                 "c0 = slice(a1, starts=[4], ends=[8], axes=[1])",
-                "d0 = pack_data(c0, batch=1, block=4)",
+                f"d0 = convert(c0, shape=[1, 4, 3, 3], target={B4})",
                 "e0 = @k4(d0)",
                 "p = slice(a1, starts=[0], ends=[4], axes=[1])",
                 "c = concat(c0, p, axis=1)",
-                "d = pack_data(c, batch=1, block=4)",
+                f"d = convert(c, shape=[1, 8, 3, 3], target={B4})",
                 "e = @k8(d)",
             ),
             "p_blocks has another place already",
@@ -218,7 +224,7 @@ def test_slices_and_their_concatenation() -> None:
         (
             (
                 "c = concat(a1, b1, axis=1)",
-                "d = pack_data(c, batch=1, block=4)",
+                f"d = convert(c, shape=[1, 12, 3, 3], target={B4})",
                 "e = @m(d)",
             ),
             "e reads c_blocks as weights",
@@ -226,7 +232,9 @@ def test_slices_and_their_concatenation() -> None:
     ],
 )
 def test_refusals(lines: tuple[str, ...], message: str) -> None:
-    function = network(*PARTS, *lines, "z = pack_data(h, batch=1, block=4)", result=FOUR)
+    function = network(
+        *PARTS, *lines, f"z = convert(h, shape=[1, 4, 3, 3], target={B4})", result=FOUR
+    )
     keeps_meaning(PlaceParts("other"), function, inputs(function))
     found = PlaceParts("other").apply(function)
     assert message in reason(found, "c")
@@ -234,13 +242,15 @@ def test_refusals(lines: tuple[str, ...], message: str) -> None:
 
 
 def test_several_images() -> None:
-    two = "int8[2, 1, 3, 3, 1, 4]"
+    two = f"int8[2, 4, 3, 3]{B4}"
     function = graph(
-        f"kernel[other] @k(p: {two}) -> {two}:\n  r = relu(p)\n  return r\n\n"
-        f"func @f(x: {two}) -> int8[2, 2, 3, 3, 1, 4]:\n"
-        "  a = @k(x)\n  a1 = unpack_data(a, shape=[2, 4, 3, 3])\n  b = @k(a)\n"
-        "  b1 = unpack_data(b, shape=[2, 4, 3, 3])\n  c = concat(a1, b1, axis=1)\n"
-        "  d = pack_data(c, batch=1, block=4)\n  return d\n"
+        f"kernel[other] @k(p: {two}) -> {two}:\n"
+        f"  x = convert(p, shape=[2, 4, 3, 3], source={B4})\n  r = relu(x)\n"
+        f"  q = convert(r, shape=[2, 4, 3, 3], target={B4})\n  return q\n\n"
+        f"func @f(x: {two}) -> int8[2, 8, 3, 3]{B4}:\n"
+        f"  a = @k(x)\n  a1 = convert(a, shape=[2, 4, 3, 3], source={B4})\n  b = @k(a)\n"
+        f"  b1 = convert(b, shape=[2, 4, 3, 3], source={B4})\n  c = concat(a1, b1, axis=1)\n"
+        f"  d = convert(c, shape=[2, 8, 3, 3], target={B4})\n  return d\n"
     )
     found = PlaceParts("other").apply(function)
     assert "do not lie one behind the other in 2 images" in reason(found, "c")
@@ -250,13 +260,21 @@ def test_several_images() -> None:
     "lines",
     [
         # None of the target's kernels before or behind, or another axis.
-        ("g = negative(h)", "c = concat(h, g, h, axis=1)", "z = pack_data(c, batch=1, block=4)"),
-        ("c = concat(a1, b1, axis=1)", "n = negative(c)", "z = pack_data(n, batch=1, block=4)"),
+        (
+            "g = negative(h)",
+            "c = concat(h, g, h, axis=1)",
+            f"z = convert(c, shape=[1, 12, 3, 3], target={B4})",
+        ),
+        (
+            "c = concat(a1, b1, axis=1)",
+            "n = negative(c)",
+            f"z = convert(n, shape=[1, 12, 3, 3], target={B4})",
+        ),
         (
             "b2 = concat(b1, b1, axis=3)",
             "c = slice(b2, starts=[0], ends=[3], axes=[3])",
             "e = tile(c, repeats=[1, 3, 1, 1])",
-            "z = pack_data(e, batch=1, block=4)",
+            f"z = convert(e, shape=[1, 12, 3, 3], target={B4})",
         ),
     ],
 )

@@ -52,12 +52,14 @@ def test_the_cpu_goes_first_where_it_can() -> None:
 
 def test_a_stream_without_instructions_is_none() -> None:
     """The CPU concatenates where no kernel of the stream computes."""
-    parts = "p: int8[1, 1, 2, 2, 1, 4], q: int8[1, 1, 2, 2, 1, 4]"
-    whole = "int8[1, 2, 2, 2, 1, 4]"
+    blocks = "{0, 1/4, 2, 3, _, 1%4}"
+    parts = f"p: int8[1, 4, 2, 2]{blocks}, q: int8[1, 4, 2, 2]{blocks}"
+    whole = f"int8[1, 8, 2, 2]{blocks}"
     function = graph(
         f"kernel[other] @k({parts}) -> {whole}:\n"
-        "  a = unpack_data(p, shape=[1, 4, 2, 2])\n  b = unpack_data(q, shape=[1, 4, 2, 2])\n"
-        "  c = concat(a, b, axis=1)\n  r = pack_data(c, batch=1, block=4)\n  return r\n\n"
+        f"  a = convert(p, shape=[1, 4, 2, 2], source={blocks})\n"
+        f"  b = convert(q, shape=[1, 4, 2, 2], source={blocks})\n  c = concat(a, b, axis=1)\n"
+        f"  r = convert(c, shape=[1, 8, 2, 2], target={blocks})\n  return r\n\n"
         f"func @f({parts}) -> {whole}:\n  z = @k(p, q)\n  return z\n"
     )
     found = FormStreams("other").apply(function)

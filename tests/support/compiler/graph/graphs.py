@@ -58,11 +58,11 @@ def inputs(function: Function, seed: int = 0, size: int = 2) -> list[NestedArray
             return tuple(given(each) for each in type_.items)
         whole = specialised(type_, dict.fromkeys(symbols_of(type_), size))
         assert isinstance(whole, TensorType)
-        shape = whole.static_shape("an input")
-        if type_.dtype.is_float:
-            return generator.standard_normal(shape).astype(type_.dtype.numpy)
-        low, high = (0, 2) if type_.dtype == BOOL else (-4, 5)
-        return generator.integers(low, high, shape).astype(type_.dtype.numpy)
+        shape, dtype = whole.stored.static_shape("an input"), whole.stored.dtype
+        if dtype.is_float:
+            return generator.standard_normal(shape).astype(dtype.numpy)
+        low, high = (0, 2) if dtype == BOOL else (-4, 5)
+        return generator.integers(low, high, shape).astype(dtype.numpy)
 
     return [given(each.type) for each in function.params]
 

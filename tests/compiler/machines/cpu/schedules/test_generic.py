@@ -12,12 +12,13 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.ir.interpreter import run
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import blocks, loops
+from compiler.layouts.conversion import convert
+from compiler.layouts.layout import image_blocks
 from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
 from compiler.machines.cpu.schedules.generic import cpu_schedule, inline_stages
 from compiler.machines.cpu.schedules.simd import Simd
 from compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
 from compiler.operators.arithmetic import cast, clip
-from compiler.operators.blocks import pack_data, unpack_data
 from compiler.operators.conv2d import conv2d
 from compiler.operators.elementwise import ELEMENTWISE
 from compiler.operators.gather import gather
@@ -45,6 +46,9 @@ Make = Callable[..., Tensor]
 add, multiply = ELEMENTWISE["add"], ELEMENTWISE["multiply"]
 
 
+BLOCKS = image_blocks(1, 16)
+
+
 def block_of_a_network(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
     """Convolution, bias, shortcut, activation, pooling, and the classifier's start."""
     sums = conv2d(x, w, bias=b, padding=(1, 1, 1, 1))
@@ -55,9 +59,14 @@ def of_integers(x: Tensor, w: Tensor) -> Tensor:
     return clip(conv2d(x, w, padding=(1, 0, 1, 2), strides=(2, 1)), min=-5000, max=5000)
 
 
+def packed(x: Tensor) -> Tensor:
+    rows = relu(transpose(x, (0, 3, 1, 2)))
+    return convert(rows, shape=rows.shape, target=BLOCKS)
+
+
 def unpacked(x: Tensor) -> Tensor:
     """Tokens of 37 features, from blocks of 16."""
-    return relu(transpose(unpack_data(x, shape=(1, 37, 5, 1)), (0, 2, 3, 1)))
+    return relu(transpose(convert(x, shape=(1, 37, 5, 1), source=BLOCKS), (0, 2, 3, 1)))
 
 
 # Name, operators, shapes of their tensors, type.
@@ -106,7 +115,7 @@ CASES: dict[str, tuple[Make, tuple[tuple[int, ...], ...], str]] = {
     ),
     "unpacked-rows": (unpacked, ((1, 3, 5, 1, 1, 16),), "float32"),
     "packed-rows": (
-        lambda x: pack_data(relu(transpose(x, (0, 3, 1, 2))), batch=1, block=16),
+        packed,
         ((1, 5, 1, 61),),
         "float32",
     ),
@@ -256,7 +265,7 @@ def test_rows_advance_together() -> None:
 def test_rows_from_blocks_are_copied_in_lanes(features: int) -> None:
     """Also where the last block is not full."""
     blocks_of_data = placeholder((1, -(-features // 16), 5, 1, 1, 16), FLOAT32, "X")
-    plain = unpack_data(blocks_of_data, shape=(1, features, 5, 1))
+    plain = convert(blocks_of_data, shape=(1, features, 5, 1), source=BLOCKS)
     rows = relu(transpose(plain, (0, 2, 3, 1)), name="r")
     for stage in ("r", "r_tail"):
         assert loops_of(stage, rows)[-1][1] is LoopKind.VECTORIZED
@@ -264,10 +273,10 @@ def test_rows_from_blocks_are_copied_in_lanes(features: int) -> None:
 
 def test_what_is_padded_is_computed_where_it_is_packed() -> None:
     data = relu(placeholder((1, 61, 5, 1), FLOAT32, "D"), name="r")
-    assert inlined(pack_data(data, batch=1, block=16, name="p")) == ["p"]
+    assert inlined(convert(data, shape=data.shape, target=BLOCKS, name="p")) == ["p"]
     # Blocks that are mostly padding would compute it again and again.
     few = relu(placeholder((1, 3, 5, 1), FLOAT32, "D"), name="r")
-    assert inlined(pack_data(few, batch=1, block=16, name="p")) == ["r", "p"]
+    assert inlined(convert(few, shape=few.shape, target=BLOCKS, name="p")) == ["r", "p"]
 
 
 def test_several_outputs() -> None:

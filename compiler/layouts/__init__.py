@@ -1,0 +1,1 @@
+"""Layouts: how a tensor's elements are stored, conversions between layouts, and equal bytes."""
