@@ -3,7 +3,8 @@
 The grammar of the text form, which `printer` prints and `parser` parses:
 
     module    = function {function}                         kernels and streams before their callers
-    function  = kind ["[" target "]"] "@" name "(" params ")" ["->" type] ":" body
+    function  = kind ["[" how "]"] "@" name "(" params ")" ["->" type] ":" body
+    how       = target ["," template]                       who does it, and by which template
     kind      = "func" | "kernel" | "stream"
     param     = name ":" type
     body      = {let} ("return" | "yield") atom             indented; "return" ends a function,
@@ -17,10 +18,12 @@ The grammar of the text form, which `printer` prints and `parser` parses:
     atom      = name | constant
     constant  = tensor "(" numbers ")"                      up to 8 elements, no NaN
               | tensor "@" "h" digest                       from a table
-    attribute = name "=" (number | word | type | "none" | "[" numbers "]")
+    attribute = name "=" (number | word | type | layout | "none" | "[" numbers "]")
 
     type      = tensor | "(" types ")"                      a tuple of one: (t,)
-    tensor    = dtype "[" {extent} "]"
+    tensor    = dtype "[" {extent} "]" [layout]             row-major without one
+    layout    = "{" {part} "}"                              how it is stored, see `layouts.layout`
+    part      = axis | axis "/" size | axis "%" size ["=0"] | "_" | "bytes"
     extent    = number | [number "*"] symbol {"*" symbol}   as N, or 49*N
 
 Operands are names or constants, never other values: programs are in A-normal form (Flanagan et
@@ -35,8 +38,8 @@ part of the call, as a value; all others are called by name, before their defini
 to declare their result: so functions are recursive, and a loop is a function that ends by calling
 itself. Names and declared types keep inference local and digests linear. Definitions belong to the
 function at the end of the text. A `kernel` contains only operators and tuples and is compiled to
-one loop program, for the host or the named target; a `stream` contains only tuples and calls of
-kernels of its target.
+one loop program, for the host or the named target; a `stream` contains only tuples, views and calls
+of kernels of its target.
 
 The set of operators is not part of the language: a call refers to an `OpSpec`, and `operators` has
 a registry of operators.

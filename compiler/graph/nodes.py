@@ -187,6 +187,8 @@ class Function:
         Results of `infer` and `verify`.
     target
         The name of the target of a kernel or stream; empty for the host.
+    template
+        The name of the schedule template by which a kernel's target does it; empty if any may.
     definitions
         The functions that this function and they themselves call by name, in the order of the
         text; this function may be called by name too. Definitions have none of their own.
@@ -198,13 +200,15 @@ class Function:
     result: Type | None = None
     kind: FunctionKind = FunctionKind.FUNC
     target: str = ""
+    template: str = ""
     definitions: tuple[Function, ...] = ()
     digest: str = field(init=False)
     analyses: AnalysisCache = field(init=False, default_factory=AnalysisCache)
 
     def __post_init__(self) -> None:
         try:
-            own = (self.name, self.params, self.body, self.result, self.kind, self.target)
+            how = self.target, self.template
+            own = (self.name, self.params, self.body, self.result, self.kind, how)
             content = repr((*own, self.definitions) if self.definitions else own)
         except RecursionError as error:
             raise GraphError(f"function {self.name} is nested too deeply") from error

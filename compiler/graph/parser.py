@@ -77,6 +77,7 @@ class _Header:
 
     kind: FunctionKind
     target: str
+    template: str
     name: str
     params: tuple[Param, ...]
     result: Type | None
@@ -130,7 +131,13 @@ class _Parser(Cursor):
             self._by_name.add(header.name)
         try:
             return Function(
-                header.name, header.params, body, header.result, header.kind, header.target
+                header.name,
+                header.params,
+                body,
+                header.result,
+                header.kind,
+                header.target,
+                header.template,
             )
         except GraphError as error:
             raise token.error(str(error)) from None
@@ -141,15 +148,17 @@ class _Parser(Cursor):
         if token.kind is not TokenKind.NAME or token.text not in kinds:
             self.fail(f"one of {', '.join(kinds)}")
         self.advance()
-        target = ""
+        target = template = ""
         if self.accept("["):
             target = self._name("the target's name")
+            if self.accept(","):
+                template = self._name("the schedule template's name")
             self.expect("]")
         self.expect("@")
         name = self._name("the function's name")
         params = self.listed("(", ")", self._param)
         result = type_(self) if self.accept("->") else None
-        return _Header(kinds[token.text], target, name, params, result)
+        return _Header(kinds[token.text], target, template, name, params, result)
 
     def _name(self, what: str) -> str:
         token = self.take(TokenKind.NAME, what)

@@ -47,7 +47,8 @@ def text(program: Function | Module) -> str:
 def _function(function: Function) -> Iterator[str]:
     params = ", ".join(f"{each.name}: {each.type}" for each in function.params)
     result = "" if function.result is None else f" -> {function.result}"
-    target = f"[{function.target}]" if function.target else ""
+    how = ", ".join(filter(None, (function.target, function.template)))
+    target = f"[{how}]" if how else ""
     yield f"{function.kind.value}{target} @{function.name}({params}){result}:"
     yield from _body(function.body, "return")
 

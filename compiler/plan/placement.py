@@ -16,6 +16,8 @@ from compiler.graph.operators.parts import Concat, Slice
 from compiler.graph.types import TensorType, Type
 from compiler.operators.slicing import elements
 
+PLACED = "placed"
+"""The template of kernels that no instruction computes."""
 _CHANNELS = 1
 """The axis of images that is divided into blocks."""
 
@@ -25,6 +27,8 @@ def placement_of(kernel: Function) -> tuple[int, ...] | None:
 
     `PlaceParts` sees to it that a kernel that concatenates has its operands one behind the other.
     """
+    if kernel.template != PLACED:
+        return None
     calls = [let.value for let in kernel.body.lets if isinstance(let.value, Call)]
     core = [each.attributes for each in calls if each.callee.name != "convert"]
     match core:
@@ -34,7 +38,7 @@ def placement_of(kernel: Function) -> tuple[int, ...] | None:
         case [Slice() as given]:
             return (-_bytes_before(given, kernel),)
         case _:
-            return None
+            raise AssertionError(f"{kernel.name} places nothing")
 
 
 def _bytes_before(given: Slice, kernel: Function) -> int:

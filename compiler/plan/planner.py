@@ -275,6 +275,7 @@ class Planner:
 
     target: Target[Any]
     _plans: dict[tuple[str | None, ...], Plan] = field(default_factory=dict, repr=False)
+    _layers: dict[tuple[str | None, ...], Plan | None] = field(default_factory=dict, repr=False)
     _choices: dict[Any, Choice | Refusal] = field(default_factory=dict, repr=False)
     _schedules: dict[Any, Schedule] = field(default_factory=dict, repr=False)
 
@@ -292,6 +293,25 @@ class Planner:
         plan = self._plans[key]
         return replace(plan, found=KernelMatch(call, plan.found.match))
 
+    def layer(self, call: Call) -> Plan | None:
+        """The plan for the first layer within a kernel that a template supports; None if there is
+        none. Templates may pack constant arguments of the call."""
+        key = plan_key(call)
+        if key not in self._layers:
+            self._layers[key] = next(self._supported(call), None)
+        return self._layers[key]
+
+    def _supported(self, call: Call) -> Iterator[Plan]:
+        """The plans of a kernel's layers."""
+        matcher = kernel_matcher(call)
+        for let in kernel_of(call).body.lets:
+            for template, pattern in self.target.patterns():
+                try:
+                    found = KernelMatch(call, matcher.at(pattern, let.name))
+                    yield self._bound(template, found)
+                except Refusal:
+                    continue  # Without any plan the target has a schedule for all kernels.
+
     def schedule(self, plan: Plan) -> Schedule:
         """The schedule of a plan's workload, cached."""
         key = plan.template, plan.workload
@@ -302,12 +322,14 @@ class Planner:
         return self._schedules[key]
 
     def _planned(self, call: Call) -> Plan:
-        template, found = self._found(call)
+        return self._bound(*self._found(call))
+
+    def _bound(self, template: ScheduleTemplate[Any, Any], found: KernelMatch) -> Plan:
         workload, arguments = template.bind(found, self.target.machine)
         return Plan(template, found, workload, arguments, self._choice(template, workload))
 
     def _found(self, call: Call) -> tuple[ScheduleTemplate[Any, Any], KernelMatch]:
-        """The first template whose pattern matches the whole kernel."""
+        """The kernel's template, or the first whose pattern matches the whole kernel."""
         kernel = kernel_of(call)
         refusals: list[Refusal] = []
         matcher = kernel_matcher(call, _CONVERSIONS)
@@ -317,6 +339,8 @@ class Planner:
             if isinstance(let.value, Call) and let.value.callee.name not in _CONVERSIONS
         ]
         for template, pattern in self.target.patterns():
+            if kernel.template not in ("", template.name):
+                continue
             try:
                 match = matcher.at(pattern, core[-1].name)
             except Refusal as refusal:

@@ -28,9 +28,10 @@ from compiler.graph import Call, Constant, Function, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.parser import parse_function
 from compiler.graph.passes import InferTypes
-from compiler.machines.cpu.backend import cpu_kernel, layer_plan
+from compiler.machines.cpu.backend import cpu_kernel
 from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.machines.cpu.target import cpu
+from compiler.plan.planner import Planner
 from scripts.bench.measurements import Measurement, print_measurements
 
 LEAST = 1.0
@@ -170,7 +171,7 @@ def compiled(
     """
     constants = [Constant(each) for each in (weight, *others)]
     machine = cpu(target)
-    plan = layer_plan(Call(kernel, (Var("data"), *constants)), machine)
+    plan = Planner(machine).layer(Call(kernel, (Var("data"), *constants)))
     made = cpu_kernel(kernel, plan, machine)
     assert made.packing, "a template packs the weight"
     function = compile_function(made.program, target, streamed=made.streamed)

@@ -43,10 +43,10 @@ class KernelPool:
         pool._kernels.update(self._kernels)
         return pool
 
-    def fused(self, lets: Sequence[Let], types: Mapping[str, Type]) -> Let:
+    def fused(self, lets: Sequence[Let], types: Mapping[str, Type], template: str = "") -> Let:
         """A `Let` of the last value whose value calls a kernel that computes all `lets`; `types`
-        are those of their function."""
-        nameless, args = self._nameless(lets, types)
+        are those of their function, and `template` is how the target does it."""
+        nameless, args = self._nameless(lets, types, template)
         kernel = self._kernels.get(nameless.digest)
         if kernel is None:
             kernel = replace(nameless, name=unique_name(_stem(lets), self._taken))
@@ -55,7 +55,7 @@ class KernelPool:
         return replace(lets[-1], value=Call(kernel, args), reasons=tuple(reasons))
 
     def _nameless(
-        self, lets: Sequence[Let], types: Mapping[str, Type]
+        self, lets: Sequence[Let], types: Mapping[str, Type], template: str
     ) -> tuple[Function, tuple[Atom, ...]]:
         """A kernel `kernel` that computes `lets`, and its arguments: operands defined outside."""
         params: dict[Atom, Param] = {}
@@ -86,6 +86,7 @@ class KernelPool:
             types[lets[-1].name],
             FunctionKind.KERNEL,
             self._target,
+            template,
         )
         return kernel, tuple(params)
 

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import Refusal
 from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.nodes import Call, Function, Var
@@ -24,15 +23,7 @@ from compiler.machines.cpu.schedules.generic import cpu_schedule
 from compiler.machines.cpu.schedules.simd import Simd
 from compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
 from compiler.plan.parts import ArtifactParts, Invocation, Progress
-from compiler.plan.planner import (
-    Plan,
-    best_choice,
-    kernel_matcher,
-    kernel_of,
-    plan_key,
-    tuned_choice,
-)
-from compiler.plan.schedule_template import KernelMatch
+from compiler.plan.planner import Plan, Planner
 from compiler.plan.target import Backend, Target
 from compiler.te import Schedule
 from compiler.te.build import macs_of
@@ -71,25 +62,6 @@ class CpuKernel:
     def streamed(self) -> tuple[str, ...]:
         """The names of inputs that are read in the order of their memory."""
         return tuple(self.program.inputs[at].name for at in self.packing)
-
-
-def layer_plan(call: Call, target: Target[CpuTarget]) -> Plan | None:
-    """The plan for the first layer in a kernel that a template supports; None if there is none.
-
-    Templates may pack constant arguments of the call.
-    """
-    matcher = kernel_matcher(call)
-    for let in kernel_of(call).body.lets:
-        for template, pattern in target.patterns():
-            try:
-                found = KernelMatch(call, matcher.at(pattern, let.name))
-                workload, arguments = template.bind(found, target.machine)
-                choice = tuned_choice(target, template, workload)
-                choice = choice or best_choice(target, template, workload)
-                return Plan(template, found, workload, arguments, choice)
-            except Refusal:
-                continue  # If no template matches, the generic schedule is used.
-    return None
 
 
 def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
@@ -161,7 +133,7 @@ class KernelBackend(Backend):
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
         self.planned: dict[str, PlannedKernel] = {}
-        self._plans: dict[tuple[str | None, ...], Plan | None] = {}
+        self.planner = Planner(target)
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
@@ -216,10 +188,7 @@ class KernelBackend(Backend):
     def _plan(self, call: Invocation) -> Plan | None:
         args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
         kernel_call = Call(call.kernel, tuple(args))
-        key = plan_key(kernel_call)
-        if key not in self._plans:
-            self._plans[key] = layer_plan(kernel_call, self.target)
-        return self._plans[key]
+        return self.planner.layer(kernel_call)
 
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""

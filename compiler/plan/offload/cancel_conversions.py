@@ -16,8 +16,9 @@ from compiler.graph.operators.shapes import Transpose
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
-from compiler.graph.visit import map_atoms, map_bodies, map_functions
+from compiler.graph.visit import all_lets, map_atoms, map_bodies, map_functions, names_of
 from compiler.layouts.layout import Layout
+from compiler.plan.placement import PLACED
 
 _SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
 """Operators that change a tensor's shape only, not the order of elements."""
@@ -49,7 +50,7 @@ class CancelConversions:
         """The function with fewer conversions."""
         verify(function)
         return map_functions(
-            function, lambda one: replace(one, body=_Canceller(infer(one)).body(one.body))
+            function, lambda one: replace(one, body=_Canceller(infer(one), one).body(one.body))
         )
 
 
@@ -69,8 +70,16 @@ class _Stored:
 
 
 class _Canceller:
-    def __init__(self, types: Mapping[str, Type]) -> None:
+    def __init__(self, types: Mapping[str, Type], function: Function) -> None:
         self._types = types
+        self._placed = {
+            name
+            for let in all_lets(function.body)
+            if isinstance(let.value, Call) and isinstance(let.value.callee, Function)
+            if let.value.callee.template == PLACED
+            for name in names_of(let.value)
+        }
+        """What lies within other tensors: one tensor cannot lie in two."""
         self._made: dict[str, Let] = {}
         self._same: dict[str, Atom] = {}
         """By the name of a redundant value, the earlier value that equals it."""
@@ -124,7 +133,7 @@ class _Canceller:
             operator, before = self._maker(plain)
         known = self._stored.setdefault(plain.name, [])
         own, wanted = _Stored(let.name, tuple(moves), zero=True), self._type(let.name)
-        for each in known:
+        for each in known if let.name not in self._placed else ():
             if self._same_bytes(each, own, plain.name):
                 if self._type(each.name) == wanted:
                     return Var(each.name)

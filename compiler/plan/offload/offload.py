@@ -88,7 +88,10 @@ class Offload:
             changed = rewrite_bodies(function.body, partial(_with, rewritten=rewritten))
             pool = before.copy()
             wider = infer(replace(function, body=changed))
-            kernels = {name: pool.fused(it.kernel, wider) for name, it in rewritten.items()}
+            kernels = {
+                name: pool.fused(it.kernel, wider, chosen[name].template.name)
+                for name, it in rewritten.items()
+            }
             refusals = {name: self._refusal(let) for name, let in kernels.items()}
             new = {name: reason for name, reason in refusals.items() if reason is not None}
             if not new:

@@ -19,7 +19,7 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
 from compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
 from compiler.layouts.layout import Layout, image_blocks
-from compiler.plan.placement import Regions, first_channel, place_call
+from compiler.plan.placement import PLACED, Regions, first_channel, place_call
 
 _CHANNELS = 1
 """The axis that is divided into blocks."""
@@ -194,7 +194,8 @@ class _Placer:
         inside.append(self._new(f"{let.name}_inside", moved, type_))
         pack = _convert(Var(inside[-1].name), shape, None, layout)
         result = self._new(f"{let.name}_blocks", pack, _in_layout(type_, layout))
-        called = self.pool.fused([*inside, replace(result, origin=let.source)], self.types)
+        last = replace(result, origin=let.source)
+        called = self.pool.fused([*inside, last], self.types, PLACED)
         assert isinstance(called.value, Call), "made so"
         readers = [user for user in self.users.get(let.name, ()) if _is_packing(user)]
         self.users[result.name] = [

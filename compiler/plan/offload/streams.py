@@ -136,7 +136,8 @@ def _on_host(let: Let) -> Let:
     assert isinstance(call, Call), "a kernel's, or a view"
     if not isinstance(call.callee, Function):
         return let
-    return replace(let, value=replace(call, callee=replace(call.callee, target="")))
+    on_host = replace(call.callee, target="", template="")
+    return replace(let, value=replace(call, callee=on_host))
 
 
 def _inputs(run: Sequence[Let]) -> list[str]:

@@ -11,10 +11,10 @@ import pytest
 
 from compiler.graph import Atom, Call, Constant, TensorType, Var
 from compiler.graph.passes import InferTypes
-from compiler.machines.cpu.backend import layer_plan
 from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.target import cpu
 from compiler.machines.cpu.templates.layer import LayerOnCpu
+from compiler.plan.planner import Planner
 from compiler.tune.trial import Status
 from tandem.measurers import on_cpu
 from tandem.measurers.on_cpu import (
@@ -53,7 +53,7 @@ def layer(name: str, machine: CpuTarget = HOST) -> tuple[CpuLayer, dict[str, int
     weight = Constant(np.ones(type_.static_shape("w"), type_.dtype.numpy))
     others = (Var(param.name) for param in kernel.params[2:])
     arguments: tuple[Atom, ...] = (Var("x"), weight, *others)
-    plan = layer_plan(Call(kernel, arguments), cpu(machine))
+    plan = Planner(cpu(machine)).layer(Call(kernel, arguments))
     assert plan is not None
     assert isinstance(plan.template, LayerOnCpu)
     return CpuLayer(machine, plan.template, plan.workload), dict(plan.choice)

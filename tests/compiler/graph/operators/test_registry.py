@@ -12,6 +12,7 @@ import pytest
 from compiler.errors import GraphError
 from compiler.graph.operators import OPERATORS
 from compiler.graph.opspec import registry
+from compiler.layouts import conversion
 from compiler.operators import (
     blocks,
     col2im,
@@ -32,11 +33,22 @@ from compiler.operators import (
     slicing,
     top_k,
 )
-from compiler.layouts import conversion
 from compiler.operators.elementwise import ELEMENTWISE
 
 MODULES = (
-    *(blocks, col2im, compaction, conv2d, conversion, cumulative, determinant, gather, layout, matmul, norm),
+    *(
+        blocks,
+        col2im,
+        compaction,
+        conv2d,
+        conversion,
+        cumulative,
+        determinant,
+        gather,
+        layout,
+        matmul,
+        norm,
+    ),
     *(pad, pool, quantised, reduce, sample, scatter, slicing, top_k),
 )
 HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})

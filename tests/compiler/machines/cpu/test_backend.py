@@ -8,10 +8,11 @@ import pytest
 from compiler.graph import Atom, Call, Constant, Function, Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.passes import InferTypes
-from compiler.machines.cpu.backend import CpuKernel, cpu_kernel, layer_plan
+from compiler.machines.cpu.backend import CpuKernel, cpu_kernel
 from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.machines.cpu.runner import NativeRunner
 from compiler.machines.cpu.target import cpu
+from compiler.plan.planner import Planner
 from tests.support.compiler.graph.graphs import graph, inputs
 
 HOST = CpuTarget.host(threads=1)
@@ -71,7 +72,7 @@ def call(kernel: Function, *known: int) -> Call:
 
 def runs(kernel: Function, *, pack: bool) -> CpuKernel:
     """The kernel's program, which gives what the kernel gives."""
-    found = cpu_kernel(kernel, layer_plan(call(kernel, *([1] if pack else [])), TARGET), TARGET)
+    found = cpu_kernel(kernel, Planner(TARGET).layer(call(kernel, *([1] if pack else []))), TARGET)
     given = inputs(kernel, seed=3)
     arrays = []
     for at, number in enumerate(found.operands):
@@ -90,7 +91,7 @@ def runs(kernel: Function, *, pack: bool) -> CpuKernel:
 @pytest.mark.parametrize("program", [CONV, DENSE, INTEGERS, BORDER])
 def test_packed_weights(program: str) -> None:
     kernel = typed(program)
-    plan = layer_plan(call(kernel, 1), TARGET)
+    plan = Planner(TARGET).layer(call(kernel, 1))
     assert plan is not None
     assert plan.workload.weight == 1
     found = runs(kernel, pack=True)
@@ -130,7 +131,7 @@ kernel @k(x: int8[{size}, 9], w: int8[{channels}, 9], s: float32[1]):
 def test_weights_are_packed_whatever_else_is_known(program: str) -> None:
     kernel = typed(program)
     for last in range(1, len(kernel.params)):
-        plan = layer_plan(call(kernel, *range(1, last + 1)), TARGET)
+        plan = Planner(TARGET).layer(call(kernel, *range(1, last + 1)))
         assert plan is not None
         assert plan.workload.weight == 1
 
@@ -153,9 +154,9 @@ kernel @k(x: float32[3, 3]):
   c = dense(x, x)
   return c
 """)
-    assert layer_plan(call(kernel, 0), TARGET) is None
+    assert Planner(TARGET).layer(call(kernel, 0)) is None
     kernel = typed("kernel @k(x: float32[3]):\n  a = relu(x)\n  return a\n")
-    assert layer_plan(call(kernel), TARGET) is None
+    assert Planner(TARGET).layer(call(kernel)) is None
 
 
 def test_the_second_of_two_layers_where_packing_does_not_help_the_first() -> None:
@@ -165,6 +166,6 @@ kernel @k(x: float32[2, 7], v: float32[5, 7], w: float32[9, 5]):
   c = dense(a, w)
   return c
 """)
-    plan = layer_plan(call(kernel, 2), TARGET)
+    plan = Planner(TARGET).layer(call(kernel, 2))
     assert plan is not None
     assert (plan.workload.line, plan.workload.weight) == (1, 2)

@@ -56,7 +56,7 @@ def test_a_stream_without_instructions_is_none() -> None:
     parts = f"p: int8[1, 4, 2, 2]{blocks}, q: int8[1, 4, 2, 2]{blocks}"
     whole = f"int8[1, 8, 2, 2]{blocks}"
     function = graph(
-        f"kernel[other] @k({parts}) -> {whole}:\n"
+        f"kernel[other, placed] @k({parts}) -> {whole}:\n"
         f"  a = convert(p, shape=[1, 4, 2, 2], source={blocks})\n"
         f"  b = convert(q, shape=[1, 4, 2, 2], source={blocks})\n  c = concat(a, b, axis=1)\n"
         f"  r = convert(c, shape=[1, 8, 2, 2], target={blocks})\n  return r\n\n"

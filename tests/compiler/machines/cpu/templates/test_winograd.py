@@ -11,7 +11,6 @@ from compiler import te
 from compiler.graph import Call, Constant, Function, Var
 from compiler.graph.passes import InferTypes
 from compiler.ir.expr import Expr
-from compiler.machines.cpu.backend import layer_plan
 from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.machines.cpu.schedules.simd import Simd
 from compiler.machines.cpu.target import cpu
@@ -23,6 +22,7 @@ from compiler.machines.cpu.templates.winograd import (
     winograd_conv2d,
 )
 from compiler.machines.cpu.templates.winograd_transforms import TRANSFORMS
+from compiler.plan.planner import Planner
 from compiler.te import Tensor, compute
 from compiler.te.build import program_of
 from tests.support.compiler.graph.graphs import graph
@@ -142,7 +142,7 @@ kernel @k(x: {dtype}[{image}], w: {dtype}[{weight}]):
     shape = [int(extent) for extent in weight.split(", ")]
     constant = Constant(np.ones(shape, dtype))
     assert constant.type == type_
-    plan = layer_plan(Call(kernel, (Var("x"), constant)), cpu(HOST))
+    plan = Planner(cpu(HOST)).layer(Call(kernel, (Var("x"), constant)))
     assert plan is not None
     return plan.template.name
 
