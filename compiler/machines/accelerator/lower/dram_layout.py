@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from operator import mul
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
@@ -150,10 +148,9 @@ def layout_of(
 
 
 def _same_tensor(one: Buffer, other: Buffer) -> bool:
-    """Whether two buffers can be one tensor: one may have axes that the other has merged."""
-    ends = [set(accumulate(reversed(each.shape), mul)) for each in (one, other)]
-    nested = ends[0] | {1} >= ends[1] | {1} or ends[0] | {1} <= ends[1] | {1}
-    return one.size == other.size and nested and one.dtype == other.dtype
+    """Whether two buffers can be one tensor, whose bytes each sees in blocks of its own: that they
+    are the same elements was found where the graph's conversions were removed."""
+    return one.size == other.size and one.dtype == other.dtype
 
 
 def addresses_of(

@@ -89,7 +89,8 @@ def choices(backend: StreamBackend) -> dict[str, dict[str, object]]:
             case Call(callee=Function(kind=FunctionKind.STREAM) as stream):
                 for inner in stream.body.lets:
                     assert isinstance(inner.value, Call)
-                    found[inner.name] = dict(backend.planner.plan(inner.value).choice)
+                    if isinstance(inner.value.callee, Function):
+                        found[inner.name] = dict(backend.planner.plan(inner.value).choice)
             case _:
                 pass
     return found

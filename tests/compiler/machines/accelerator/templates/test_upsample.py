@@ -39,17 +39,19 @@ test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
     check_of(draw_upsample), few=12
 )
 
+BLOCKS = "{0, 1/4, 2, 3, _, 1%4}"
+
 
 def upsampling(factors: str, size: int = 3) -> Call:
     """A call of a kernel that repeats rows and columns of 6 channels."""
     rows, columns = (size * int(each) for each in factors.split(", "))
     kernel = InferTypes().apply(
         graph(
-            f"kernel[accelerator] @k(p: int8[1, 2, {size}, {size}, 1, 4]) -> "
-            f"int8[1, 2, {rows}, {columns}, 1, 4]:\n"
-            f"  x = unpack_data(p, shape=[1, 6, {size}, {size}])\n"
+            f"kernel[accelerator] @k(p: int8[1, 6, {size}, {size}]{BLOCKS}) -> "
+            f"int8[1, 6, {rows}, {columns}]{BLOCKS}:\n"
+            f"  x = convert(p, shape=[1, 6, {size}, {size}], source={BLOCKS})\n"
             f"  y = upsample(x, factors=[{factors}])\n"
-            "  q = pack_data(y, batch=1, block=4)\n  return q\n"
+            f"  q = convert(y, shape=[1, 6, {rows}, {columns}], target={BLOCKS})\n  return q\n"
         )
     )
     return Call(kernel, (Var("v"),))
