@@ -41,8 +41,8 @@ def addresses(*programs: Function) -> dict[str, int]:
     return {name: tensor.address for name, tensor in found.items()}
 
 
-@pytest.mark.parametrize("other", [(24,), (2, 3, 4), (1, 6, 1, 4), (2, 1, 3, 2, 2)])
-def test_axes_may_be_merged_and_split(other: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("other", [(24,), (4, 6), (2, 3, 4), (1, 6, 1, 4), (2, 1, 3, 2, 2)])
+def test_tensors_may_be_seen_in_other_blocks(other: tuple[int, ...]) -> None:
     """Keys are an image for the layer that stores them, and weights for the one that reads them."""
     found = addresses(reader((6, 4)), reader(other))
     assert found["t"] == first_address(TINY)
@@ -52,8 +52,7 @@ def test_axes_may_be_merged_and_split(other: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (reader((4, 6)), r"t is int8\[6, 4\], and int8\[4, 6\] in copy"),
-        (reader((6, 5)), r"and int8\[6, 5\]"),
+        (reader((6, 5)), r"t is int8\[6, 4\], and int8\[6, 5\] in copy"),
         (reader((6, 4), INT32), r"and int32\[6, 4\]"),
     ],
 )
