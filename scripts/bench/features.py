@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
 from compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,

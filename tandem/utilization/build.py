@@ -14,7 +14,7 @@ from compiler.machines.accelerator.lower.stream import Stream, compile_stream
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import epilogue_passes
 from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.machines.accelerator.templates.packing import (

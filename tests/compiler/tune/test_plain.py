@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import RecordError
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
 from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
 from compiler.tune.plain import canonical, from_plain, to_plain

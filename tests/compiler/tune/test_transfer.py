@@ -13,7 +13,7 @@ from msgspec import structs
 from compiler.errors import RecordError
 from compiler.machines.accelerator.target import TEMPLATES, accelerator
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.machines.defaults import LEARNED
 from compiler.tune.candidates import Candidates

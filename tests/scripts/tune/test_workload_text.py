@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compiler.graph.operators.reductions import MaxPool
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.dense import DenseWorkload
 from compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
 from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind, Pass

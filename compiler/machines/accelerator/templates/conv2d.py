@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from math import prod
 from typing import ClassVar
 
@@ -19,48 +18,29 @@ from compiler.graph.operators.products import Conv2d
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
 from compiler.ir.ops import index
-from compiler.machines.accelerator.intrinsics.base import gemm
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from compiler.machines.accelerator.templates import conv2d_tiled as tiled
 from compiler.machines.accelerator.templates.conv2d_bound import least_cycles
-from compiler.machines.accelerator.templates.conv2d_cycles import (
-    ORDERS,
-    Conv2dCycles,
-    Conv2dWorkload,
-)
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
 from compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     estimate as pipelined_estimate,
 )
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import requantise_passes, requantise_pattern
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.packing import block_groups, pack_weight
 from compiler.machines.accelerator.templates.products import largest_sum
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import (
-    operand_accumulators,
-    parameter_usage,
-    resident_operands,
-    tensorize_reduction,
-    tile_output,
-)
-from compiler.machines.accelerator.templates.traffic import loaded_elements, needed_parts
-from compiler.machines.accelerator.templates.work_counts import (
-    Output,
-    ReductionWork,
-    TransferCounts,
-    WorkCounts,
-    thread_redundancy,
-    tile_shapes,
-    transfers_of,
-)
+from compiler.machines.accelerator.templates.traffic import needed_parts
+from compiler.machines.accelerator.templates.work_counts import WorkCounts
 from compiler.operators.blocks import DATA_AXES
 from compiler.operators.pad import pad
 from compiler.plan.pattern import Apply, Match, Operand
 from compiler.plan.schedule_template import Arguments, HostPacking, KernelMatch, Shapes
-from compiler.plan.space import Bools, Choices, Floats, Ints, Space, tile_sizes
+from compiler.plan.space import Choices, Floats, Ints, Space
 from compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
-from compiler.te.knobs import Choice, OpenTrace, knob
+from compiler.te.knobs import Choice, OpenTrace
 from compiler.te.tensor import Reduction
 from hw.topology import MemoryId
 
@@ -76,19 +56,7 @@ _SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, co
 
 
 class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
-    """::
-
-    for n, tiles of oc, y, x:
-      for virtual threads:
-        reset the tile's sums
-        for steps of ic:
-          load weights, load a part of the image, multiply
-        the passes of the epilogue
-        store
-
-    The operand that stays on chip (knob `order`) is loaded in an outer loop, for the whole sum.
-    Threads share the tiles of one axis (knob `along`).
-    """
+    """Programs of `conv2d_tiled`; of the wide space, of `conv2d_pipelined`."""
 
     name = "conv2d"
     patterns: ClassVar[tuple[Apply, ...]] = (
@@ -162,6 +130,14 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         packed
             Whether a stage `out_rows` has only the rows of the image that windows of one row read.
         """
+        tensors, sums = self.sums(workload, packed=packed)
+        output, operands = workload.epilogue.compute(sums)
+        return Schedule.of(output, inputs=(*tensors, *operands))
+
+    def sums(
+        self, workload: Conv2dWorkload, *, packed: bool = False
+    ) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        """The tensors of data and weight, and `out_sum`."""
         rows, columns = workload.windows
         (_, channels, tall, wide, lanes, depth) = workload.weight
         data = placeholder(workload.data, INT8, "data")
@@ -194,9 +170,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             return te.sum(product, (ic, ky, kx, bi))
 
         shape = (data.shape[0], workload.weight[0], rows.count, columns.count, data.shape[4], lanes)
-        sums = compute(shape, element, "out_sum", DATA_AXES)
-        output, operands = workload.epilogue.compute(sums)
-        return Schedule.of(output, inputs=(data, weight, *operands))
+        return (data, weight), compute(shape, element, "out_sum", DATA_AXES)
 
     def weight(self, workload: Conv2dWorkload) -> tuple[Tensor, Callable[..., Expr]]:
         """The tensor of weights, and its elements by block of outputs, block of inputs, row and
@@ -204,107 +178,26 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         weight = placeholder(workload.weight, INT8, "weight")
         return weight, lambda *at: weight[at]
 
-    def weight_loads(self, workload: Conv2dWorkload, oc: Ints, ic: Ints) -> TransferCounts:
-        """The LOADs that bring all weights once, in tiles of `oc` outputs and `ic` inputs."""
-        kernels = (*workload.weight[:2], workload.taps)
-        boxes = tile_shapes(kernels, (oc, ic, np.full_like(oc, workload.taps)))
-        return transfers_of(MemoryId.WGT, boxes, kernels)
-
-    def weight_blocks(self, workload: Conv2dWorkload, oc: Ints) -> Ints:
-        """The blocks of outputs whose weights are on chip for `oc` blocks of outputs."""
-        return oc
-
-    # Schedule -------------------------------------------------------------------------------------
+    # Choices --------------------------------------------------------------------------------------
 
     def space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space:
-        extents = workload.extents
-        return Space(
-            {
-                "threads": (2, 1),
-                **{axis: tile_sizes(extents[axis]) for axis in ("ic", "oc", "x", "y")},
-                "order": tuple(ORDERS),
-                "along": ("oc", "y", "x"),
-                **({} if self._operands_stay(workload, machine) else {"resident": (0,)}),
-            },
-            partial(_consistent, workload),
-        )
+        return tiled.space(workload, machine)
 
     def wide_space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space | None:
         return pipelined.space(workload)
 
-    def _operands_stay(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> bool:
-        """Whether the operands of all channels stay on chip: they do not fill ACC."""
-        operands = len(workload.epilogue.channel_operands) * workload.weight[0]
-        return operands < machine.config.depth(MemoryId.ACC)
-
     def sketch(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
-        out, sums, epilogue = "out", "out_sum", workload.epilogue
-        axes = ("oc", "y", "x")
-        outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in ORDERS.items()}
-        inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
-        order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
-        steps = tile_output(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
-        resident = None if self._operands_stay(workload, machine) else "resident"
-        steps = (
-            epilogue.load_inputs(epilogue.place(steps, resident).compute_at(sums, out, "thread"))
-            .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
-            .reorder(sums, "ic_o", "n", "oc", "y", "x", "ic_i", "ky", "kx", "b", "bo", "bi")
-            .decompose_reduction(sums, "ic_o")
-        )
-        if any(workload.padding):
-            image = "out_pad"
-            steps = steps.set_scope(image, OnChip.INP)
-        else:
-            image = "out_data"
-            steps = steps.cache_read("data", (sums,), OnChip.INP, image)
-        steps = steps.cache_read("weight", (sums,), OnChip.WGT, "out_weight")
-        # Weights first: they are constant, while the previous operator may still store the image.
-        for copy, order, loop in (("out_weight", "weights", 0), (image, "image", 1)):
-            loops = {each: (sums, "ic_o") for each in outer} | {order: (out, outer[order][loop])}
-            reader, axis = (
-                knob("order", {setting: names[part] for setting, names in loops.items()})
-                for part in (0, 1)
-            )
-            steps = steps.compute_at(copy, reader, axis)
-        config = machine.config
-        steps = epilogue.tensorize(steps, config)
-        return tensorize_reduction(steps, sums, gemm(config).function, config).trace
+        return tiled.sketch(workload, machine)
 
     def usage(self, workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
         if pipelined.is_pipelined(choices):
             return pipelined.usage(workload, choices)
-        extents, epilogue = workload.extents, workload.epilogue
-        tile = choices.at_most(extents)
-        threads, oc, y, x = (tile[axis] for axis in ("threads", "oc", "y", "x"))
-        image, weights = choices.equals("order", "image"), choices.equals("order", "weights")
-        # An operand that stays has one buffer for all threads; else there is a buffer per thread.
-        own_image, own_weights = np.where(image, 1, threads), np.where(weights, 1, threads)
-        shared = {
-            axis: choices.equals("along", axis) & (tile[axis] < extents[axis])
-            for axis in ("oc", "y", "x")
-        }
-        of_oc, of_y, of_x = (
-            np.where(kept & shared[axis], threads, 1)
-            for kept, axis in ((weights, "oc"), (image, "y"), (image, "x"))
-        )
-        outputs = workload.weight[0]
-        rows, columns = workload.input_extent(0, of_y * y), workload.input_extent(1, of_x * x)
-        channels, inputs = workload.weight[1], workload.data[1]
-        blocks = np.minimum((workload.spanned_groups(oc) - 1) * channels + choices["ic"], inputs)
-        return {
-            MemoryId.ACC: threads * oc * y * x * (1 + epilogue.element_operands)
-            + operand_accumulators(tile, epilogue, outputs),
-            MemoryId.INP: own_image
-            * np.minimum(rows, workload.padded[0])
-            * np.minimum(columns, workload.padded[1])
-            * np.where(image, inputs, blocks)
-            + threads * oc * y * x * epilogue.input_operands,
-            MemoryId.WGT: own_weights
-            * self.weight_blocks(workload, np.minimum(of_oc * oc, outputs))
-            * np.where(weights, channels, tile["ic"])
-            * workload.taps,
-            **parameter_usage(epilogue, outputs, threads * oc),
-        }
+        return tiled.usage(workload, choices)
+
+    def work_counts(self, workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
+        if pipelined.is_pipelined(choices):
+            return pipelined.work_counts(workload, choices)
+        return tiled.work_counts(workload, choices)
 
     # Costs ----------------------------------------------------------------------------------------
 
@@ -320,56 +213,6 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             kept.append(same[: longest if threads == most else _SHORTLIST_FEWER_THREADS])
         return choices.where(np.concatenate(kept))
 
-    def work_counts(self, workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
-        if pipelined.is_pipelined(choices):
-            return pipelined.work_counts(workload, choices)
-        images, extents, own = workload.data[0], workload.extents, workload.blocks_per_group
-        oc, y, x, ic = (choices[axis] for axis in ("oc", "y", "x", "ic"))
-        kept = {each: choices.equals("order", each) for each in ("weights", "image")}
-        whole = tuple(extents[axis] for axis in ("oc", "y", "x"))
-        redundancy = thread_redundancy(choices, dict(zip(("oc", "y", "x"), whole, strict=True)))
-        parts, oc_tiles = -(-whole[1] // y) * -(-whole[2] // x), -(-whole[0] // oc)
-        # Number of groups that a tile reads, and of reads of each group.
-        groups = np.where(kept["image"], workload.groups, workload.spanned_groups(oc))
-        times = np.where(kept["image"], 1, oc_tiles)
-        # A group's last step continues into the next group, if there is one.
-        last_group, steps = 1 / workload.groups, -(-extents["ic"] // ic)
-        beyond = steps * ic - extents["ic"]
-        image = (
-            (
-                np.asarray(count * times * share),
-                (groups * depth, *self._input_tile(workload, rows, columns)),
-            )
-            for count, (rest, rows, columns) in tile_shapes((extents["ic"], *whole[1:]), (ic, y, x))
-            for share, depth in ((last_group, rest), (1 - last_group, ic))
-        )
-        pixels = prod(
-            loaded_elements(window, sizes)
-            for window, sizes in zip(workload.windows, (y, x), strict=True)
-        )
-        # The remainder of an axis spans fewer groups than whole tiles.
-        spans = np.where(kept["image"], workload.groups, np.maximum(oc_tiles, workload.groups))
-        of_weights = self.weight_loads(workload, oc, ic)
-        of_image = replace(
-            transfers_of(MemoryId.INP, image, workload.data[1:4]),
-            elements=(steps * ic - last_group * beyond) * spans * pixels,
-        )
-        size = images * prod(whole)
-        # If a tile spans several groups, each block has its own GEMM instructions.
-        blocks = np.where((workload.spanned_groups(oc) > 1) & (own > 1), oc, 1)
-        return WorkCounts.of(
-            Output((images, *whole), (np.ones_like(oc), oc, y, x)),
-            workload.epilogue,
-            resident_operands(choices),
-            (
-                of_weights.times(images * np.where(kept["weights"], 1, parts * redundancy)),
-                of_image.times(images * np.where(kept["image"], 1, redundancy)),
-            ),
-            redundancy,
-            workload.kernel_length(choices),
-            ReductionWork(steps * blocks, size * extents["ic"] * workload.taps, size),
-        )
-
     def counts_are_exact(self, workload: Conv2dWorkload) -> bool:
         # With groups, fewer elements are loaded where a step continues into the next group.
         return workload.groups == 1
@@ -379,29 +222,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             return super().least_cycles(workload, choices, cost)
         return least_cycles(workload, choices, cost)
 
-    def _input_tile(self, workload: Conv2dWorkload, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """The most rows and columns of the image that a tile loads, not counting padding: from its
-        first window to its last, between strides too."""
-        rows, columns = workload.input_extent(0, y), workload.input_extent(1, x)
-        return np.minimum(rows, workload.data[2]), np.minimum(columns, workload.data[3])
-
     def estimate(self, workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Estimated cycles, by `Conv2dCycles.simulated`; of the wide space by its own model."""
         if pipelined.is_pipelined(choices):
             return pipelined_estimate(workload, choices, cost)
         return Conv2dCycles(workload, choices, cost).simulated()
-
-
-def _consistent(workload: Conv2dWorkload, choices: Choices) -> Bools:
-    """Whether the operand that stays serves all threads and the whole sum, and each step reads a
-    contiguous part of the image."""
-    image, weights = choices.equals("order", "image"), choices.equals("order", "weights")
-    shares_channels = choices.equals("along", "oc")
-    possible = ~(image & ~shares_channels) & ~(weights & shares_channels)
-    possible &= choices.equals("order", "outputs") | (choices["ic"] == workload.weight[1])
-    if workload.groups > 1:
-        own = workload.blocks_per_group
-        within = own % choices["oc"] == 0
-        whole = (choices["oc"] % own == 0) & (choices["ic"] == workload.weight[1])
-        possible &= within | whole
-    return possible

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.conv2d_cycles import ORDERS, Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.tiling import resident_operands
 from compiler.machines.accelerator.templates.work_counts import transfers_of

@@ -1,116 +1,19 @@
-"""The workload of a convolution, and cycle estimates for its choices."""
+"""Cycle estimates for the choices of a convolution's base space."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TypeVar
 
 import numpy as np
 
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.epilogue import Epilogue, Pass
+from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.tile_pipeline import TilePipeline, ends
 from compiler.machines.accelerator.templates.tiling import resident_operands
-from compiler.machines.accelerator.templates.work_counts import kernel_length
-from compiler.operators.window import Window, windows
 from compiler.plan.space import Bools, Choices, Floats, Ints
-from compiler.te import placeholder
 from hw.topology import MemoryId
-
-ORDERS: Mapping[str, tuple[str, ...]] = {
-    "outputs": ("oc", "y", "x"),
-    "weights": ("oc", "y", "x"),
-    "image": ("y", "x", "oc"),
-}
-"""The loops over tiles, by the operand that stays on chip. `outputs`: each tile loads its weights
-and its part of the image, step by step; `weights`: the weights of a tile of output channels stay
-for all parts of the image; `image`: a part of the image stays for all tiles of output channels."""
-
-Count = TypeVar("Count", int, Ints)
-
-
-@dataclass(frozen=True, slots=True)
-class Conv2dWorkload:
-    """A convolution of packed int8 tensors to packed int8.
-
-    Attributes
-    ----------
-    data, weight
-        Shapes: [N, groups * IC, H, W, B, K] and [OC, IC, KH, KW, L, K].
-    padding
-        Zeros at top, left, bottom and right.
-    groups
-        Number of groups, of whole blocks: an output block reads its group's IC blocks.
-    """
-
-    data: tuple[int, ...]
-    weight: tuple[int, ...]
-    strides: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    groups: int
-    passes: tuple[Pass, ...]
-
-    @property
-    def epilogue(self) -> Epilogue:
-        """The passes over the sums as an epilogue."""
-        return Epilogue(self.passes)
-
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """The windows along y and x."""
-        image = placeholder(self.data[:4], INT8, "data")
-        kernel = self.weight[2:4]
-        return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
-
-    @property
-    def extents(self) -> dict[str, int]:
-        """Extents of output blocks, rows and columns, and of summed input blocks."""
-        y, x = (each.count for each in self.windows)
-        return {"oc": self.weight[0], "y": y, "x": x, "ic": self.weight[1]}
-
-    @property
-    def padded(self) -> tuple[int, int]:
-        """Rows and columns of the image with its padding."""
-        top, left, bottom, right = self.padding
-        return top + self.data[2] + bottom, left + self.data[3] + right
-
-    @property
-    def taps(self) -> int:
-        """Number of taps of the kernel."""
-        return prod(self.weight[2:4])
-
-    @property
-    def blocks_per_group(self) -> int:
-        """Number of output blocks of a group."""
-        return self.weight[0] // self.groups
-
-    def spanned_groups(self, oc: Ints) -> Ints:
-        """The most groups that a tile of `oc` output blocks reads."""
-        if self.groups == 1:
-            return np.ones_like(oc)
-        own = self.blocks_per_group
-        first = np.where(oc < self.weight[0], own - np.gcd(own, oc), 0)
-        return (first + oc - 1) // own + 1
-
-    def input_extent(self, axis: int, count: Count) -> Count:
-        """Rows (axis 0) or columns (axis 1) of the padded image that `count` output rows read."""
-        reach = self.dilation[axis] * (self.weight[2 + axis] - 1) + 1
-        return (count - 1) * self.strides[axis] + reach
-
-    def loaded_extents(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns of the padded image to load for `y` rows and `x` columns of the output;
-        1x1 kernels skip the rows between strides."""
-        rows, columns = self.input_extent(0, y), self.input_extent(1, x)
-        return (y if self.taps == 1 else rows), columns
-
-    def kernel_length(self, choices: Choices) -> Ints:
-        """Micro-ops of a GEMM instruction (not of a reset)."""
-        axes = [choices[axis] for axis in ("oc", "y", "x", "ic")]
-        return kernel_length(*axes, *self.weight[2:4])
 
 
 @dataclass(frozen=True, slots=True)

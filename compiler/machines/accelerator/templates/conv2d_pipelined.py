@@ -23,30 +23,30 @@ from math import prod
 
 import numpy as np
 
-from compiler.machines.accelerator.intrinsics.base import gemm
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
-from compiler.machines.accelerator.templates.tiling import (
-    parameter_usage,
-    tensorize_reduction,
-    tile_output,
+from compiler.machines.accelerator.templates.conv2d_tiled import (
+    image_on_chip,
+    loops_in_tile,
+    loops_of_tiles,
+    tensorized,
+    tiles_of_sums,
 )
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from compiler.machines.accelerator.templates.tiling import parameter_usage
 from compiler.machines.accelerator.templates.traffic import loaded_elements
 from compiler.machines.accelerator.templates.work_counts import (
-    Output,
     ReductionWork,
     WorkCounts,
     kernel_length,
     tile_shapes,
-    transfers_of,
 )
 from compiler.plan.space import Bools, Choices, Ints, Space, divisors, tile_sizes
 from compiler.te.knobs import Choice, OpenTrace, Setting, knob
 from hw.topology import MemoryId
 
-ORDERS = {"outputs": ("oc", "y", "x"), "pixels": ("y", "x", "oc")}
-"""The loops over tiles: `outputs` keeps the output channels longest, `pixels` the pixels."""
+ORDERS = ("outputs", "pixels")
+"""The orders of loops over tiles: by what changes last, the output channels or the pixels."""
 ALL = 0
 """The setting of `image_slots` and `weight_slots` for a slot for each of a tile's loads."""
 SLOTS: Mapping[str, tuple[int, ...]] = {
@@ -81,7 +81,7 @@ def space(workload: Conv2dWorkload) -> Space:
             "ky": divisors(workload.weight[2])[::-1],
             "x": tile_sizes(extents["x"]),
             "y": tile_sizes(extents["y"]),
-            "order": tuple(ORDERS),
+            "order": ORDERS,
             "along": ("oc",),
             **SLOTS,
         },
@@ -129,20 +129,26 @@ def settings(workload: Conv2dWorkload, choice: Choice) -> dict[str, Setting]:
     return {**choice, **{name: int(number.item()) for name, number in found.items()}}
 
 
-def sketch(workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
-    """The schedule primitives, with open knobs; the image without gaps is the stage `out_rows`."""
-    out, sums, epilogue = "out", "out_sum", workload.epilogue
-    axes = ("oc", "y", "x")
-    outer = {order: tuple(f"{axis}_o" for axis in loops) for order, loops in ORDERS.items()}
-    inner = ("thread", "oc_i", "y_i", "x_i", "b", "bo")
-    order = knob("order", {each: ("n", *outer[each], *inner) for each in outer})
-    steps = tile_output(axes, axes, (order,)).set_scope(sums, OnChip.ACC)
+def sketch(
+    workload: Conv2dWorkload, machine: AcceleratorTarget, pixels: tuple[str, ...] = ("y", "x")
+) -> OpenTrace:
+    """The schedule primitives, with open knobs; the image without gaps is the stage `out_rows`.
+
+    Parameters
+    ----------
+    pixels
+        The axes of the output, beside that of channels, along which there are tiles.
+    """
+    sums, epilogue = "out_sum", workload.epilogue
+    loops = {"outputs": loops_of_tiles("oc", *pixels), "pixels": loops_of_tiles(*pixels, "oc")}
+    inner = ("n", "oc", "y", "x")
+    axes = tuple(axis for axis in inner if axis in ("oc", *pixels))
+    steps = tiles_of_sums(epilogue, axes, axes, (knob("order", loops),))
     steps = (
-        epilogue.load_inputs(epilogue.place(steps).compute_at(sums, out, "thread"))
-        .split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
+        steps.split(sums, "ic", knob("ic"), ("ic_o", "ic_i"))
         .split(sums, "oc", knob("part"), ("part", "oc"))
         .split(sums, "ky", knob("ky"), ("ky_o", "ky"))
-        .reorder(sums, "ic_o", "ky_o", "part", *"n oc y x ic_i ky kx b bo bi".split())
+        .reorder(sums, "ic_o", "ky_o", "part", *inner, *"ic_i ky kx b bo bi".split())
         .decompose_reduction(sums, "ic_o")
         .eager(f"{sums}_init", "part")
         .multi_buffer(sums, knob("sum_slots"))
@@ -150,21 +156,21 @@ def sketch(workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
     for stage in epilogue.stages:
         steps = (
             steps.split(stage, "oc", knob("part"), ("part", "oc"))
+            .reorder(stage, "part", *inner, "b", "bo")
             .eager(stage, "part")
             .multi_buffer(stage, knob("sum_slots"))
         )
-    steps = steps.split(out, "oc_i", knob("part"), ("part", "oc_i")).eager(out, "part")
+    steps = (
+        steps.split("out", "oc_i", knob("part"), ("part", "oc_i"))
+        .reorder("out", "part", *loops_in_tile(*axes))
+        .eager("out", "part")
+    )
     if packs_rows(workload):
         image = "out_rows"
         steps = steps.compute_inline("out_pad") if any(workload.padding) else steps
         steps = steps.set_scope(image, OnChip.INP)
-    elif any(workload.padding):
-        image = "out_pad"
-        steps = steps.set_scope(image, OnChip.INP)
     else:
-        image = "out_data"
-        steps = steps.cache_read("data", (sums,), OnChip.INP, image)
-    config = machine.config
+        steps, image = image_on_chip(steps, workload)
     steps = (
         steps.cache_read("weight", (sums,), OnChip.WGT, "out_weight")
         .compute_at("out_weight", sums, "part")
@@ -172,8 +178,7 @@ def sketch(workload: Conv2dWorkload, machine: AcceleratorTarget) -> OpenTrace:
         .multi_buffer("out_weight", knob("weight_slots"))
         .multi_buffer(image, knob("image_slots"))
     )
-    steps = epilogue.tensorize(steps, config)
-    return tensorize_reduction(steps, sums, gemm(config).function, config).trace
+    return tensorized(steps, epilogue, machine.config).trace
 
 
 def usage(workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
@@ -213,26 +218,23 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
     window_rows, window_columns = workload.windows
     height = np.ones_like(y) if packs_rows(workload) else y
     pixels = loaded_elements(window_rows, height) * loaded_elements(window_columns, x)
-    kernels = (*workload.weight[:2], workload.taps)
-    weights = transfers_of(
-        MemoryId.WGT, tile_shapes(kernels, (part, ic, taps(workload, choices))), kernels
-    )
+    weights = workload.weight_loads(part, ic, taps(workload, choices))
     boxes = (
         (workload.groups * count, (depth, *_clipped(workload, rows, columns)))
         for count, (depth, rows, columns) in tile_shapes((extents["ic"], *whole[1:]), (ic, y, x))
     )
     image = replace(
-        transfers_of(MemoryId.INP, boxes, workload.data[1:4]),
+        workload.image_loads(boxes),
         elements=np.asarray(workload.data[1] * pixels, np.float64),
     )
     size = images * prod(whole)
     of_weights, of_image = repeats(workload, choices)
     kernel = kernel_length(part, y, x, ic, choices["ky"], workload.weight[3])
-    once, rows = np.ones_like(part), workload.weight[2] // choices["ky"]
+    rows = workload.weight[2] // choices["ky"]
     resident = np.ones(len(choices), np.bool_)
     loads = weights.times(of_weights), image.times(images * of_image)
     counts = WorkCounts.of(
-        Output((images, *whole), (once, part, y, x)),
+        workload.output(part, y, x),
         workload.epilogue,
         resident,
         loads,
@@ -241,7 +243,7 @@ def work_counts(workload: Conv2dWorkload, choices: Choices) -> WorkCounts:
         ReductionWork(steps * rows, size * extents["ic"] * workload.taps, size),
     )
     # Residuals in INP and parameters are loaded for whole tiles.
-    tiles = Output((images, *whole), (once, choices["oc"], y, x))
+    tiles = workload.output(choices["oc"], y, x)
     _, *operands = tiles.copies(workload.epilogue, resident)
     stored = counts.copies[len(loads)]
     return replace(counts, copies=(*loads, stored, *operands))

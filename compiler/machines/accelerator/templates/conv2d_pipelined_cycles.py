@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
 from compiler.machines.accelerator.templates.conv2d_pipelined import (
     image_extents,
     loads_of_tile,
@@ -12,6 +11,7 @@ from compiler.machines.accelerator.templates.conv2d_pipelined import (
     slots,
     taps,
 )
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.work_counts import kernel_length
 from compiler.plan.space import Choices, Floats, Ints
@@ -28,21 +28,12 @@ def estimate(
     workload: Conv2dWorkload,
     choices: Choices,
     cost: MachineCost,
-    *,
-    image: Ints | None = None,
-    stores: Ints | None = None,
 ) -> Floats:
     """Cycles, by simulation of loads, products, passes and stores on the decoupled units; infinite
     where micro-ops do not stay on chip, which is not modelled.
 
     Every product is simulated, with the loads that it waits for: single cycles of pipelines and of
     the bus's arbitration are not.
-
-    Parameters
-    ----------
-    image, stores
-        Cycles to load a step's data and to store a part's results, [choices, 2, 2]: remainders and
-        whole tiles along y and x. By default those of tensors of images.
     """
     extents, epilogue = workload.extents, workload.epilogue
     ic, part = choices["ic"], choices["part"]
@@ -53,22 +44,27 @@ def estimate(
     readers = workload.blocks_per_group // choices["oc"]
     weights_again, image_again = repeats(workload, choices)
     pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
-    y = remainder_and_whole(extents["y"], choices["y"])[:, :, None]
-    x = remainder_and_whole(extents["x"], choices["x"])[:, None, :]
+    y = _remainder_and_whole(extents["y"], choices["y"])[:, :, None]
+    x = _remainder_and_whole(extents["x"], choices["x"])[:, None, :]
     size = part[:, None, None] * y * x
     rows, columns = image_extents(workload, y, x)
     height, width = workload.data[2:4]
     inside = np.minimum(rows, height) * np.minimum(columns, width)
     # Fetch comes before loads on the bus: a LOAD's own instruction, and those of compute.
-    if image is None:
+    blocks = ic[:, None, None]
+    if workload.channels_together:
+        image = cost.load(MemoryId.INP, blocks * inside) + cost.fetch
+    else:
         image = cost.load(MemoryId.INP, inside, rows * columns - inside) + cost.fetch
-        image = ic[:, None, None] * image
+        image = blocks * image
     passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
     passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
     passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
     residual = epilogue.input_operands * cost.load(MemoryId.INP, size)
-    if stores is None:
-        stores = part[:, None, None] * (cost.store_gap + cost.beats(MemoryId.OUT, y * x))
+    times, run = part[:, None, None], y * x
+    if workload.channels_together:
+        times, run = run, times
+    stores = times * (cost.store_gap + cost.beats(MemoryId.OUT, run))
     # Each pair of slots has a kernel of its own.
     length = kernel_length(part, choices["y"], choices["x"], ic, choices["ky"], workload.weight[3])
     products = of_kernel * parts
@@ -132,7 +128,7 @@ def estimate(
     return np.where(fits, np.maximum(found, loading), np.inf)
 
 
-def remainder_and_whole(extent: int, size: Ints) -> Ints:
+def _remainder_and_whole(extent: int, size: Ints) -> Ints:
     """The remainder of an axis, and a whole tile: [choices, 2]."""
     return np.stack([extent - (extent - 1) // size * size, size], axis=1)
 

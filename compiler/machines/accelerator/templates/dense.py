@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates import dense_pipelined as pipelined
-from compiler.machines.accelerator.templates.conv2d_pipelined import is_pipelined
+from compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.machines.accelerator.templates.conv2d_tiled import (
+    loops_of_tiles,
+    tensorized,
+    tiles_of_sums,
+)
 from compiler.machines.accelerator.templates.epilogue import (
     Epilogue,
     Pass,
@@ -15,20 +20,27 @@ from compiler.machines.accelerator.templates.epilogue import (
     requantise_pattern,
 )
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.products import PRODUCT, Products, largest_sum
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import (
-    operand_accumulators,
-    parameter_usage,
-    sharing_rank,
-    unusual_residency,
+from compiler.machines.accelerator.templates.products import (
+    PRODUCT,
+    SHARED,
+    Products,
+    largest_sum,
+    of_convolution,
+    of_dense,
+    product_rank,
+    product_space,
+    sum_of_loaded,
 )
+from compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from compiler.machines.accelerator.templates.tiling import unusual_residency
 from compiler.machines.accelerator.templates.work_counts import WorkCounts
 from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Choices, Floats, Ints, Space, rank_by
+from compiler.plan.space import Choices, Floats, Ints, Space
 from compiler.te import Schedule
 from compiler.te.knobs import Choice, OpenTrace
 from hw.topology import MemoryId
+
+_CONVOLUTION = Conv2dOnArray()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class DenseWorkload:
 
 
 class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
-    """::
+    """The convolution of 1x1 of `products`, with the loops::
 
     for tiles of n, oc:
       for virtual threads:
@@ -73,61 +85,47 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
 
     def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
-        """The unscheduled stages: `out_sum`, the passes, `out`."""
-        data, weight, sums = workload.products.expressions()
-        output, operands = workload.epilogue.compute(sums)
-        return Schedule.of(output, inputs=(data, weight, *operands))
+        return _CONVOLUTION.start(workload.products.images(workload.passes), machine)
 
     def space(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Space:
-        return workload.products.space(workload.epilogue)
+        return product_space(workload.products, workload.epilogue)
 
     def wide_space(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Space | None:
-        return pipelined.space(workload.products)
+        return of_dense(pipelined.space(workload.products.pixels()))
 
     def schedule(
         self, workload: DenseWorkload, choice: Choice, machine: AcceleratorTarget
     ) -> Schedule:
-        if not is_pipelined(choice):
+        if not pipelined.is_pipelined(choice):
             return super().schedule(workload, choice, machine)
-        trace = pipelined.sketch(workload.products, workload.epilogue, machine)
-        settings = pipelined.settings(workload.products, choice)
-        return self.start(workload, machine).replay(trace, settings)
+        pixels = workload.products.pixels()
+        of_pixels = pipelined.settings(pixels, of_convolution(Choices.of([choice])).choice(0))
+        settings = {knob: of_pixels[knob] for knob in of_pixels if knob not in ("y", "x")}
+        images = workload.products.images(workload.passes)
+        trace = pipelined.sketch(images, machine, pixels=("n",))
+        return self.start(workload, machine).replay(trace, {**settings, "n": choice["n"]})
 
     def sketch(self, workload: DenseWorkload, machine: AcceleratorTarget) -> OpenTrace:
-        products, epilogue = workload.products, workload.epilogue
-        steps = epilogue.place(products.tile_output(), "resident")
-        steps = steps.set_scope("out_sum", OnChip.ACC).compute_at("out_sum", "out", "thread")
-        steps = epilogue.load_inputs(steps)
-        steps = products.split_sum(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
-        steps = epilogue.tensorize(steps, machine.config)
-        return products.tensorize(steps, machine.config).trace
+        axes = ("n", "oc")
+        order = loops_of_tiles(*axes)
+        steps = tiles_of_sums(workload.epilogue, axes, SHARED, order, resident="resident")
+        steps = sum_of_loaded(steps, ("data", OnChip.INP), ("weight", OnChip.WGT))
+        return tensorized(steps, workload.epilogue, machine.config).trace
 
     def usage(self, workload: DenseWorkload, choices: Choices) -> dict[MemoryId, Ints]:
-        products, epilogue = workload.products, workload.epilogue
-        if is_pipelined(choices):
-            return pipelined.usage(products, epilogue, choices)
-        choices = choices.at_most(products.extents)
-        tile = choices["threads"] * choices["n"] * choices["oc"]
-        operands = operand_accumulators(choices, epilogue, products.outputs)
-        accumulators = tile * (1 + epilogue.element_operands) + operands
-        found = {MemoryId.ACC: accumulators, **products.usage(choices)}
-        found[MemoryId.INP] = found[MemoryId.INP] + tile * epilogue.input_operands
-        blocks = choices["threads"] * choices["oc"]
-        return {**found, **parameter_usage(epilogue, products.outputs, blocks)}
+        pixels = workload.products.pixels(workload.passes)
+        return _CONVOLUTION.usage(pixels, of_convolution(choices))
 
     def work_counts(self, workload: DenseWorkload, choices: Choices) -> WorkCounts:
-        if is_pipelined(choices):
-            return pipelined.work_counts(workload.products, workload.epilogue, choices)
-        return workload.products.work_counts(choices, workload.epilogue)
+        pixels = workload.products.pixels(workload.passes)
+        return _CONVOLUTION.work_counts(pixels, of_convolution(choices))
 
     def estimate(self, workload: DenseWorkload, choices: Choices, cost: MachineCost) -> Floats:
         """Ranks by bytes loaded from DRAM, then by the number of tiles; in the wide space,
         estimated cycles."""
         products = workload.products
-        if is_pipelined(choices):
-            return pipelined.estimate(products, workload.epilogue, choices, cost)
-        return rank_by(
-            *sharing_rank(choices, products.extents),
-            unusual_residency(choices, workload.epilogue, products.outputs, cost.config),
-            *products.cost_keys(choices, cost.config),
-        )
+        if pipelined.is_pipelined(choices):
+            pixels = products.pixels(workload.passes)
+            return _CONVOLUTION.estimate(pixels, of_convolution(choices), cost)
+        usual = unusual_residency(choices, workload.epilogue, products.outputs, cost.config)
+        return product_rank(products, choices, cost.config, usual)

@@ -7,18 +7,29 @@ import numpy as np
 from compiler import te
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Expr
+from compiler.ir.ops import index
 from compiler.layouts.layout import PLANES
 from compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
+from compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from compiler.machines.accelerator.templates.epilogue import Epilogue
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.products import PRODUCT, Products
+from compiler.machines.accelerator.templates.products import (
+    PRODUCT,
+    SHARED,
+    Products,
+    of_convolution,
+    product_rank,
+    product_space,
+    sum_of_loaded,
+)
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import sharing_rank
+from compiler.machines.accelerator.templates.tiling import tile_output
 from compiler.machines.accelerator.templates.work_counts import WorkCounts, transfers_of
 from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Choices, Floats, Ints, Space, rank_by
+from compiler.plan.space import Choices, Floats, Ints, Space
 from compiler.te import Schedule, compute, placeholder
 from compiler.te.knobs import OpenTrace
 from hw.operations import AluOp
@@ -43,42 +54,42 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
 
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
         """The unscheduled stages: `out_sum`; `out_moved`, shifted sums; `out`, low bytes."""
-        data, weight, sums = workload.expressions()
-        n, outputs, batch, lanes = sums.shape
+        tensors, sums = Conv2dOnArray().sums(workload.images())
+        n, outputs, *_, batch, lanes = sums.shape
         amounts = placeholder((PLANES, batch, lanes), INT32, "amounts")
 
         def shifted(p: Expr, n: Expr, oc: Expr, b: Expr, bo: Expr) -> Expr:
-            return alu_value(AluOp.SHR, sums[n, oc, b, bo], amounts[p, b, bo])
+            first = index(0)
+            return alu_value(AluOp.SHR, sums[n, oc, first, first, b, bo], amounts[p, b, bo])
 
         axes = ("p", "n", "oc", "b", "bo")
         moved = compute((PLANES, n, outputs, batch, lanes), shifted, "out_moved", axes)
         output = compute(moved.shape, lambda *at: te.cast(moved[at], INT8), "out", axes)
-        return Schedule.of(output, inputs=(data, weight, amounts))
+        return Schedule.of(output, inputs=(*tensors, amounts))
 
     def space(self, workload: Products, machine: AcceleratorTarget) -> Space:
-        return workload.space(Epilogue())
+        return product_space(workload, Epilogue())
 
     def sketch(self, workload: Products, machine: AcceleratorTarget) -> OpenTrace:
-        steps = workload.tile_output("p")
+        order = ("n_o", "oc_o", "thread", "p", "n_i", "oc_i", "b", "bo")
+        steps = tile_output(("n", "oc"), SHARED, order)
         for stage in ("out_moved", "out_sum"):
             steps = steps.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         steps = steps.cache_read("amounts", ("out_moved",), OnChip.ACC, "amounts_acc")
-        steps = workload.split_sum(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
+        steps = sum_of_loaded(steps, ("weight", OnChip.WGT), ("data", OnChip.INP))
         shift = alu_binary(machine.config, AluOp.SHR).function
-        return workload.tensorize(steps.tensorize("out_moved", "b", shift), machine.config).trace
+        steps = steps.tensorize("out_moved", "b", shift)
+        return tiled.tensorized(steps, Epilogue(), machine.config).trace
 
     def usage(self, workload: Products, choices: Choices) -> dict[MemoryId, Ints]:
-        choices = choices.at_most(workload.extents)
-        tile = choices["threads"] * choices["n"] * choices["oc"]
-        return {MemoryId.ACC: tile * (1 + PLANES) + PLANES, **workload.usage(choices)}
+        found = tiled.usage(workload.pixels(), of_convolution(choices))
+        return {**found, MemoryId.ACC: found[MemoryId.ACC] * (1 + PLANES) + PLANES}
 
     def work_counts(self, workload: Products, choices: Choices) -> WorkCounts:
-        amounts = transfers_of(
-            MemoryId.ACC, [(np.ones(len(choices), np.int64), (PLANES,))], (PLANES,)
-        )
-        return workload.work_counts(choices, Epilogue(), amounts, planes=PLANES)
+        once = np.ones(len(choices), np.int64)
+        amounts = transfers_of(MemoryId.ACC, [(once, (PLANES,))], (PLANES,))
+        return tiled.work_counts(workload.pixels(), of_convolution(choices), amounts, planes=PLANES)
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
         """Ranks by bytes loaded from DRAM, then by the number of tiles."""
-        sharing = sharing_rank(choices, workload.extents)
-        return rank_by(*sharing, *workload.cost_keys(choices, cost.config))
+        return product_rank(workload, choices, cost.config)

@@ -18,7 +18,7 @@ from compiler.ir.ops import index
 from compiler.layouts.layout import Layout, One, Whole, in_blocks
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import (
     epilogue_passes,
     requantisation,
@@ -92,6 +92,29 @@ class MatmulWorkload(Conv2dWorkload):
     """
 
     image: bool
+
+    def weight_loads(self, oc: Ints, ic: Ints, taps: Ints | int) -> TransferCounts:
+        own, kernels = self.blocks_per_group, self.weight[:2]
+
+        def in_order(*extents: Ints | int) -> tuple[Ints | int, ...]:
+            return extents[::-1] if self.image else extents
+
+        boxes = (
+            (count, in_order(np.minimum(outputs, own), inputs, np.maximum(1, outputs // own)))
+            for count, (outputs, inputs) in tile_shapes(kernels, (oc, ic))
+        )
+        whole = (own, kernels[1], self.groups)
+        return transfers_of(MemoryId.WGT, boxes, whole[::-1] if self.image else whole)
+
+    def weight_blocks(self, oc: Ints) -> Ints:
+        """Whole groups for tiles that do not divide a group: what is loaded is a box of groups and
+        outputs of a group."""
+        own = self.blocks_per_group
+        if self.groups == 1:
+            return oc
+        groups = np.minimum(self.spanned_groups(oc), self.groups)
+        found: Ints = np.where(own % oc == 0, oc, groups * own)
+        return found
 
 
 class MatmulOnArray(Conv2dOnArray):
@@ -191,30 +214,6 @@ class MatmulOnArray(Conv2dOnArray):
             return tensor[first, ic, last, bo, bi]
 
         return tensor, element
-
-    def weight_loads(self, workload: Conv2dWorkload, oc: Ints, ic: Ints) -> TransferCounts:
-        assert isinstance(workload, MatmulWorkload), "bound so"
-        own, kernels = workload.blocks_per_group, workload.weight[:2]
-
-        def in_order(*extents: Ints | int) -> tuple[Ints | int, ...]:
-            return extents[::-1] if workload.image else extents
-
-        boxes = (
-            (count, in_order(np.minimum(outputs, own), inputs, np.maximum(1, outputs // own)))
-            for count, (outputs, inputs) in tile_shapes(kernels, (oc, ic))
-        )
-        whole = (own, kernels[1], workload.groups)
-        return transfers_of(MemoryId.WGT, boxes, whole[::-1] if workload.image else whole)
-
-    def weight_blocks(self, workload: Conv2dWorkload, oc: Ints) -> Ints:
-        """Whole groups for tiles that do not divide a group: what is loaded is a box of groups and
-        outputs of a group."""
-        own = workload.blocks_per_group
-        if workload.groups == 1:
-            return oc
-        groups = np.minimum(workload.spanned_groups(oc), workload.groups)
-        found: Ints = np.where(own % oc == 0, oc, groups * own)
-        return found
 
 
 def _matrices(found: KernelMatch) -> Matrices:

@@ -168,6 +168,13 @@ class Output:
         axes = zip(self.extents, self.sizes, strict=True)
         return np.asarray(prod(-(-extent // size) for extent, size in axes))
 
+    def in_planes(self, count: int) -> Output:
+        """An output of `count` planes, with tiles of all planes; itself for 0."""
+        if not count:
+            return self
+        sizes = np.full_like(self.sizes[0], count), *self.sizes
+        return Output((count, *self.extents), sizes, self.channels + 1)
+
     def copies(self, epilogue: Epilogue, resident: Bools) -> tuple[TransferCounts, ...]:
         """The STOREs, and the LOADs of an epilogue's operands."""
         boxes, axis = [*tile_shapes(self.extents, self.sizes)], self.channels

@@ -13,7 +13,7 @@ from compiler.ir.visit import statements
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import AluPass
 from compiler.te.knobs import Choice
 from hw.config import HardwareConfig

@@ -15,7 +15,7 @@ from compiler.errors import Refusal
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
 from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from compiler.plan.planner import best_choice

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import AluPass
 from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from compiler.plan.space import Choices

@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.templates.conv2d_cycles import (
-    ORDERS,
-    Conv2dCycles,
-    Conv2dWorkload,
-)
+from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
+from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
 from compiler.plan.space import Choices

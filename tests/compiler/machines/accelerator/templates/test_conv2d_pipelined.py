@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
 from compiler.machines.accelerator.templates.conv2d_pipelined import (
     loads_of_tile,
     packs_rows,
     repeats,
     slots,
 )
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.plan.planner import best_choice, tuned_choice
 from compiler.plan.space import Bools, Choices

@@ -45,9 +45,9 @@ def test_a_layer_with_odd_sizes() -> None:
         rng.uniform(2**-11, 2**-8, 21).tolist(), rng.integers(-999, 999, 21).tolist(), -128, 127
     )
     passes, numbers = alu_passes(spec, 21, config)
-    data = pack_data(x[:, :, None, None], config)[:, :, 0, 0]
-    weight = pack_weight(w[:, :, None, None], config)[:, :, 0, 0]
-    rows, inputs, batch, depth = data.shape
+    data = pack_data(x[:, :, None, None], config)
+    weight = pack_weight(w[:, :, None, None], config)
+    rows, inputs, _, _, batch, depth = data.shape
     products = Products(rows, weight.shape[0], inputs, batch, config.block_out, depth)
     workload, target = DenseWorkload(products, passes), accelerator(config)
     schedule = TEMPLATE.schedule(workload, best_choice(target, TEMPLATE, workload), target.machine)
@@ -55,7 +55,7 @@ def test_a_layer_with_odd_sizes() -> None:
     found = run_schedule(schedule, config, tensors, "functional", numbers.immediates)
     sums = x.astype(np.int64) @ w.T.astype(np.int64)
     np.testing.assert_array_equal(
-        unpack_data(found[:, :, None, None], (5, 21, 1, 1))[:, :, 0, 0],
+        unpack_data(found, (5, 21, 1, 1))[:, :, 0, 0],
         spec.reference(sums, axis=1),
     )
 

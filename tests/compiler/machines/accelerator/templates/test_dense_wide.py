@@ -32,7 +32,7 @@ def test_planes_are_the_bytes_of_sums() -> None:
     planes = outputs["out"].astype(np.int64) & 0xFF
     sums = sum(planes[plane] << (8 * plane) for plane in range(4))
     data, weight = (drawn.values[name].astype(np.int64) for name in ("data", "weight"))
-    product = np.einsum("nibk,oilk->nobl", data, weight)
+    product = np.einsum("niyxbk,oiyxlk->nobl", data, weight)
     np.testing.assert_array_equal(np.asarray(sums).astype(np.uint32).astype(np.int32), product)
 
 

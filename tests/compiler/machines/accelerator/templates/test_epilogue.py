@@ -15,7 +15,7 @@ from compiler.graph.operators.quantised import Requantise
 from compiler.ir.dtypes import INT8, INT32, INT64
 from compiler.machines.accelerator.templates.alu_lowering import is_exact, lower_requantisation
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import (
     AluPass,
     Epilogue,

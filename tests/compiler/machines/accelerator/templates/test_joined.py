@@ -12,7 +12,7 @@ from compiler.machines.accelerator.lower.dram_layout import Operator
 from compiler.machines.accelerator.lower.stream import Stream, compile_stream
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.epilogue import alu_passes
 from compiler.machines.accelerator.templates.packing import (
     pack_data,

@@ -19,7 +19,7 @@ from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import MaxPool
 from compiler.ir.dtypes import INT8, INT32
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,

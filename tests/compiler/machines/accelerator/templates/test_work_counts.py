@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.machines.accelerator.lower import Stream
 from compiler.machines.accelerator.target import TEMPLATES
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
 from compiler.machines.accelerator.templates.global_average_pool import GlobalPoolWorkload
 from compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload

@@ -13,7 +13,7 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.machines.accelerator.lower import Operator, Stream, compile_stream
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
 from compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
 from compiler.machines.accelerator.templates.elementwise import (

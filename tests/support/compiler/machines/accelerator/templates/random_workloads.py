@@ -13,7 +13,7 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.machines.accelerator.lower.stream import Stream
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dWorkload
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
 from compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
 from compiler.machines.accelerator.templates.elementwise import (
@@ -329,7 +329,7 @@ def draw_dense_wide(rng: np.random.Generator, config: HardwareConfig) -> RandomW
     products, values, sums = _products(rng, config)
     bits = 8 * np.arange(4)
     amounts = np.broadcast_to(bits[:, None, None], (4, config.batch, config.block_out))
-    planes = sums >> bits[:, None, None, None, None]
+    planes = sums[:, :, 0, 0] >> bits[:, None, None, None, None]
     return RandomWorkload(
         WideDenseOnArray(),
         products,
@@ -343,9 +343,9 @@ def _products(
     rng: np.random.Generator, config: HardwareConfig
 ) -> tuple[Products, dict[str, Array], Wide]:
     n, ic, oc = (drawn_size(rng, most) for most in (4, 6, 7))
-    data = draw_values(rng, (n, ic, config.batch, config.block_in), INT8)
-    weight = draw_values(rng, (oc, ic, config.block_out, config.block_in), INT8)
-    sums: Wide = np.einsum("nibk,oilk->nobl", data.astype(np.int64), weight.astype(np.int64))
+    data = draw_values(rng, (n, ic, 1, 1, config.batch, config.block_in), INT8)
+    weight = draw_values(rng, (oc, ic, 1, 1, config.block_out, config.block_in), INT8)
+    sums: Wide = np.einsum("niyxbk,oiyxlk->noyxbl", data.astype(np.int64), weight.astype(np.int64))
     products = Products(n, oc, ic, config.batch, config.block_out, config.block_in)
     return products, {"data": data, "weight": weight}, sums
 
