@@ -1,154 +1,166 @@
-"""A simulation of tiles on the decoupled units load, compute and store, which estimates cycles.
+"""A simulation of a convolution's tiles on the decoupled units load, compute and store.
 
-Threads share the tiles of an output along three axes; each tile is a sum in steps. The durations of
-the loads, products, passes and stores of a tile are given; the dependences between them are
-simulated tile by tile. Single cycles are neglected.
+All stages of a tile are simulated in program order, with the dependences that tokens express; how
+long each one is, its tables say (`tile_stages`). All rules are sums and maxima of times: with
+shorter stages and fewer dependences no time is later, which is what makes bounds of estimates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from compiler.plan.space import Floats, Ints
-from hw.jit import compiled
+from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from compiler.machines.accelerator.templates.machine_cost import MachineCost
+from compiler.machines.accelerator.templates.tile_stages import AXES, StageCosts, TileCosts, ends
+from compiler.plan.space import Choices, Floats, Ints
+from hw.jit import compiled, inlined
+from hw.topology import MemoryId
 
-LONGEST = 1500
-"""Maximum number of simulated steps; a longer program is extrapolated at the same rate."""
 
-
-@dataclass(frozen=True, slots=True)
-class TilePipeline:
-    """The pipelines of n choices, the first dimension of each array; durations are in cycles.
-
-    Attributes
-    ----------
-    extents
-        [n, 3]: extents of the output.
-    sizes
-        [n, 3]: sizes of a tile.
-    loops
-        [n, 3]: axes in the order of their loops, the outermost first.
-    along
-        The axis whose tiles the threads share.
-    kept_loops
-        Number of outer loops around the load of the operand that stays on chip; 0 if no operand
-        stays.
-    steps
-        Number of steps of a tile's sum.
-    kept
-        [n, 2, 2, 2]: duration of loading the operand that stays. Here and below, index 1 is a
-        whole tile along an axis, 0 the remainder at the end of the axis.
-    loads, products
-        [n, 2, 2, 2, 2]: durations of a step; the last index is 0 for the last step, else 1.
-    passes, operands, stores
-        [n, 2, 2, 2]: durations of a tile. `operands` are loaded by the load unit, for the passes.
-    begin
-        Start cycles of compute and of load.
-    resets
-        Whether a tile's sums are reset before its products.
-    early
-        Whether a thread's passes follow its last products, before those of the next thread.
-    """
+class _Layer(NamedTuple):
+    """What a workload and a machine are to the simulation."""
 
     batches: int
-    extents: Ints
-    sizes: Ints
-    loops: Ints
-    along: Ints
-    kept_loops: Ints
-    threads: Ints
-    steps: Ints
-    kept: Ints
-    loads: Ints
-    products: Ints
-    passes: Ints
-    operands: Ints
-    stores: Ints
-    begin: tuple[Ints, Ints]
-    overhead: int
-    resets: bool = True
-    early: bool = False
-
-    def cycles(self) -> Floats:
-        """Estimated cycles from launch to done."""
-        found = np.zeros(len(self.steps), np.float64)
-        tiles, steps = (len(found), 2, 2, 2), (len(found), 2, 2, 2, 2)
-        threads = int(self.threads.max(initial=1))
-        numbers = (self.along, self.kept_loops, self.threads, self.steps, *self.begin)
-        _simulate(
-            found,
-            np.ascontiguousarray(np.stack(numbers, axis=1)),
-            np.ascontiguousarray(np.stack([self.extents, self.sizes, self.loops], axis=1)),
-            _stacked(tiles, self.kept, self.passes, self.stores, self.operands),
-            _stacked(steps, self.loads, self.products),
-            self.batches,
-            self.overhead,
-            int(self.resets),
-            int(self.early),
-            np.zeros((8, max(3, threads)), np.int64),
-            np.zeros((threads, 3), np.int64),
-        )
-        return found
+    depth: int
+    groups: int
+    tall: int
+    wide: int
+    resets: int
+    early: int
+    interval: int
+    bus_shift: int
+    inp_bytes: int
+    wgt_bytes: int
+    out_bytes: int
+    pipeline: int
 
 
-def ends(extents: Ints, sizes: Ints) -> tuple[Ints, Ints, Ints]:
-    """The sizes of tiles along three axes, [n, 2, 2, 2] each: index 0 is the remainder at the end
-    of an axis, and 1 a whole tile.
+def simulated(
+    workload: Conv2dWorkload,
+    choices: Choices,
+    cost: MachineCost,
+    stages: StageCosts,
+    tiles: TileCosts,
+) -> Floats:
+    """Cycles of choices from launch to done, by simulation of all stages in program order."""
+    count, extents, config = len(choices), workload.extents, cost.config
+    threads = int(choices["threads"].max(initial=1))
+    stays = choices.equals("order", "weights") + 2 * choices.equals("order", "image")
+    loops = np.array([[AXES.index(axis) for axis in ORDERS[name]] for name in ("weights", "image")])
+    spanned = (workload.spanned_groups(oc) for oc in ends(workload, choices)[0][:, :, 0, 0].T)
+    numbers = (
+        choices.equals("along", "y") + 2 * choices.equals("along", "x"),
+        stays,
+        choices["threads"],
+        choices["ic"],
+        *spanned,
+        *tiles.begin,
+        tiles.image_loads,
+        tiles.whole_tile,
+        tiles.fits,
+    )
+    tables = (tiles.operands, tiles.before, tiles.passes, tiles.after)
+    layer = _Layer(
+        batches=workload.data[0],
+        depth=extents["ic"],
+        groups=workload.groups,
+        tall=workload.weight[2],
+        wide=workload.weight[3],
+        resets=int(not cost.overwrites),
+        early=int(workload.epilogue.requantise is not None),
+        interval=cost.memory.interval,
+        bus_shift=config.bus_bytes.bit_length() - 1,
+        inp_bytes=config.element_bytes(MemoryId.INP),
+        wgt_bytes=config.element_bytes(MemoryId.WGT),
+        out_bytes=config.element_bytes(MemoryId.OUT),
+        pipeline=stages.behind_products,
+    )
+    # Kernels of 1x1 skip the rows between strides; those are held by no tile.
+    strides = (1 if workload.taps == 1 and not stages.fine else workload.strides[0],)
+    windows = [
+        (stride, window.before, (window.kernel - 1) * window.dilation + 1, window.extent)
+        for window, stride in zip(workload.windows, (*strides, workload.strides[1]), strict=True)
+    ]
+    found = np.zeros(count, np.float64)
+    _simulate(
+        found,
+        _stacked((count,), *numbers),
+        np.ascontiguousarray(np.stack([choices[axis] for axis in AXES], axis=1)),
+        np.ascontiguousarray(loops[stays // 2]),
+        _stacked((count, 2, 2, 2), *tables),
+        np.array([extents[axis] for axis in AXES]),
+        np.array(windows),
+        layer,
+        stages,
+        np.zeros((14, max(3, threads)), np.int64),
+        np.zeros((threads, 3), np.int64),
+        np.zeros((threads, 3), np.int64),
+        *np.zeros((2, threads, extents["oc"]), np.int64),
+    )
+    return found
 
-    Parameters
-    ----------
-    extents, sizes
-        [3] and [n, 3].
-    """
-    rest = extents - (-(-extents // sizes) - 1) * sizes
-    both = np.stack([rest, sizes], axis=1)
-    found = (both[:, at, axis] for axis, at in enumerate(np.ix_([0, 1], [0, 1], [0, 1])))
-    a, b, c = (np.broadcast_to(each, (len(sizes), 2, 2, 2)) for each in found)
-    return a, b, c
 
-
-def _stacked(shape: tuple[int, ...], *arrays: Ints) -> Ints:
+def _stacked(shape: tuple[int, ...], *arrays: Ints | int) -> Ints:
     stacked = np.stack([np.broadcast_to(each, shape) for each in arrays], axis=1)
-    return np.ascontiguousarray(stacked)
+    return np.ascontiguousarray(stacked, np.int64)
 
 
 @compiled
 def _simulate(
     found: Floats,
     numbers: Ints,
-    axes: Ints,
-    tiles: Ints,
-    parts: Ints,
-    batches: int,
-    overhead: int,
-    resets: int,
-    early: int,
+    sizes: Ints,
+    orders: Ints,
+    tables: Ints,
+    extents: Ints,
+    windows: Ints,
+    layer: _Layer,
+    stages: StageCosts,
     scratch: Ints,
+    tile: Ints,
     whole: Ints,
+    used: Ints,
+    results: Ints,
 ) -> None:
-    """The simulation: a loop over choices, groups of tiles, steps and threads."""
-    at, counts, volume = scratch[0], scratch[1], scratch[2]
-    inputs, results = scratch[3], scratch[4]  # Cycles of a thread's last product, and last store.
-    ready, wanted = scratch[5], scratch[6]  # Cycles of its last operand load, and that for passes.
-    passed = scratch[7]  # Cycle of its last pass.
+    """The simulation: a loop over choices, groups of tiles, steps and threads.
+
+    Where first products overwrite accumulators, they are instructions of their own, which read the
+    first block of channels alone and start when that is loaded. So does the rest of that block's
+    products if the loop over channels is one of the instruction's two; then the block's next LOAD
+    may start when these end.
+    """
+    taps, fine = layer.tall * layer.wide, stages.fine
+    at, counts = scratch[0], scratch[1]
+    inputs = scratch[2]  # When a thread's last product ended.
+    freed = scratch[3]  # When its last one of the first block did.
+    ready = scratch[4]  # When a thread's operands were loaded.
+    begins = scratch[5]  # When those of its first products were.
+    image = scratch[6]  # Pixels of a thread's part of the image.
+    first = scratch[7]  # Cycles of one block of these.
+    by_block = scratch[8]  # Whether each of its blocks is a LOAD.
+    volume = scratch[9]
+    wanted = scratch[10]  # When the operands of its passes were loaded.
+    passed = scratch[11]  # When its last pass ended.
     for row in range(len(found)):
-        along, kept_loops = numbers[row, 0], numbers[row, 1]
-        threads, steps = numbers[row, 2], numbers[row, 3]
-        compute, load = numbers[row, 4], numbers[row, 5]
-        extents, sizes, loops = axes[row, 0], axes[row, 1], axes[row, 2]
+        along, kept_loops, threads, ic = numbers[row, :4]
+        image_loads, whole_tile, fits = numbers[row, 8:11]
+        size, loops = sizes[row], orders[row]
+        steps = (layer.depth + ic - 1) // ic
         for axis in range(3):
-            counts[axis] = (extents[axis] + sizes[axis] - 1) // sizes[axis]
+            counts[axis] = (extents[axis] + size[axis] - 1) // size[axis]
         counts[along] = (counts[along] + threads - 1) // threads
-        groups = batches * counts[0] * counts[1] * counts[2]
-        most = max(4, LONGEST // (steps * threads))
-        for thread in range(len(whole)):
-            inputs[thread] = results[thread] = ready[thread] = wanted[thread] = 0
-            passed[thread] = volume[thread] = 0
-            for axis in range(3):
-                whole[thread, axis] = 0
-        store = simulated = half_simulated = half_compute = 0
+        groups = layer.batches * counts[0] * counts[1] * counts[2]
+        most = max(4, stages.longest // (steps * threads))
+        for number in range(2, len(scratch)):
+            scratch[number, :] = 0
+        for thread in range(threads):
+            used[thread, :] = 0
+            results[thread, :] = 0
+        compute, load, write = numbers[row, 6], numbers[row, 7], 0
+        simulated_volume = half_volume = half_compute = 0
         previous = -1
         for group in range(min(groups, most)):
             rest = group
@@ -164,56 +176,209 @@ def _simulate(
             previous = group // inner
             working = 0
             for thread in range(threads):
-                size = 1
+                pixels, area, lines, elements = 1, 1, 0, 1
                 for axis in range(3):
-                    tile = at[axis] * threads + thread if axis == along else at[axis]
-                    extent = min(sizes[axis], extents[axis] - tile * sizes[axis])
-                    whole[working, axis] = extent == sizes[axis]
-                    size *= max(0, extent)
-                if size > 0:
-                    volume[working] = size
+                    number = at[axis] * threads + thread if axis == along else at[axis]
+                    begin = number * size[axis]
+                    extent = min(size[axis], extents[axis] - begin)
+                    tile[working, axis] = extent
+                    whole[working, axis] = extent == size[axis]
+                    elements *= max(0, extent)
+                    if axis > 0:
+                        stride, before, reach, inside = windows[axis - 1]
+                        area *= (extent - 1) * stride + reach
+                        held = min((extent - 1) * stride + reach, inside)
+                        if fine:
+                            low = begin * stride - before
+                            high = low + (extent - 1) * stride + reach
+                            held = max(0, min(high, inside) - max(0, low))
+                        pixels *= held
+                        if axis == 1:
+                            lines = held
+                if elements > 0:
+                    image[working], volume[working] = pixels, elements
+                    # What one block of it takes: padding is written, too.
+                    first[working] = _moved(pixels, layer.inp_bytes, layer)
+                    first[working] += 0 if fine else max(0, area - pixels)
+                    # Blocks of one row each, as of a tile at the edge, are a LOAD's rows.
+                    by_block[working] = image_loads if lines > 1 or not fine else 0
                     working += 1
-            if fresh:
-                # The new operand is loaded for all threads, after the old operand's last use.
-                for thread in range(threads):
-                    load = max(load, inputs[thread])
-                load += tiles[row, 0, whole[0, 0], whole[0, 1], whole[0, 2]]
+            # A new operand that stays is loaded after the last use of the old one in any thread.
+            if fresh and kept_loops == 1:
+                load = max(load, _latest_use(used, threads, tile[0, 0])) + stages.load
+                load += _moved(tile[0, 0] * layer.depth * taps, layer.wgt_bytes, layer)
+            elif fresh and image[0] > 0:
+                load = max(load, _greatest(freed, threads)) + stages.load + first[0]
+                blocks = layer.depth * layer.groups
+                if blocks > 1:
+                    load = max(load, _greatest(inputs, threads))
+                    load += _next_blocks(first[0], blocks, image[0], by_block[0], layer, stages)
+            for thread in range(working):
+                compute += tables[row, 1, whole[thread, 0], whole[thread, 1], whole[thread, 2]]
             for step in range(steps):
-                last = 0 if step == steps - 1 else 1
+                blocks = min(ic, layer.depth - step * ic)
                 for thread in range(working):
-                    a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
-                    load = max(load, inputs[thread]) + parts[row, 0, a, b, c, last]
+                    if kept_loops != 1:
+                        # A shorter step has a LOAD for each block of output channels.
+                        loads = tile[thread, 0] if blocks == min(ic, layer.depth) else 1
+                        load = max(load, _greatest(used[thread], loads)) + stages.load
+                        load += _moved(tile[thread, 0] * blocks * taps, layer.wgt_bytes, layer)
+                    begins[thread] = load
+                    if kept_loops != 2 and image[thread] > 0:
+                        read = blocks * numbers[row, 4 + whole[thread, 0]]
+                        load = max(load, freed[thread]) + stages.load + first[thread]
+                        begins[thread] = load
+                        if read > 1:
+                            load = max(load, inputs[thread])
+                            load += _next_blocks(
+                                first[thread], read, image[thread], by_block[thread], layer, stages
+                            )
                     ready[thread] = load
                 for thread in range(working):
                     # What is loaded for a tile's passes follows the loads of its last step.
                     a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
                     wanted[thread] = 0
-                    if last == 0 and tiles[row, 3, a, b, c] > 0:
-                        load = max(load, passed[thread]) + tiles[row, 3, a, b, c]
+                    if step == steps - 1 and tables[row, 0, a, b, c] > 0:
+                        load = max(load, passed[thread]) + tables[row, 0, a, b, c]
                         wanted[thread] = load
                 for thread in range(working):
                     a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                    parts, run = tile[thread, 0], tile[thread, 1] * tile[thread, 2]
+                    pixels = run
+                    if not fine:
+                        parts, pixels = 1, volume[thread]
+                    # Requantised products of a block of channels may be an instruction of
+                    # their own; all others are one for a tile.
+                    alone_in_step = fine and layer.early and steps == 1 and not whole_tile
+                    if step == 0 and not alone_in_step:
+                        compute = max(compute, _greatest(results[thread], parts))
                     if step == 0:
-                        compute = max(compute, results[thread]) + volume[thread] * resets
-                    compute = max(compute, ready[thread]) + parts[row, 1, a, b, c, last]
-                    inputs[thread] = compute
-                    if early and last == 0:
-                        compute = max(compute, wanted[thread]) + tiles[row, 1, a, b, c]
-                        passed[thread] = compute
+                        compute += parts * pixels * layer.resets
+                    # Two chains, of which the later one ends the products: all of them behind
+                    # the first block's LOAD, and those that are not first behind all LOADs.
+                    overwrites = fine and step == 0 and not layer.resets and blocks > 1
+                    terms = blocks * taps
+                    rest, rest_of = terms, max(compute, ready[thread])
+                    compute = max(compute, begins[thread] if overwrites else rest_of)
+                    unrolls = False
+                    if overwrites:
+                        unrolls = fits > 0 and _unrolls(tile[thread], blocks, layer)
+                        rest -= 1 if unrolls else taps
+                    freed[thread] = compute + parts * pixels * (terms - rest) + layer.pipeline
+                    if step < steps - 1 or not layer.early:
+                        # Blocks of output channels may have instructions of their own.
+                        for part in range(parts):
+                            compute += pixels * terms
+                            rest_of += pixels * rest
+                            used[thread, part] = max(compute, rest_of) + layer.pipeline
+                        compute = max(compute, rest_of)
+                        inputs[thread] = compute + layer.pipeline
+                    else:
+                        stores = tile[thread, 0] if fine and whole_tile else 1
+                        awaited = 1 if fine else tile[thread, 0]
+                        if whole_tile:
+                            parts, pixels = 1, parts * pixels
+                        end = compute
+                        for part in range(parts):
+                            if alone_in_step:
+                                free = results[thread, part] - pixels * layer.resets
+                                compute, rest_of = max(compute, free), max(rest_of, free)
+                            compute += pixels * terms
+                            rest_of += pixels * rest
+                            end = max(compute, rest_of)
+                            inputs[thread] = used[thread, part] = end + layer.pipeline
+                            end = max(end, wanted[thread]) + tables[row, 2, a, b, c]
+                            write = max(write, end + stages.behind_results)
+                            for number in range(stores):
+                                busy = _busy((number + 1) * awaited, run, layer, stages)
+                                results[thread, part + number] = write + busy + stages.acknowledged
+                            write += _busy(stores * awaited, run, layer, stages)
+                        if whole_tile:
+                            used[thread, : tile[thread, 0]] = inputs[thread]
+                        passed[thread] = end
+                        compute = end + tables[row, 3, a, b, c]
+                    if not overwrites or (unrolls and taps > 1):
+                        freed[thread] = inputs[thread]
             for thread in range(working):
-                a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
-                if not early:
-                    compute = max(compute, wanted[thread]) + tiles[row, 1, a, b, c]
+                if not layer.early:
+                    a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
+                    run = tile[thread, 1] * tile[thread, 2]
+                    compute = max(compute, wanted[thread]) + tables[row, 2, a, b, c]
                     passed[thread] = compute
-                store = max(store, passed[thread]) + tiles[row, 2, a, b, c]
-                results[thread] = store + overhead
-                simulated += volume[thread]
+                    write = max(write, compute + stages.behind_results)
+                    # A tile with fewer blocks of channels waits for the STOREs of these alone.
+                    stores = tile[thread, 0] if fine else 1
+                    awaited = 1 if fine else tile[thread, 0]
+                    for number in range(stores):
+                        busy = _busy((number + 1) * awaited, run, layer, stages)
+                        results[thread, number] = write + busy + stages.acknowledged
+                    write += _busy(stores * awaited, run, layer, stages)
+                simulated_volume += volume[thread]
             if group == most // 2 - 1:
-                half_simulated, half_compute = simulated, compute
-        end = float(compute)
-        total = batches * extents[0] * extents[1] * extents[2]
-        if simulated < total:
+                half_volume, half_compute = simulated_volume, compute
+        last = float(compute)
+        total = layer.batches * extents[0] * extents[1] * extents[2]
+        if simulated_volume < total:
             # Extrapolate at the rate of the second half of the simulated steps.
-            pace = (compute - half_compute) / max(1, simulated - half_simulated)
-            end += pace * (total - simulated)
-        found[row] = end + max(0, store - compute) + overhead
+            pace = (compute - half_compute) / max(1, simulated_volume - half_volume)
+            last += pace * (total - simulated_volume)
+        late = write + stages.acknowledged - stages.last
+        found[row] = last + max(0, late - compute) + stages.last
+
+
+@inlined
+def _unrolls(tile: Ints, blocks: int, layer: _Layer) -> bool:
+    """Whether the loop over channels is none of a product's two longest loops, which those of the
+    instruction are. The loops over taps of a tile of one row or column may be fused with it."""
+    fused = blocks
+    if tile[1] == 1 or layer.tall == 1:
+        fused *= layer.tall
+        if tile[2] == 1 or layer.wide == 1:
+            fused *= layer.wide
+    return int(tile[0] > fused) + int(tile[1] > fused) + int(tile[2] > fused) > 1
+
+
+@inlined
+def _moved(elements: int, size: int, layer: _Layer) -> int:
+    """Cycles of the data of a LOAD, which writes at most one element per cycle."""
+    beats = (elements * size + (1 << layer.bus_shift) - 1) >> layer.bus_shift
+    return max(elements, beats * layer.interval)
+
+
+@inlined
+def _next_blocks(
+    block: int, blocks: int, pixels: int, by_block: int, layer: _Layer, stages: StageCosts
+) -> int:
+    """Cycles of the LOADs of all blocks of a part of the image behind the first one's, which takes
+    `block`."""
+    found = (blocks - 1) * (stages.load + block)
+    if not by_block:
+        found = _moved(pixels * blocks, layer.inp_bytes, layer) - block
+    return found
+
+
+@inlined
+def _busy(blocks: int, run: int, layer: _Layer, stages: StageCosts) -> int:
+    """Cycles of the STOREs of blocks of `run` pixels; in lower bounds they follow without gaps."""
+    if stages.fine:
+        blocks, run = 1, blocks * run
+    beats = (run * layer.out_bytes + (1 << layer.bus_shift) - 1) >> layer.bus_shift
+    return blocks * (stages.store + beats * layer.interval)
+
+
+@inlined
+def _greatest(values: Ints, count: int) -> int:
+    """The greatest of the first `count` values, which are not negative."""
+    found = 0
+    for number in range(count):
+        found = max(found, values[number])
+    return found
+
+
+@inlined
+def _latest_use(used: Ints, threads: int, blocks: int) -> int:
+    """When the last product of one of the first `blocks` blocks ended, in any thread."""
+    found = 0
+    for thread in range(threads):
+        found = max(found, _greatest(used[thread], blocks))
+    return found
