@@ -71,7 +71,7 @@ def _tiles(workload: Conv2dWorkload, choices: Choices, cost: MachineCost, alone:
     tensor = epilogue.tensor_passes - before.tensor_passes
     passes = immediate * size + tensor * cost.alu(size, tensor_operand=True)
     # Element-wise operands are loaded by compute, in front of a tile's products.
-    operands = epilogue.element_operands * (alone + cost.beats(MemoryId.INP, size))
+    operands = epilogue.element_operands * (alone + cost.beats(MemoryId.ACC_8BIT, size))
     operands = operands + before.immediate_passes * size
     operands = operands + before.tensor_passes * cost.alu(size, tensor_operand=True)
     # A residual takes a pass, behind which results are stored; which of them is left open.

@@ -35,7 +35,6 @@ class _Layer(NamedTuple):
     inp_bytes: int
     wgt_bytes: int
     out_bytes: int
-    pipeline: int
 
 
 def simulated(
@@ -76,7 +75,6 @@ def simulated(
         inp_bytes=config.element_bytes(MemoryId.INP),
         wgt_bytes=config.element_bytes(MemoryId.WGT),
         out_bytes=config.element_bytes(MemoryId.OUT),
-        pipeline=stages.behind_products,
     )
     # Kernels of 1x1 skip the rows between strides; those are held by no tile.
     strides = (1 if workload.taps == 1 and not stages.fine else workload.strides[0],)
@@ -264,15 +262,17 @@ def _simulate(
                     if overwrites:
                         unrolls = fits > 0 and _unrolls(tile[thread], blocks, layer)
                         rest -= 1 if unrolls else taps
-                    freed[thread] = compute + parts * pixels * (terms - rest) + layer.pipeline
+                    freed[thread] = (
+                        compute + parts * pixels * (terms - rest) + stages.behind_products
+                    )
                     if step < steps - 1 or not layer.early:
                         # Blocks of output channels may have instructions of their own.
                         for part in range(parts):
                             compute += pixels * terms
                             rest_of += pixels * rest
-                            used[thread, part] = max(compute, rest_of) + layer.pipeline
+                            used[thread, part] = max(compute, rest_of) + stages.behind_products
                         compute = max(compute, rest_of)
-                        inputs[thread] = compute + layer.pipeline
+                        inputs[thread] = compute + stages.behind_products
                     else:
                         stores = tile[thread, 0] if fine and whole_tile else 1
                         awaited = 1 if fine else tile[thread, 0]
@@ -286,7 +286,7 @@ def _simulate(
                             compute += pixels * terms
                             rest_of += pixels * rest
                             end = max(compute, rest_of)
-                            inputs[thread] = used[thread, part] = end + layer.pipeline
+                            inputs[thread] = used[thread, part] = end + stages.behind_products
                             end = max(end, wanted[thread]) + tables[row, 2, a, b, c]
                             write = max(write, end + stages.behind_results)
                             for number in range(stores):

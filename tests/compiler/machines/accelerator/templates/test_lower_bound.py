@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import TEMPLATES
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from compiler.machines.accelerator.templates.epilogue import epilogue_passes
 from compiler.machines.accelerator.templates.lower_bound import counted_bound, lower_bound
 from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.plan.space import Choices
+from compiler.requantisation import RequantSpec, Residual
 from compiler.te.knobs import Choice
 from compiler.tune.candidates import Candidates
 from hw.config_files import load_config
@@ -34,7 +38,7 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
     EXTENDED,
     machine,
 )
-from tests.support.compiler.machines.accelerator.templates.random_choices import drawn
+from tests.support.compiler.machines.accelerator.templates.random_choices import Drawn, drawn
 
 FEW, MANY = 2, 60
 CHOICES = 3
@@ -185,3 +189,27 @@ def test_element_wise_operands_are_loaded_before_products() -> None:
 @pytest.mark.parametrize("layer", [f"C{number}" for number in range(2, 12)])
 def test_convolutions_of_resnet18(layer: str, config: str, memory: str) -> None:
     check_close(layer, config, memory, 150)
+
+
+def test_element_wise_operands_have_output_channels() -> None:
+    """On `tall` a block of outputs has half the bytes of a block of inputs."""
+    config, outputs, memory = machine("tall"), 16, MemoryModel(1, 9, 16)
+    channels = outputs * config.block_out
+    numbers = (3,) * channels, (5,) * channels
+    spec = RequantSpec(*numbers, 9, -128, 127, 2**12, (Residual(7),))
+    passes, arguments = epilogue_passes(spec, channels, config)
+    data = (1, 1, 1, 8, config.batch, config.block_in)
+    weight = (outputs, 1, 1, 1, config.block_out, config.block_in)
+    workload = Conv2dWorkload(data, weight, (1, 1), (0, 0, 0, 0), (1, 1), 1, passes)
+    whole: Choice = {"threads": 1, "ic": 1, "oc": outputs, "x": 4, "y": 1}
+    choice = {**whole, "order": "outputs", "along": "oc"}
+    target, choices = AcceleratorTarget.of(config), Choices.of([choice])
+    found = Drawn(Conv2dOnArray(), workload, arguments.immediates, choices, target)
+    stream = found.stream(choice)
+    image, address = place_program(stream.image({}), stream.program)
+    launch = Launch(address=address, data=False)
+    exact = CycleEngine(config, memory).launch(stream.program, image, launch).cycles
+    cost = MachineCost(config, MemoryTiming(memory.latency, memory.interval))
+    bound = lower_bound(found.template, workload, choices, cost).item()
+    assert exact is not None
+    assert 0.6 * exact < bound <= exact
