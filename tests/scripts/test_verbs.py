@@ -51,7 +51,8 @@ def silent(found: Mapping[str, frozenset[str]]) -> set[str]:
     heard = {
         name
         for name, imported in found.items()
-        if "page" in name.split(".") or SHOWING & {other.partition(".")[0] for other in imported}
+        if SHOWING & {other.partition(".")[0] for other in imported}
+        or any("page" in other.split(".") for other in (name, *imported))
     }
     while more := {name for name, imported in found.items() if imported & heard} - heard:
         heard |= more

@@ -133,12 +133,12 @@ class _Canceller:
             operator, before = self._maker(plain)
         known = self._stored.setdefault(plain.name, [])
         own, wanted = _Stored(let.name, tuple(moves), zero=True), self._type(let.name)
-        for each in known if let.name not in self._placed else ():
-            if self._same_bytes(each, own, plain.name):
-                if self._type(each.name) == wanted:
-                    return Var(each.name)
+        for stored in known if let.name not in self._placed else ():
+            if self._same_bytes(stored, own, plain.name):
+                if self._type(stored.name) == wanted:
+                    return Var(stored.name)
                 shape = wanted.static_shape(let.name)
-                return Call(OPERATORS["view"], (Var(each.name),), View(shape, wanted.layout))
+                return Call(OPERATORS["view"], (Var(stored.name),), View(shape, wanted.layout))
         known.append(own)
         return None
 

@@ -101,8 +101,8 @@ class Offload:
             if match.name in refused:
                 names = zip(match.lets, match.operators, strict=True)
                 reasons |= {let.name: Reason(each, refused[match.name]) for let, each in names}
-        for each in rewritten.values():
-            for let in (*each.operands, *each.result):
+        for added in rewritten.values():
+            for let in (*added.operands, *added.result):
                 reasons[let.name] = Reason("", f"layout for the {self.target.name}")
         called = rewrite_bodies(changed, lambda body: _called(body, rewritten, kernels, reasons))
         return replace(function, body=called), pool

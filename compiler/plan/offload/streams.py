@@ -180,9 +180,9 @@ def _with_views(run: Sequence[Let], views: Mapping[str, Let], names: set[str]) -
 def _read(let: Let, views: Mapping[str, Let]) -> set[str]:
     """The names that a value reads, of a view what it is of."""
     return {
-        each
+        source
         for name in names_of(let.value)
-        for each in (names_of(views[name].value) if name in views else (name,))
+        for source in (names_of(views[name].value) if name in views else (name,))
     }
 
 

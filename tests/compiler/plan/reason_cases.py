@@ -87,10 +87,10 @@ CASES = (
         "the results of a network", "dequantise", f"{_IMAGE}, {_POINTS}", f"{_CONV}; y = relu(c)"
     ),
     ReasonCase(
-        "a reshape between layers",
+        "a reshape that divides channels, between layers",
         "reshape",
-        f"{_IMAGE}, {_POINTS}",
-        f"{_CONV}; r = reshape(c, shape=[1, 8, 2, 8]); y = conv2d(r, w)",
+        f"{_IMAGE}, {_POINTS}, v: float32[8, 4, 1, 1]",
+        f"{_CONV}; r = reshape(c, shape=[1, 4, 8, 4]); y = conv2d(r, v)",
     ),
     ReasonCase("an embedding", "gather", "x: int64[1, 4], t: float32[9, 8]", "y = gather(t, x)"),
     ReasonCase(
