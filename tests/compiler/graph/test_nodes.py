@@ -28,6 +28,19 @@ def test_the_same_text_is_the_same_function() -> None:
     assert graph(PROGRAM) != PROGRAM
 
 
+def test_other_definitions_are_another_function() -> None:
+    """A call by name says nothing of what is called."""
+    calls = "func @f(x: int8[2]) -> int8[2]:\n  y = @g(x)\n  return y\n"
+
+    def program(operator: str) -> Function:
+        inner = f"  z = {operator}(x)\n  y = @f(z)\n  return y\n"
+        return graph(f"func @g(x: int8[2]) -> int8[2]:\n{inner}{calls}")
+
+    assert [each.name for each in program("relu").definitions] == ["g"]
+    assert program("relu") == program("relu")
+    assert program("relu") != program("negative")
+
+
 def test_where_a_value_comes_from_does_not_make_it_another() -> None:
     plain = Let("y_int8", Call(OPERATORS["relu"], (Var("x"),)))
     told = replace(plain, origin="y")

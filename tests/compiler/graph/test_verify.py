@@ -126,6 +126,15 @@ CALLEE = "func @g(a: float32[M, 3]) -> float32[M, 3]:\n  b = relu(a)\n  return b
             "kernel @k(x: int8[2]):\n  a = add(x, int8[2](1, 2))\n  return a",
             r"kernel k holds a constant int8\[2\]: those of one element are allowed",
         ),
+        (
+            "stream[t] @s(x: int8[2]) -> int8[2]:\n  y = relu(x)\n  return y",
+            "stream s: y is no call of a kernel for t",
+        ),
+        (
+            "kernel[other] @k(x: int8[2]) -> int8[2]:\n  y = relu(x)\n  return y\n"
+            "stream[t] @s(x: int8[2]) -> int8[2]:\n  y = @k(x)\n  return y",
+            "stream s: y is no call of a kernel for t",
+        ),
     ],
 )
 def test_functions_and_kernels(program: str, message: str) -> None:
