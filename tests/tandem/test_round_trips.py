@@ -58,7 +58,7 @@ def test_what_is_read_by_both(capsys: pytest.CaptureFixture[str]) -> None:
     only reads it."""
     artifact = compiled(
         f"{HEAD}  s = sigmoid(c)\n  d = conv2d(s, w)\n  y = add(d, c)\n"
-        "  r = reshape(y, shape=[1, 6, 2, 8])\n  z = conv2d(r, w)\n  return z"
+        "  r = transpose(y, perm=[0, 1, 3, 2])\n  z = conv2d(r, w)\n  return z"
     )
     trips = round_trips(artifact)
     assert [(each.bytes_to_cpu, each.bytes_to_accelerator) for each in trips] == [(128, 128)] * 2
