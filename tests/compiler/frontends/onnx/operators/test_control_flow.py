@@ -111,7 +111,6 @@ def branches() -> ModelProto:
     )
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("a", [False, True])
 @pytest.mark.parametrize("b", [False, True])
 def test_branches(a: bool, b: bool) -> None:
@@ -138,7 +137,6 @@ def scan(length: int, **attributes: Any) -> ModelProto:
     )
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize(("length", "functions"), [(3, 0), (300, 2)])
 def test_scans(length: int, functions: int) -> None:
     x = np.random.default_rng(0).standard_normal((length, 3)).astype(np.float32) / 4
@@ -180,8 +178,10 @@ def rows(count: int | None) -> ModelProto:
     )
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(("count", "functions"), [(4, 0), (0, 0), (258, 3)])
+@pytest.mark.parametrize(
+    ("count", "functions"),
+    [(4, 0), (0, 0), pytest.param(258, 3, marks=pytest.mark.exhaustive)],
+)
 def test_results_of_all_iterations(count: int, functions: int) -> None:
     x = np.array([0.5, -1, 0.25, 0], np.float32) * np.float32(1e-30)
     artifact = agree(rows(count), {"base": x})

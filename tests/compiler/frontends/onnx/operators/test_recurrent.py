@@ -103,6 +103,15 @@ def test_a_layer() -> None:
     assert not agree(whole, feeds).manifest.functions
 
 
+@pytest.mark.parametrize(
+    "activation",
+    ["Affine", "Elu", "HardSigmoid", "LeakyRelu", "ScaledTanh", "Softplus", "ThresholdedRelu"],
+)
+def test_activations_with_numbers(activation: str) -> None:
+    numbers = {"activation_alpha": [0.5], "activation_beta": [0.25]}
+    agree(*layer("RNN", 2, 2, 3, activations=[activation], **numbers))
+
+
 @pytest.mark.exhaustive
 @settings(max_examples=60)
 @given(layers())
