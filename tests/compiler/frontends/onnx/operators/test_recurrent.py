@@ -108,8 +108,11 @@ def test_a_layer() -> None:
     ["Affine", "Elu", "HardSigmoid", "LeakyRelu", "ScaledTanh", "Softplus", "ThresholdedRelu"],
 )
 def test_activations_with_numbers(activation: str) -> None:
-    numbers = {"activation_alpha": [0.5], "activation_beta": [0.25]}
-    agree(*layer("RNN", 2, 2, 3, activations=[activation], **numbers))
+    alpha, beta = [0.5], [0.25]
+    given_ = layer(
+        "RNN", 2, 2, 3, activations=[activation], activation_alpha=alpha, activation_beta=beta
+    )
+    agree(*given_)
 
 
 @pytest.mark.exhaustive
