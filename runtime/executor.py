@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from runtime.aligned_arrays import aligned_empty
 from runtime.artifact import (
-    Arena,
     Artifact,
     Constant,
     Input,
-    KernelCall,
+    Kept,
     Output,
     Step,
     Tensor,
@@ -25,11 +24,12 @@ from runtime.artifact import (
 )
 from runtime.devices.device import Device, StepFunction
 from runtime.errors import RunError
+from runtime.frame import new_frame
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
-from runtime.layer_profiles import StreamRun
 from runtime.machine import Machine
-from runtime.profile import Profile, StepProfile, join_streams
+from runtime.measurement import Measurement
+from runtime.profile import Profile, StepProfile
 
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -64,7 +64,7 @@ class Executor:
     Parameters
     ----------
     devices
-        Each step is assigned to the first device that accepts it.
+        Each step runs on the device whose name it has; of equal names, on the first.
     clock
         What tells the time of steps and runs, in seconds: wall-clock time by default;
         `time.thread_time` does not count what other programs take.
@@ -72,8 +72,8 @@ class Executor:
     Raises
     ------
     RunError
-        If no device accepts a step, if the artifact was compiled for another machine, or if the
-        memory for its tensors cannot be allocated.
+        If a step's device is not there or does not run its code, if the artifact was compiled for
+        another machine, or if the memory for its tensors cannot be allocated.
     """
 
     def __init__(
@@ -85,22 +85,15 @@ class Executor:
         self.artifact = artifact
         self._clock = clock
         self._running = Lock()
-        self._steps = _load_steps(artifact, devices)
-        self._fixed = dict(artifact.constants)
+        by_name = {device.name: device for device in reversed(devices)}
+        self._steps = _load_steps(artifact, by_name)
+        self._fixed: dict[str, Any] = dict(artifact.constants)
         self._rounded = rounded_inputs(artifact.manifest)
         manifest = artifact.manifest
-        try:
-            arena = aligned_empty((manifest.arena_bytes,), "uint8")
-        except (MemoryError, ValueError):
-            raise RunError(
-                f"{manifest.name} needs {manifest.arena_bytes} bytes, more than there is"
-            ) from None
-        self._machine = Machine(artifact) if manifest.functions else None
+        self._machine = Machine(artifact, by_name) if manifest.functions else None
         own = {name for function in manifest.functions[1:] for name in function.tensors}
-        for tensor in manifest.tensors:
-            if isinstance(tensor.place, Arena) and tensor.name not in own:
-                part = arena[tensor.place.offset :][: tensor.bytes]
-                self._fixed[tensor.name] = part.view(tensor.dtype).reshape(tensor.shape)
+        tensors = [tensor for tensor in manifest.tensors if tensor.name not in own]
+        self._fixed |= new_frame(manifest.name, manifest.arena_bytes, tensors, by_name)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -132,7 +125,7 @@ class Executor:
         input_arrays = self._input_tensors(inputs)
         with self._running:
             arrays = self._fixed | input_arrays | _new_outputs(self.artifact)
-            recorder = _Recorder(self._steps, progress, watch, self._clock)
+            recorder = _Recorder(self._steps, progress, self._watched(watch), self._clock)
             if self._machine is None:
                 for number, (step, _, _) in enumerate(self._steps):
                     recorder.run(
@@ -146,6 +139,10 @@ class Executor:
         profile = Profile(recorder.profiles(), self._clock() - begun)
         return Run(outputs, profile, recorder.watched)
 
+    def _watched(self, names: Collection[str]) -> dict[str, Tensor]:
+        tensors = self.artifact.manifest.tensors if names else ()
+        return {tensor.name: tensor for tensor in tensors if tensor.name in names}
+
     def _input_tensors(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
         """The inputs by the names of their tensors, checked, dense and aligned."""
         manifest = self.artifact.manifest
@@ -158,8 +155,8 @@ class Executor:
         }
 
 
-_Loaded: TypeAlias = tuple[Step, str, StepFunction]
-"""A step, the name of its device, and its function on that device."""
+_Loaded: TypeAlias = tuple[Step, Device, StepFunction]
+"""A step, its device, and its function on that device."""
 
 
 class _Recorder:
@@ -169,35 +166,36 @@ class _Recorder:
         self,
         steps: Sequence[_Loaded],
         progress: Progress | None,
-        watch: Collection[str],
+        watch: Mapping[str, Tensor],
         clock: Callable[[], float],
     ) -> None:
         self._clock = clock
         self._steps = steps
         self._progress = progress
-        self._watch = frozenset(watch)
+        self._watch = watch
         self._counts = [0] * len(steps)
         self._seconds = [0.0] * len(steps)
-        self._streams: list[StreamRun | None] = [None] * len(steps)
+        self._measured: list[Measurement | None] = [None] * len(steps)
         self.watched: dict[str, _Array] = {}
         """The watched tensors, as they were written last."""
 
-    def run(self, number: int, inputs: Sequence[_Array], outputs: Sequence[_Array]) -> None:
+    def run(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Run the step of that number."""
-        step, _, execute = self._steps[number]
+        step, device, execute = self._steps[number]
         if self._progress is not None:
             self._progress(number, len(self._steps), step.name)
         start = self._clock()
-        stream = execute(inputs, outputs)
+        measured = execute(inputs, outputs)
         self._seconds[number] += self._clock() - start
         self._counts[number] += 1
         if self._watch:
-            for name, array in zip(step.outputs, outputs, strict=True):
-                if name in self._watch:
-                    self.watched[name] = array.copy()
-        if stream is not None:
-            earlier = self._streams[number]
-            self._streams[number] = stream if earlier is None else join_streams((earlier, stream))
+            for name, memory in zip(step.outputs, outputs, strict=True):
+                if (tensor := self._watch.get(name)) is not None:
+                    kept = isinstance(tensor.place, Kept)
+                    self.watched[name] = device.read(tensor, memory) if kept else memory.copy()
+        if measured is not None:
+            earlier = self._measured[number]
+            self._measured[number] = measured if earlier is None else earlier.with_later(measured)
 
     def profiles(self) -> tuple[StepProfile, ...]:
         """The profile of each step; without time and work if it did not run."""
@@ -205,33 +203,29 @@ class _Recorder:
             StepProfile(
                 step.name,
                 step.operators,
-                device,
+                step.device,
                 step.macs * self._counts[number],
                 self._seconds[number],
-                self._streams[number],
-                (step.reason or None) if isinstance(step, KernelCall) else None,
+                self._measured[number],
+                step.reason or None,
             )
-            for number, (step, device, _) in enumerate(self._steps)
+            for number, (step, _, _) in enumerate(self._steps)
         )
 
 
-def _load_steps(artifact: Artifact, devices: Sequence[Device]) -> list[_Loaded]:
-    chosen: list[Device] = []
-    for step in artifact.manifest.steps:
-        candidates = [device for device in devices if device.accepts(step)]
-        if not candidates:
-            names = ", ".join(device.name for device in devices) or "none"
-            raise RunError(f"no device can run {step.name}; there are: {names}")
-        chosen.append(candidates[0])
+def _load_steps(artifact: Artifact, devices: Mapping[str, Device]) -> list[_Loaded]:
+    steps = artifact.manifest.steps
+    numbers: dict[str, list[int]] = {}
+    for number, step in enumerate(steps):
+        if step.device not in devices:
+            names = ", ".join(devices) or "none"
+            raise RunError(f"{step.name} needs the device {step.device}; there are: {names}")
+        numbers.setdefault(step.device, []).append(number)
     functions: dict[int, StepFunction] = {}
-    for device in dict.fromkeys(chosen):
-        numbers = [number for number, owner in enumerate(chosen) if owner is device]
-        steps = [artifact.manifest.steps[number] for number in numbers]
-        functions |= zip(numbers, device.prepare(artifact, steps), strict=True)
-    return [
-        (step, chosen[number].name, functions[number])
-        for number, step in enumerate(artifact.manifest.steps)
-    ]
+    for name, own in numbers.items():
+        prepared = devices[name].prepare(artifact, [steps[number] for number in own])
+        functions |= zip(own, prepared, strict=True)
+    return [(step, devices[step.device], functions[number]) for number, step in enumerate(steps)]
 
 
 def _new_outputs(artifact: Artifact) -> dict[str, _Array]:

@@ -7,9 +7,10 @@ the previous layer's last completion in compute to its own, so that they sum to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec.structs import replace as replace_fields
 
 from hw.encoding import Opcode
 from hw.isa import Program
@@ -53,10 +54,27 @@ class LayerProfile:
             return None
         return self.layer.macs / (self.cycles * self.multipliers)
 
+    def with_later(self, later: LayerProfile) -> LayerProfile:
+        """This run and a later one as one: cycles, bytes and instructions summed."""
+        first, second = self.layer, later.layer
+        return LayerProfile(
+            replace_fields(
+                first,
+                macs=first.macs + second.macs,
+                least_bytes=first.least_bytes + second.least_bytes,
+            ),
+            _sum(self.cycles, later.cycles),
+            {cause: cycles + later.causes[cause] for cause, cycles in self.causes.items()},
+            self.loaded + later.loaded,
+            self.stored + later.stored,
+            self.instructions + later.instructions,
+            self.multipliers,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class StreamRun:
-    """A run of a stream, as a whole and layer by layer.
+    """One or more runs of a stream, as a whole and layer by layer; the events are the first run's.
 
     Attributes
     ----------
@@ -69,6 +87,25 @@ class StreamRun:
     address: int
     result: Result
     layers: tuple[LayerProfile, ...]
+
+    @property
+    def cycles(self) -> int | None:
+        """Cycles of the runs; None from an engine without time."""
+        return self.result.cycles
+
+    def with_later(self, later: StreamRun) -> StreamRun:
+        result = replace(
+            self.result,
+            cycles=_sum(self.cycles, later.cycles),
+            seconds=self.result.seconds + later.result.seconds,
+        )
+        pairs = zip(self.layers, later.layers, strict=True)
+        layers = tuple(first.with_later(second) for first, second in pairs)
+        return replace(self, result=result, layers=layers)
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
 def profile_layers(

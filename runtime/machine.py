@@ -13,10 +13,8 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.aligned_arrays import aligned_empty
 from runtime.artifact import (
     MAX_CALLS,
-    Arena,
     Artifact,
     Branch,
     CallFunction,
@@ -28,19 +26,23 @@ from runtime.artifact import (
     RunStep,
     TailCall,
 )
+from runtime.devices.device import Device
 from runtime.errors import RunError
+from runtime.frame import new_frame
 
 _Array: TypeAlias = NDArray[Any]
 _Arrays: TypeAlias = Sequence[_Array]
-Execute: TypeAlias = Callable[[int, _Arrays, _Arrays], None]
+_Operands: TypeAlias = Sequence[Any]
+"""Arrays, and memory that devices keep."""
+Execute: TypeAlias = Callable[[int, _Operands, _Operands], None]
 """Runs a step, by its number in the manifest, on its inputs and outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     number: int
-    inputs: _Arrays
-    outputs: _Arrays
+    inputs: _Operands
+    outputs: _Operands
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,15 @@ class _Waiting:
 class Machine:
     """The functions of an artifact, ready to run; one run at a time."""
 
-    def __init__(self, artifact: Artifact) -> None:
+    def __init__(self, artifact: Artifact, devices: Mapping[str, Device]) -> None:
         self._artifact = artifact
+        self._devices = devices
         self._main, *_ = artifact.manifest.functions
         self._functions = {each.name: each for each in artifact.manifest.functions}
         self._tensors = {each.name: each for each in artifact.manifest.tensors}
         self._free: dict[str, list[_Frame]] = {name: [] for name in self._functions}
 
-    def run(self, arrays: Mapping[str, _Array], execute: Execute) -> None:
+    def run(self, arrays: Mapping[str, Any], execute: Execute) -> None:
         """Run the network's own function.
 
         Parameters
@@ -158,22 +161,12 @@ class Machine:
         if free:
             return free.pop()
         function = self._functions[name]
-        try:
-            memory = aligned_empty((function.frame_bytes,), "uint8")
-        except (MemoryError, ValueError):
-            raise RunError(
-                f"function {name} needs {function.frame_bytes} bytes, more than there is"
-            ) from None
-        arrays = {}
-        for own in function.tensors:
-            tensor = self._tensors[own]
-            assert isinstance(tensor.place, Arena), "checked"
-            part = memory[tensor.place.offset :][: tensor.bytes]
-            arrays[own] = part.view(tensor.dtype).reshape(tensor.shape)
-        return self._bind(function, {**self._artifact.constants, **arrays})
+        tensors = [self._tensors[own] for own in function.tensors]
+        frame = new_frame(f"function {name}", function.frame_bytes, tensors, self._devices)
+        return self._bind(function, {**self._artifact.constants, **frame})
 
-    def _bind(self, function: FunctionCode, arrays: Mapping[str, _Array]) -> _Frame:
-        def of(names: Sequence[str]) -> _Arrays:
+    def _bind(self, function: FunctionCode, arrays: Mapping[str, Any]) -> _Frame:
+        def of(names: Sequence[str]) -> list[Any]:
             return [arrays[name] for name in names]
 
         def bound(instruction: Instruction) -> _Bound:

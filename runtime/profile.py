@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
-from msgspec.structs import replace as replace_fields
-
-from runtime.layer_profiles import LayerProfile, StreamRun
+from runtime.layer_profiles import StreamRun
+from runtime.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class StepProfile:
     seconds
         Wall-clock time.
     run
-        The accelerator's measurements; None on another device.
+        The device's measurement; None on a device that measures nothing.
     reason
         Why the step is not on an accelerator; None if it is, or if there was no accelerator.
     """
@@ -37,13 +37,18 @@ class StepProfile:
     device: str
     macs: int
     seconds: float
-    run: StreamRun | None = None
+    run: Measurement | None = None
     reason: str | None = None
 
     @property
     def cycles(self) -> int | None:
-        """Cycles of the accelerator; None on another device, and from an engine without time."""
-        return None if self.run is None else self.run.result.cycles
+        """Cycles of the device; None if it counts none."""
+        return None if self.run is None else self.run.cycles
+
+    @property
+    def stream(self) -> StreamRun | None:
+        """The measurement of an accelerator; None on another device."""
+        return self.run if isinstance(self.run, StreamRun) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Profile:
     @property
     def streams(self) -> tuple[StreamRun, ...]:
         """The launches of the accelerator, in their order."""
-        return tuple(step.run for step in self.steps if step.run is not None)
+        return tuple(step.stream for step in self.steps if step.stream is not None)
 
     @property
     def cycles(self) -> int | None:
@@ -78,37 +83,5 @@ def join_steps(steps: Sequence[StepProfile]) -> StepProfile:
         steps[0],
         macs=sum(step.macs for step in steps),
         seconds=sum(step.seconds for step in steps),
-        run=join_streams(runs) if runs else None,
+        run=reduce(lambda first, later: first.with_later(later), runs) if runs else None,
     )
-
-
-def join_streams(runs: Sequence[StreamRun]) -> StreamRun:
-    """Runs of one stream as one: times and counts summed, the first run's events."""
-    results = [run.result for run in runs]
-    total = replace(
-        results[0],
-        cycles=_sum(result.cycles for result in results),
-        seconds=sum(result.seconds for result in results),
-    )
-    layers = zip(*(run.layers for run in runs), strict=True)
-    return replace(runs[0], result=total, layers=tuple(map(_layer, layers)))
-
-
-def _layer(layers: tuple[LayerProfile, ...]) -> LayerProfile:
-    first = layers[0]
-    macs = sum(profile.layer.macs for profile in layers)
-    traffic = sum(profile.layer.least_bytes for profile in layers)
-    return replace(
-        first,
-        layer=replace_fields(first.layer, macs=macs, least_bytes=traffic),
-        cycles=_sum(profile.cycles for profile in layers),
-        causes={cause: sum(profile.causes[cause] for profile in layers) for cause in first.causes},
-        loaded=sum(profile.loaded for profile in layers),
-        stored=sum(profile.stored for profile in layers),
-        instructions=sum(profile.instructions for profile in layers),
-    )
-
-
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = list(numbers)
-    return None if None in known else sum(number or 0 for number in known)

@@ -13,7 +13,7 @@ import typer
 from hw.config_files import load_config
 from hw.files import check_destination
 from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, KernelCall, StreamCall, write_artifact
+from runtime.artifact import Artifact, StreamCode, write_artifact
 from runtime.inputs import PixelNormalisation, read_arrays
 from scripts.calibration import noise_warning
 from scripts.console import errors_in_one_line, print_json
@@ -134,7 +134,7 @@ def command(
             if warning is not None:
                 typer.echo(f"warning: {warning}", err=True)
             if explain:
-                steps = (step for step in artifact.manifest.steps if isinstance(step, KernelCall))
+                steps = (step for step in artifact.manifest.steps if step.on_host)
                 print_reasons([(step.operators, step.reason or None) for step in steps])
                 print_round_trips(round_trips(artifact))
 
@@ -154,12 +154,12 @@ def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
     """The entry `operators` of the command's JSON: an entry per CPU step or layer."""
     found: list[tuple[str, tuple[str, ...], str, str | None]] = []
     for step in artifact.manifest.steps:
-        match step:
-            case KernelCall():
-                found.append((step.name, step.operators, "cpu", step.reason or None))
-            case StreamCall():
-                layers = artifact.streams[step.stream].layers
-                found += [(layer.name, layer.operators, "accelerator", None) for layer in layers]
+        code = artifact.code[step.code]
+        if isinstance(code, StreamCode):
+            layers = code.layers
+            found += [(layer.name, layer.operators, step.device, None) for layer in layers]
+        else:
+            found.append((step.name, step.operators, step.device, step.reason or None))
     return [
         {"name": name, "op": "+".join(operators), "device": device, "reason": reason}
         for name, operators, device, reason in found

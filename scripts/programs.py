@@ -14,7 +14,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
 from hw.isa import Program
-from runtime.artifact import Artifact, StreamCode, is_artifact, read_artifact
+from runtime.artifact import Artifact, StreamCode, is_artifact, read_artifact, streams_of
 from scripts.errors import CommandError
 
 ProgramArgument = Annotated[
@@ -87,21 +87,20 @@ def read_program(
         return LoadedProgram(Program.from_bytes(load_config(config), code), content)
     artifact = read_artifact(path)
     found = _stream(path, artifact, stream)
-    assert artifact.config is not None, "there are streams"
     source = context.get_parameter_source("config")
     if source is not None and source.name == "COMMANDLINE":
-        _check_config(path, artifact.config, load_config(config))
+        _check_config(path, found.config, load_config(config))
     if content is not None and content.size != found.image.size:
         raise CommandError(
             f"--image has {content.size:,} bytes: the memory of stream {found.name} of {path} has "
             f"{found.image.size:,}"
         )
-    program = Program.from_bytes(artifact.config, found.program)
+    program = Program.from_bytes(found.config, found.program)
     return LoadedProgram(program, found.image if content is None else content)
 
 
 def _stream(path: Path, artifact: Artifact, name: str | None) -> StreamCode:
-    streams = artifact.streams
+    streams = streams_of(artifact)
     if not streams:
         raise CommandError(
             f"{path}: an artifact without an instruction stream: it was compiled for the CPU alone "

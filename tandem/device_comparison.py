@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Artifact, Manifest, StreamCall
+from runtime.artifact import Artifact, Manifest
 from runtime.executor import Run
 
 
@@ -56,7 +56,7 @@ def boundaries(artifact: Artifact) -> tuple[str, ...]:
     """Names of the tensors passed between devices: inputs and outputs of streams."""
     found: dict[str, None] = {}
     for step in artifact.manifest.steps:
-        if isinstance(step, StreamCall):
+        if not step.on_host:
             found |= dict.fromkeys((*step.inputs, *step.outputs))
     return tuple(found)
 

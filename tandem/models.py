@@ -28,7 +28,7 @@ from compiler.machines.defaults import compile_options
 from compiler.models import BUILT_IN, built_in
 from compiler.quantise.options import Mode
 from hw.input_files import MODEL_BYTES, read_input
-from runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact
+from runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact, streams_of
 from runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from runtime.inputs.files import Arrays
 from tandem.devices import TargetDevice
@@ -64,7 +64,7 @@ def compile_model(
 ) -> Artifact:
     """The artifact of a network for a device; with code for the processor alone, too."""
     artifact = device.build(prepared, report)
-    if not artifact.streams:
+    if not streams_of(artifact):
         return artifact
     # `run` needs the fallback for --device cpu and --check: an artifact cannot be recompiled.
     fallback = prepared.build(device.targets(), report, fallback=True)

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from hw.config import HardwareConfig
 from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact
+from runtime.artifact import Artifact, config_of
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor, Progress, Run
 from sim.compare import Comparison
@@ -43,7 +43,7 @@ class Platform:
         With a list of `comparisons`, both engines run, and the comparison of each launch is
         appended.
         """
-        with self._devices(artifact.config, comparisons) as devices:
+        with self._devices(config_of(artifact), comparisons) as devices:
             executor = Executor(artifact, devices, self.clock)
             return tuple(executor.run(batch, progress, watch) for batch in batches)
 

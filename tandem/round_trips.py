@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from runtime.artifact import Artifact, KernelCall, StreamCall
+from runtime.artifact import Artifact, Step, StreamCode
 from runtime.profile import StepProfile
 
 _LAYOUTS = frozenset({"convert", "view", "pack_windows", "reshape", "transpose"})
@@ -64,7 +64,7 @@ def round_trips(artifact: Artifact, profiles: Sequence[StepProfile] = ()) -> tup
     if manifest.functions:
         return ()
     steps = manifest.steps
-    launches = [number for number, step in enumerate(steps) if isinstance(step, StreamCall)]
+    launches = [number for number, step in enumerate(steps) if not step.on_host]
     sizes = {tensor.name: tensor.bytes for tensor in manifest.tensors}
     found = []
     for start, end in pairwise(launches):
@@ -73,8 +73,8 @@ def round_trips(artifact: Artifact, profiles: Sequence[StepProfile] = ()) -> tup
         if not own:
             continue
         before, after = steps[: start + 1], steps[end:]
-        made = {name for step in before if isinstance(step, StreamCall) for name in step.outputs}
-        wanted = {name for step in after if isinstance(step, StreamCall) for name in step.inputs}
+        made = {name for step in before if not step.on_host for name in step.outputs}
+        wanted = {name for step in after if not step.on_host for name in step.inputs}
         read = {name for step in own for name in step.inputs}
         written = {name for step in own for name in step.outputs}
         seconds = {number: profiles[number].seconds for number in numbers if profiles}
@@ -93,9 +93,10 @@ def round_trips(artifact: Artifact, profiles: Sequence[StepProfile] = ()) -> tup
     return tuple(found)
 
 
-def _layers(artifact: Artifact, step: KernelCall | StreamCall) -> tuple[str, ...]:
-    assert isinstance(step, StreamCall), "a launch"
-    return tuple(layer.name for layer in artifact.streams[step.stream].layers) or (step.name,)
+def _layers(artifact: Artifact, step: Step) -> tuple[str, ...]:
+    code = artifact.code[step.code]
+    layers = code.layers if isinstance(code, StreamCode) else ()
+    return tuple(layer.name for layer in layers) or (step.name,)
 
 
 def _size(names: set[str], sizes: Mapping[str, int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from runtime.artifact import config_of
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
@@ -118,21 +119,21 @@ class RunReport:
         without = {} if self.without_hiding is None else _cycles_by_layer(self.without_hiding)
         rows: list[ReportRow] = []
         for step in self.run.profile.steps:
-            if step.run is None:
+            if step.stream is None:
                 rows.append(_step_row(step))
             else:
                 rows += (
-                    _layer_row(layer, without.get(layer.layer.name)) for layer in step.run.layers
+                    _layer_row(layer, without.get(layer.layer.name)) for layer in step.stream.layers
                 )
         return tuple(rows)
 
     @property
     def utilization(self) -> float | None:
         """Utilisation of the accelerator over all of its layers; None without cycles."""
-        config, cycles = self.network.artifact.config, self.run.profile.cycles
+        config, cycles = config_of(self.network.artifact), self.run.profile.cycles
         if config is None or not cycles:
             return None
-        macs = sum(step.macs for step in self.run.profile.steps if step.run is not None)
+        macs = sum(step.macs for step in self.run.profile.steps if step.stream is not None)
         return macs / (cycles * config.macs)
 
     @property
@@ -150,7 +151,7 @@ class RunReport:
         """The command's JSON object. Entries about the accelerator are null if everything ran on
         the CPU.
         """
-        config, tuned = self.network.artifact.config, self.network.tuned
+        config, tuned = config_of(self.network.artifact), self.network.tuned
         losses, accuracy = self.losses, self.accuracy
         layers = [
             {

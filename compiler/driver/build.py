@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
-from compiler.driver.memory import plan_frame
+from compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
 from compiler.errors import BuildError
 from compiler.graph.constant import Constant
 from compiler.graph.indices import rows_of_tables
@@ -19,7 +20,7 @@ from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transfo
 from compiler.graph.types import leaves, part_names, symbols_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions
-from compiler.plan.offload import StreamsOnHost
+from compiler.plan.offload import AllOnHost
 from compiler.plan.parts import ArtifactParts, Progress
 from compiler.plan.target import Backend, Target
 from runtime.artifact import (
@@ -31,6 +32,7 @@ from runtime.artifact import (
     Instruction,
     Manifest,
     Output,
+    Place,
     Port,
     Provenance,
     RunStep,
@@ -134,7 +136,8 @@ def build(
         Port(name, parts.tensor_of(result))
         for name, result in zip(outputs, network.results, strict=False)
     )
-    layout = _layout(function, sequences, steps, parts)
+    keeping = {target.name for target in targets if target.keeps}
+    layout = _layout(function, sequences, steps, parts, keeping)
     tensors = tuple(
         Tensor(
             name,
@@ -162,7 +165,7 @@ def build(
             for axis, number in axes.items()
         ),
     )
-    return Artifact(manifest, parts.config, parts.kernels, parts.constants, parts.streams)
+    return Artifact(manifest, parts.code, parts.constants)
 
 
 def _passes(
@@ -180,8 +183,8 @@ def _passes(
     yield from simplifying_passes(host.make_runner())
     for target in others:
         yield from backends.of(target).passes()
-        if fallback:
-            yield StreamsOnHost()
+    if fallback:
+        yield AllOnHost()
     yield from backends.of(host).passes()
 
 
@@ -217,7 +220,7 @@ def _same_number(
 class _Layout:
     """The memory of each tensor by name, the size of the arena, and the code of functions."""
 
-    places: dict[str, Arena | Input | Output]
+    places: dict[str, Place]
     arena_bytes: int
     functions: tuple[FunctionCode, ...] = ()
 
@@ -227,24 +230,34 @@ def _layout(
     sequences: Sequence[CallSequence],
     steps: Sequence[Step],
     parts: ArtifactParts,
+    keeping: Collection[str],
 ) -> _Layout:
-    """The memory of a program; `sequences` are those of the function and of its definitions."""
+    """The memory of a program; `sequences` are those of the function and of its definitions,
+    `keeping` the devices that have memory of their own."""
     network = sequences[0]
     results = {each for each in network.results if isinstance(each, str)}
-    inputs: dict[str, Arena | Input | Output] = {each.name: Input() for each in function.params}
+    inputs: dict[str, Place] = {each.name: Input() for each in function.params}
+    places: dict[str, Place]
     if not has_control_flow(function):
-        tenants = [each for each in live_ranges(function) if each.name not in results]
+        kept = kept_tensors(steps, keeping, {*inputs, *results})
+        outside = {*results, *kept}
+        tenants = [each for each in live_ranges(function) if each.name not in outside]
         plan = plan_memory(tenants, ALIGNMENT)
-        arena = {
-            tenant.name: Arena(offset) for tenant, offset in zip(tenants, plan.offsets, strict=True)
-        }
-        places = {name: inputs.get(name, arena.get(name, Output())) for name in network.types}
-        return _Layout(places, plan.size)
-    places, functions, first = {}, [], 0
+        places = {**inputs, **kept}
+        places |= {tenant.name: Arena(at) for tenant, at in zip(tenants, plan.offsets, strict=True)}
+        return _Layout({name: places.get(name, Output()) for name in network.types}, plan.size)
+    codes, first = [], 0
     for sequence in sequences:
-        code = tuple(_numbered(each(parts.tensor_of), first) for each in sequence.drafts)
+        codes.append(tuple(_numbered(each(parts.tensor_of), first) for each in sequence.drafts))
         first += len(sequence.invocations)
-        outside = {*inputs, *results} if sequence is network else set()
+    handed = {each for sequence in sequences for each in sequence.results if isinstance(each, str)}
+    handed |= {each for sequence in sequences for each in sequence.params}
+    moved = moved_tensors(chain.from_iterable(codes), steps)
+    kept = kept_tensors(steps, keeping, moved.union(inputs, handed))
+    places = {**kept}
+    functions = []
+    for sequence, code in zip(sequences, codes, strict=True):
+        outside = {*inputs, *results, *kept} if sequence is network else {*kept}
         own = {name: type_ for name, type_ in sequence.types.items() if name not in outside}
         returned = [each for each in sequence.results if isinstance(each, str)]
         pinned = () if sequence is network else (*sequence.params, *returned)

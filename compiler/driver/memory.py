@@ -1,8 +1,8 @@
-"""Memory of a function with control flow: offsets in its frame, from its instructions."""
+"""Memory of tensors: offsets in the frame of a function, and what devices keep."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import assert_never
 
@@ -13,6 +13,7 @@ from runtime.artifact import (
     CallFunction,
     Instruction,
     Jump,
+    Kept,
     Move,
     Return,
     RunStep,
@@ -56,6 +57,36 @@ def plan_frame(
         if name in pinned or name in times
     ]
     return tuple(each.name for each in ranges), plan_memory(ranges, ALIGNMENT)
+
+
+def kept_tensors(
+    steps: Sequence[Step], devices: Collection[str], others: Collection[str]
+) -> dict[str, Kept]:
+    """The tensors that can stay in a device's own memory: all steps that have them are its own.
+
+    Parameters
+    ----------
+    devices
+        The devices that have memory of their own.
+    others
+        Tensors that something else than a step reads or writes.
+    """
+    users: dict[str, set[str]] = {}
+    written = {name for step in steps for name in step.outputs}
+    for step in steps:
+        for name in (*step.inputs, *step.outputs):
+            users.setdefault(name, set()).add(step.device)
+    return {
+        name: Kept(*owners)
+        for name, owners in users.items()
+        if name in written and name not in others and len(owners) == 1 and owners <= {*devices}
+    }
+
+
+def moved_tensors(instructions: Iterable[Instruction], steps: Sequence[Step]) -> set[str]:
+    """The tensors that instructions read or write other than by running steps."""
+    moves = (each for each in instructions if not isinstance(each, RunStep))
+    return {name for instruction in moves for name in _operands(instruction, steps)}
 
 
 def _operands(instruction: Instruction, steps: Sequence[Step]) -> Iterator[str]:

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Function
-from hw.config import HardwareConfig
 from runtime.aligned_arrays import aligned_copy
+from runtime.artifact import Code, Tensor
 from runtime.artifact import Constant as ConstantPlace
-from runtime.artifact import StreamCode, Tensor
-from runtime.native import ObjectCode
 
 Operand: TypeAlias = str | Constant
 """A tensor by name, or a constant."""
@@ -53,16 +51,14 @@ class ArtifactParts:
         Types of the graph's tensors; constants get names that are not among these.
     progress
         Shows the messages of back ends.
-    config
-        Configuration of the machine that runs the streams.
+    code
+        The code of the steps, by name.
     """
 
     types: Mapping[str, object]
     progress: Progress
-    kernels: dict[str, ObjectCode] = field(default_factory=dict)
+    code: dict[str, Code] = field(default_factory=dict)
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
-    streams: dict[str, StreamCode] = field(default_factory=dict)
-    config: HardwareConfig | None = None
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def tensor_of(

@@ -12,8 +12,6 @@ import numpy as np
 from compiler.graph.evaluate import Interpreter, Runner
 from compiler.graph.nodes import Call
 from compiler.graph.passes.pipeline import Pass as GraphPass
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import DType
 from compiler.lower.lowering import Pass
 from compiler.plan.parts import ArtifactParts, Invocation, Progress
 from compiler.plan.pattern import Apply
@@ -24,28 +22,6 @@ from compiler.te.knobs import Choice, Setting
 from runtime.artifact import Step
 
 M = TypeVar("M", bound=Hashable)
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A memory of a machine.
-
-    Attributes
-    ----------
-    element, dtype
-        Shape and type of the values at one address.
-    capacity
-        Number of elements; None if unlimited.
-    written_by, read_by
-        Names of the machine's units that write and that read the memory.
-    """
-
-    scope: Scope
-    element: tuple[int, ...]
-    dtype: DType
-    capacity: int | None = None
-    written_by: tuple[str, ...] = ()
-    read_by: tuple[str, ...] = ()
 
 
 class CostModel(ABC):
@@ -144,11 +120,13 @@ class Target(Generic[M]):
         compiles; asked of the host's target.
     limit_of
         Why the machine does not do an operator that no template has; None to say only that.
+    keeps
+        Whether the device has memory of its own, in which values stay from one of its steps to the
+        next; by default steps find them in the host's memory.
     """
 
     name: str
     machine: M
-    memories: tuple[Memory, ...]
     templates: tuple[ScheduleTemplate[Any, M], ...]
     passes: tuple[Pass, ...]
     cost: CostModel
@@ -158,6 +136,7 @@ class Target(Generic[M]):
     tuned: TunedChoices | None = None
     make_runner: Callable[[], Runner] = Interpreter
     limit_of: Callable[[Call], str | None] = _no_limit
+    keeps: bool = False
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
         """Pairs of a template and one of its patterns, in matching order."""

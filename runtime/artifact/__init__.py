@@ -3,10 +3,10 @@
 An artifact file is a zip archive with these members, all uncompressed:
 
     manifest.json       `Manifest`: tensors, steps, provenance
-    config.json         the accelerator's configuration; absent if only the CPU is used
     constants.bin       weights, each aligned to 64 bytes
-    code/NAME           native code, a `runtime.native.ObjectCode`
-    streams/NAME        instruction streams of the accelerator, each a `StreamCode`
+    code/object/NAME    native code, a `runtime.native.ObjectCode`
+    code/stream/NAME    an instruction stream of an accelerator, a `StreamCode`
+    code/KIND/NAME      code of another kind, for a device of one's own
     fallback.tandem     an artifact of the same network that needs only the CPU; optional
 
 The archive's comment ends with the SHA-256 of all bytes before it. A changed byte is thus detected
@@ -14,8 +14,16 @@ before any member is decoded, and any zip tool can open the file.
 """
 
 from runtime.artifact.artifact import Artifact
+from runtime.artifact.code import Code
 from runtime.artifact.counts import cut
-from runtime.artifact.files import from_bytes, is_artifact, read_artifact, to_bytes, write_artifact
+from runtime.artifact.files import (
+    KINDS,
+    from_bytes,
+    is_artifact,
+    read_artifact,
+    to_bytes,
+    write_artifact,
+)
 from runtime.artifact.instructions import (
     MAX_CALLS,
     Branch,
@@ -29,41 +37,47 @@ from runtime.artifact.instructions import (
     TailCall,
 )
 from runtime.artifact.manifest import (
+    HOST,
     Arena,
     Constant,
     Count,
     Input,
-    KernelCall,
+    Kept,
     Manifest,
     Output,
+    Place,
     Port,
     Provenance,
     Scale,
     Step,
-    StreamCall,
     Tensor,
 )
 from runtime.artifact.padding import PaddedAxis
 from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
+from runtime.artifact.streams import config_of, streams_of
 
 __all__ = [
+    "HOST",
+    "KINDS",
     "MAX_CALLS",
     "Arena",
     "Artifact",
     "Branch",
     "CallFunction",
+    "Code",
     "Constant",
     "Count",
     "FunctionCode",
     "Input",
     "Instruction",
     "Jump",
-    "KernelCall",
+    "Kept",
     "Layer",
     "Manifest",
     "Move",
     "Output",
     "PaddedAxis",
+    "Place",
     "PlacedTensor",
     "Port",
     "Provenance",
@@ -71,14 +85,15 @@ __all__ = [
     "RunStep",
     "Scale",
     "Step",
-    "StreamCall",
     "StreamCode",
     "TailCall",
     "Tensor",
+    "config_of",
     "cut",
     "from_bytes",
     "is_artifact",
     "read_artifact",
+    "streams_of",
     "to_bytes",
     "write_artifact",
 ]

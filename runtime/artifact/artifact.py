@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
 
 from numpy.typing import NDArray
 
-from hw.config import HardwareConfig
 from runtime.artifact.check import check
-from runtime.artifact.manifest import Manifest, StreamCall
-from runtime.artifact.stream import StreamCode
+from runtime.artifact.code import Code
+from runtime.artifact.manifest import Manifest
 from runtime.errors import ArtifactError
-from runtime.native import ObjectCode
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,16 +24,12 @@ class Artifact:
     ----------
     manifest
         Tensors and steps.
-    config
-        The accelerator that the network was compiled for; None if everything runs on the CPU.
-    kernels
-        Native code by name.
+    code
+        The code of the steps, by name.
     constants
         Arrays by the names of their tensors.
-    streams
-        Instruction streams by name.
     fallback
-        The same network with native code in place of streams, and tensors of the same names.
+        The same network for the host alone, with tensors of the same names.
 
     Raises
     ------
@@ -42,25 +38,26 @@ class Artifact:
     """
 
     manifest: Manifest
-    config: HardwareConfig | None
-    kernels: Mapping[str, ObjectCode]
+    code: Mapping[str, Code]
     constants: Mapping[str, NDArray[Any]]
-    streams: Mapping[str, StreamCode] = field(default_factory=dict)
     fallback: Artifact | None = None
 
     def __post_init__(self) -> None:
-        if self.streams and self.config is None:
-            self._fail("streams, and no configuration")
-        if self.fallback is not None and self.fallback.streams:
-            self._fail("its fallback has streams")
-        check(self.manifest, self.kernels, self.streams, self.constants)
+        check(self.manifest, self.code, self.constants)
         if self.fallback is not None:
             self._check_fallback(self.fallback)
 
+    def of_kind(self, kind: type[C]) -> dict[str, C]:
+        """The code of one kind, by name."""
+        return {name: code for name, code in self.code.items() if isinstance(code, kind)}
+
     def _check_fallback(self, fallback: Artifact) -> None:
-        """Raise `ArtifactError` unless the fallback is of the same network."""
+        """Raise `ArtifactError` unless the fallback is of the same network, for the host."""
         if fallback.fallback is not None:
             self._fail("its fallback has a fallback")
+        for step in fallback.manifest.steps:
+            if not step.on_host:
+                self._fail(f"its fallback needs the device {step.device}, for {step.name}")
         own, others = self._types, fallback._types
         for kind in ("inputs", "results"):
             ports, given = (
@@ -72,7 +69,7 @@ class Artifact:
         if self._counted != fallback._counted:
             self._fail("its fallback is of another network: counts differ")
         for step in self.manifest.steps:
-            if isinstance(step, StreamCall):
+            if not step.on_host:
                 for name in (*step.inputs, *step.outputs):
                     if own[name] != others.get(name):
                         self._fail(f"its fallback is of another network: {name} differs")

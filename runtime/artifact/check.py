@@ -12,45 +12,43 @@ from typing import Any, NoReturn
 from numpy.typing import NDArray
 
 from runtime.artifact.check_code import check_code
+from runtime.artifact.code import Code
 from runtime.artifact.manifest import (
     Arena,
     Constant,
     Input,
-    KernelCall,
+    Kept,
     Manifest,
     Output,
     Step,
-    StreamCall,
     Tensor,
 )
-from runtime.artifact.stream import StreamCode
 from runtime.element_types import DTYPES, dtype_of
 from runtime.errors import ArtifactError
-from runtime.native import ALIGNMENT, ObjectCode
+from runtime.native import ALIGNMENT
 from runtime.native.objects import MOST_ELEMENTS, is_shape
 
 
 def check(
-    manifest: Manifest,
-    kernels: Mapping[str, ObjectCode],
-    streams: Mapping[str, StreamCode],
-    constants: Mapping[str, NDArray[Any]],
+    manifest: Manifest, codes: Mapping[str, Code], constants: Mapping[str, NDArray[Any]]
 ) -> None:
     """Raise an `ArtifactError` that names the first part that does not fit."""
-    _Check(manifest, kernels, streams, constants).all()
+    _Check(manifest, codes, constants).all()
+
+
+_WRITTEN = (Arena, Output, Kept)
+"""The places of tensors that steps write."""
 
 
 class _Check:
     def __init__(
         self,
         manifest: Manifest,
-        kernels: Mapping[str, ObjectCode],
-        streams: Mapping[str, StreamCode],
+        codes: Mapping[str, Code],
         constants: Mapping[str, NDArray[Any]],
     ) -> None:
         self._manifest = manifest
-        self._kernels = kernels
-        self._streams = streams
+        self._codes = codes
         self._constants = constants
         self._tensors = {each.name: each for each in manifest.tensors}
         self._frames = {
@@ -82,8 +80,8 @@ class _Check:
             self._call(step)
         for result in manifest.results:
             returned = self._named(result.tensor, f"result {result.name}")
-            if isinstance(returned.place, Arena):
-                self._fail(f"result {result.name} lies in the arena")
+            if isinstance(returned.place, Arena | Kept):
+                self._fail(f"result {result.name} lies in the arena, or stays on a device")
             if returned.padded:
                 self._fail(f"result {result.name} has undefined padding")
         self._counts()
@@ -104,7 +102,9 @@ class _Check:
             if not 0 <= count.axis < len(results[count.result].shape):
                 self._fail(f"{what} is counted, and it is {results[count.result]}")
             tensor = self._named(count.tensor, what)
-            if (tensor.shape, tensor.dtype) != ((), "int64") or isinstance(tensor.place, Arena):
+            if (tensor.shape, tensor.dtype) != ((), "int64") or isinstance(
+                tensor.place, Arena | Kept
+            ):
                 self._fail(f"{what} is {tensor.name}, {tensor}, which is no number or in the arena")
 
     def _tensor(self, tensor: Tensor) -> None:
@@ -137,7 +137,7 @@ class _Check:
                     self._fail(
                         f"constant {tensor.name} is {array.dtype}{list(array.shape)}, not {tensor}"
                     )
-            case Input() | Output():
+            case Input() | Output() | Kept():
                 pass
 
     def _steps(self) -> None:
@@ -150,11 +150,11 @@ class _Check:
         live: dict[str, Arena] = {}
         for number, step in enumerate(self._manifest.steps):
             for name in step.inputs:
-                if isinstance(self._tensors[name].place, Arena | Output) and name not in written:
+                if isinstance(self._tensors[name].place, _WRITTEN) and name not in written:
                     self._fail(f"{step.name} reads {name} before it is written")
             for name in step.outputs:
                 place = self._tensors[name].place
-                if name in written or not isinstance(place, Arena | Output):
+                if name in written or not isinstance(place, _WRITTEN):
                     self._fail(f"{step.name} writes {name}, which is not its own")
                 if isinstance(place, Arena):
                     self._check_apart(step, self._tensors[name], place, live)
@@ -179,49 +179,30 @@ class _Check:
                 self._fail(f"{step.name} writes {tensor.name} over {name}, which is still needed")
 
     def _call(self, step: Step) -> None:
-        match step:
-            case KernelCall():
-                self._kernel(step)
-            case StreamCall():
-                self._stream(step)
-
-    def _stream(self, step: StreamCall) -> None:
-        code = self._streams.get(step.stream)
+        code = self._codes.get(step.code)
         if code is None:
-            self._fail(f"{step.name} runs {step.stream}, and there is no such stream")
+            self._fail(f"{step.name} runs {step.code}, and there is no such code")
+        reads, writes = code.reads, code.writes
+        shared = {each.name for each in reads} & {each.name for each in writes}
+        if shared:
+            self._fail(f"{step.code} changes its input {_list(sorted(shared))}")
         for kind, wanted, given in (
-            ("inputs", code.inputs, step.inputs),
-            ("outputs", code.outputs, step.outputs),
+            ("inputs", reads, step.inputs),
+            ("outputs", writes, step.outputs),
         ):
             if len(wanted) != len(given):
-                self._fail(f"{step.name} has {len(given)} {kind}, and {step.stream} {len(wanted)}")
-            for place, actual in zip(wanted, given, strict=True):
-                self._operand(step.name, actual, step.stream, place.dtype, place.shape)
+                self._fail(f"{step.name} has {len(given)} {kind}, and {step.code} {len(wanted)}")
+            for operand, actual in zip(wanted, given, strict=True):
+                self._operand(step, actual, operand.dtype, operand.shape)
 
-    def _kernel(self, step: KernelCall) -> None:
-        code = self._kernels.get(step.function)
-        if code is None:
-            self._fail(f"{step.name} calls {step.function}, and there is no such code")
-        shared = set(code.inputs) & set(code.outputs)
-        if shared:
-            self._fail(f"{step.function} changes its input {_list(sorted(shared))}")
-        parameters = {each.name: each for each in code.parameters}
-        for kind, names, given in (
-            ("inputs", code.inputs, step.inputs),
-            ("outputs", code.outputs, step.outputs),
-        ):
-            if len(names) != len(given):
-                self._fail(f"{step.name} has {len(given)} {kind}, and {step.function} {len(names)}")
-            for name, actual in zip(names, given, strict=True):
-                wanted = parameters[name]
-                self._operand(step.name, actual, step.function, wanted.dtype, wanted.shape)
-
-    def _operand(
-        self, step: str, actual: str, code: str, dtype: str, shape: tuple[int, ...]
-    ) -> None:
-        tensor = self._named(actual, f"an operand of {step}")
+    def _operand(self, step: Step, actual: str, dtype: str, shape: tuple[int, ...]) -> None:
+        tensor = self._named(actual, f"an operand of {step.name}")
         if (tensor.shape, tensor.dtype) != (shape, dtype):
-            self._fail(f"{step}: {actual} is {tensor}, and {code} takes {_type(dtype, shape)}")
+            taken = f"{step.code} takes {dtype}{list(shape)}"
+            self._fail(f"{step.name}: {actual} is {tensor}, and {taken}")
+        if isinstance(tensor.place, Kept) and tensor.place.device != step.device:
+            stays = f"{actual} stays in the memory of {tensor.place.device}"
+            self._fail(f"{step.name} is on {step.device}, and {stays}")
 
     def _named(self, name: str, what: str) -> Tensor:
         tensor = self._tensors.get(name)
@@ -231,10 +212,6 @@ class _Check:
 
     def _fail(self, reason: str) -> NoReturn:
         raise ArtifactError(f"artifact {self._manifest.name}: {reason}")
-
-
-def _type(dtype: str, shape: Sequence[int]) -> str:
-    return f"{dtype}{list(shape)}"
 
 
 def _list(names: Sequence[str]) -> str:

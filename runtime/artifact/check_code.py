@@ -23,7 +23,7 @@ from runtime.artifact.instructions import (
     RunStep,
     TailCall,
 )
-from runtime.artifact.manifest import Arena, Constant, Input, Manifest, Output, Tensor
+from runtime.artifact.manifest import Arena, Constant, Input, Kept, Manifest, Output, Tensor
 
 
 def check_code(
@@ -107,6 +107,9 @@ class _Function:
             self._fail("it has no instructions")
         for at, effect in enumerate(effects):
             self._effect_is_legal(at, effect)
+            if not isinstance(code.instructions[at], RunStep):
+                self._in_host_memory((*effect.reads, *effect.writes))
+        self._in_host_memory((*code.params, *code.results))
         self._written(effects)
         self._apart(effects)
 
@@ -181,13 +184,18 @@ class _Function:
             self._own(at, name)
         for name in effect.writes:
             place = self._tensors[name].place
-            if name not in self._bits or not isinstance(place, Arena | Output):
+            if name not in self._bits or not isinstance(place, Arena | Output | Kept):
                 self._fail(f"instruction {at} writes {name}, which is not its own")
             if name in effect.reads or effect.writes.count(name) > 1:
                 self._fail(f"instruction {at} reads or writes {name} in passing")
         for number in effect.next:
             if not 0 <= number < len(self._code.instructions):
                 self._fail(f"instruction {at} continues at {number}, where there is none")
+
+    def _in_host_memory(self, names: Sequence[str]) -> None:
+        for name in names:
+            if isinstance(self._tensors[name].place, Kept):
+                self._fail(f"{name} stays on a device, and is no operand of steps alone")
 
     # All paths ------------------------------------------------------------------------------------
 

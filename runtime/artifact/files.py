@@ -5,32 +5,32 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, parse_config
-from hw.errors import ConfigError
 from hw.files import write_atomically
 from hw.input_files import ARTIFACT_BYTES, open_input, read_input
 from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
-from runtime.artifact.manifest import Constant, Manifest
+from runtime.artifact.code import Code
+from runtime.artifact.manifest import Constant, Manifest, Provenance
 from runtime.artifact.stream import StreamCode
 from runtime.element_types import dtype_of
 from runtime.errors import ArtifactError, NativeCodeError
 from runtime.native import ObjectCode
 
-VERSION = 1
+VERSION = 2
 """Version of the format; files of other versions are refused."""
-_MANIFEST, _CONFIG, _CONSTANTS = "manifest.json", "config.json", "constants.bin"
-_CODE, _STREAMS, _FALLBACK = "code/", "streams/", "fallback.tandem"
+KINDS: Final[tuple[type[Code], ...]] = (ObjectCode, StreamCode)
+"""The kinds of code of the CPU and of the accelerator."""
+_MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"
+_CODE = "code/"
 _MARK = b"tandem-artifact sha256:"
 _ZIP = b"PK\x03\x04"
 """The first bytes of a zip archive."""
@@ -40,7 +40,7 @@ _HEX = 64
 _UNREADABLE = (
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, OSError),
     *(KeyError, ValueError, TypeError, OverflowError, RecursionError),
-    *(NativeCodeError, ConfigError),
+    NativeCodeError,
 )
 """Exceptions of `zipfile`, msgspec, NumPy and our own parsers for malformed files."""
 
@@ -50,6 +50,12 @@ class _File(msgspec.Struct, frozen=True):
 
     format: int
     manifest: msgspec.Raw
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """What manifests of all formats have."""
+
+    provenance: Provenance
 
 
 def write_artifact(artifact: Artifact, path: Path) -> None:
@@ -75,8 +81,13 @@ def is_artifact(path: Path) -> bool:
         return False
 
 
-def read_artifact(path: Path) -> Artifact:
+def read_artifact(path: Path, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
     """The artifact in a file. No code in it is executed.
+
+    Parameters
+    ----------
+    kinds
+        The kinds of code that can be read: `KINDS`, and those of devices of one's own.
 
     Raises
     ------
@@ -88,7 +99,7 @@ def read_artifact(path: Path) -> Artifact:
     except OSError as error:
         raise ArtifactError(f"{path}: {error.strerror or error}") from None
     try:
-        return from_bytes(data)
+        return from_bytes(data, kinds)
     except ArtifactError as error:
         raise ArtifactError(f"{path}: {error}") from None
 
@@ -98,10 +109,8 @@ def to_bytes(artifact: Artifact) -> bytes:
     manifest = msgspec.json.encode(artifact.manifest, order="sorted")
     content = _File(VERSION, msgspec.Raw(manifest))
     parts: dict[str, bytes | memoryview] = {_MANIFEST: msgspec.json.encode(content)}
-    if artifact.config is not None:
-        parts[_CONFIG] = dump_config(artifact.config).encode()
-    parts |= {_CODE + name: code.to_bytes() for name, code in sorted(artifact.kernels.items())}
-    parts |= {_STREAMS + name: code.to_bytes() for name, code in sorted(artifact.streams.items())}
+    for name, code in sorted(artifact.code.items()):
+        parts[f"{_CODE}{code.kind}/{name}"] = code.to_bytes()
     if artifact.fallback is not None:
         parts[_FALLBACK] = to_bytes(artifact.fallback)
     parts[_CONSTANTS] = _packed(artifact)
@@ -115,8 +124,8 @@ def to_bytes(artifact: Artifact) -> bytes:
     return file.getvalue()
 
 
-def from_bytes(data: bytes) -> Artifact:
-    """The artifact that `to_bytes` wrote.
+def from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
+    """The artifact that `to_bytes` wrote; `kinds` as in `read_artifact`.
 
     Raises
     ------
@@ -130,7 +139,7 @@ def from_bytes(data: bytes) -> Artifact:
     if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
         raise ArtifactError("this artifact is damaged: its checksum differs")
     try:
-        return _read(data)
+        return _read(data, kinds)
     except _UNREADABLE as error:
         # The checksum is right: another program wrote the file, or another version.
         raise ArtifactError(f"this artifact cannot be read: {error}") from None
@@ -138,33 +147,46 @@ def from_bytes(data: bytes) -> Artifact:
         raise ArtifactError(f"this artifact needs more memory than there is: {error}") from None
 
 
-def _read(data: bytes) -> Artifact:
+def _read(data: bytes, kinds: Sequence[type[Code]]) -> Artifact:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         if any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist()):
             raise ArtifactError("this artifact is compressed; parts are stored as they are")
         file = msgspec.json.decode(archive.read(_MANIFEST), type=_File)
         if file.format != VERSION:
-            raise ArtifactError(f"this artifact has format {file.format}; {VERSION} can be read")
+            raise ArtifactError(_other_format(file))
         manifest = msgspec.json.decode(file.manifest, type=Manifest)
-        config: HardwareConfig | None = None
-        if _CONFIG in names:
-            config = parse_config(archive.read(_CONFIG), _CONFIG)
-        kernels = {
-            name.removeprefix(_CODE): ObjectCode.from_bytes(archive.read(name))
-            for name in names
-            if name.startswith(_CODE)
-        }
-        streams = {
-            name.removeprefix(_STREAMS): StreamCode.from_bytes(archive.read(name))
-            for name in names
-            if name.startswith(_STREAMS)
-        }
+        codes = dict[str, Code]()
+        for member in names:
+            if member.startswith(_CODE):
+                kind, _, name = member.removeprefix(_CODE).partition("/")
+                if name in codes:
+                    raise ArtifactError(f"two parts of its code have the name {name}")
+                codes[name] = _kind(kind, name, kinds).from_bytes(archive.read(member))
         content = np.frombuffer(archive.read(_CONSTANTS), np.uint8)
         memory = aligned_copy(content)
-        fallback = from_bytes(archive.read(_FALLBACK)) if _FALLBACK in names else None
+        fallback = from_bytes(archive.read(_FALLBACK), kinds) if _FALLBACK in names else None
         constants = _unpacked(manifest, memory)
-        return Artifact(manifest, config, kernels, constants, streams, fallback)
+        return Artifact(manifest, codes, constants, fallback)
+
+
+def _kind(tag: str, name: str, kinds: Sequence[type[Code]]) -> type[Code]:
+    """The kind of a tag; raises `ArtifactError` if it is none of `kinds`."""
+    for kind in kinds:
+        if kind.kind == tag:
+            return kind
+    known = ", ".join(kind.kind for kind in kinds)
+    raise ArtifactError(f"its code {name} is of the kind {tag}; what can be read is {known}")
+
+
+def _other_format(file: _File) -> str:
+    """The reason why a file of another format cannot be read, and how to make it anew."""
+    reason = f"this artifact has format {file.format}; {VERSION} can be read"
+    try:
+        made = msgspec.json.decode(file.manifest, type=_Made)
+    except msgspec.MsgspecError:
+        return reason
+    return f"{reason}: make it anew, with `tandem compile {made.provenance.model}`"
 
 
 def _offsets(manifest: Manifest) -> tuple[dict[str, int], int]:

@@ -5,21 +5,20 @@
     tensor     = name, shape, dtype, place, [scale], [rows], [padded]
     scale      = step, zero
     padded     = (extent, outer, inner)...
-    place      = input | output | constant | arena(offset)
+    place      = input | output | constant | arena(offset) | kept(device)
     port       = name, tensor                                   of an input or a result
     count      = result, axis, tensor
-    step       = kernel(name, function, inputs, outputs, operators, macs)
-               | stream(name, stream, inputs, outputs, operators, macs)
+    step       = name, device, code, inputs, outputs, operators, macs, [reason]
     provenance = model, digest, tools, options, seed
 
-Places and steps are tagged unions: a device with another kind of step adds a variant. The code of
-functions is described in `runtime.artifact.instructions`.
+Places are a tagged union. A step names its device and its code, whose kind that device executes
+(`runtime.artifact.code`). The code of functions is described in `runtime.artifact.instructions`.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
@@ -28,6 +27,9 @@ from numpy.typing import NDArray
 from runtime.artifact.instructions import FunctionCode
 from runtime.artifact.padding import PaddedAxis
 from runtime.element_types import dtype_of
+
+HOST: Final = "cpu"
+"""The device of the processor that runs the network, and all that no other device runs."""
 
 
 class Input(Struct, frozen=True, tag="input", forbid_unknown_fields=True):
@@ -48,7 +50,13 @@ class Arena(Struct, frozen=True, tag="arena", forbid_unknown_fields=True):
     offset: int
 
 
-Place: TypeAlias = Input | Output | Constant | Arena
+class Kept(Struct, frozen=True, tag="kept", forbid_unknown_fields=True):
+    """The place of a tensor that stays in a device's own memory between steps of that device."""
+
+    device: str
+
+
+Place: TypeAlias = Input | Output | Constant | Arena | Kept
 """The storage of a tensor."""
 
 
@@ -101,14 +109,16 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         return found
 
 
-class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
-    """A call of native code.
+class Step(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A run of code on a device.
 
     Attributes
     ----------
     name
         The graph's name of the step's result.
-    function
+    device
+        Name of the device.
+    code
         Name of the code in the artifact.
     inputs, outputs
         Names of tensors, in the order of the code's inputs and outputs.
@@ -117,42 +127,22 @@ class KernelCall(Struct, frozen=True, tag="kernel", forbid_unknown_fields=True):
     macs
         Useful multiply-accumulates: of the operators, without padding to whole tiles.
     reason
-        Why the call is not on the accelerator; empty if the artifact was compiled for none.
+        Why the step is on the host; empty if it is not, or if there was no other device.
     """
 
     name: str
-    function: str
+    device: str
+    code: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     operators: tuple[str, ...]
     macs: int
     reason: str = ""
 
-
-class StreamCall(Struct, frozen=True, tag="stream", forbid_unknown_fields=True):
-    """A run of an instruction stream on the accelerator.
-
-    Attributes
-    ----------
-    name
-        The graph's name of the step's result.
-    stream
-        Name of the stream in the artifact.
-    inputs, outputs
-        Names of tensors, in the order of the stream's inputs and outputs.
-    operators, macs
-        As in `KernelCall`, of all layers of the stream.
-    """
-
-    name: str
-    stream: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    operators: tuple[str, ...]
-    macs: int
-
-
-Step: TypeAlias = KernelCall | StreamCall
+    @property
+    def on_host(self) -> bool:
+        """Whether the step is on the host."""
+        return self.device == HOST
 
 
 class Port(Struct, frozen=True, forbid_unknown_fields=True):

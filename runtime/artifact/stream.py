@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from hw.config import HardwareConfig
+from hw.config_files import dump_config, parse_config
+from hw.errors import ConfigError
 from runtime.errors import ArtifactError
 from runtime.native.objects import is_shape
 
-_MAGIC = b"tandem-stream 1 "
+_MAGIC = b"tandem-stream 2 "
 
 
 class PlacedTensor(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +57,7 @@ class Layer(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Header(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
+    config: str
     inputs: tuple[PlacedTensor, ...]
     outputs: tuple[PlacedTensor, ...]
     layers: tuple[Layer, ...]
@@ -64,10 +68,12 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamCode:
-    """An instruction stream.
+    """An instruction stream of an accelerator: code of the kind `stream`.
 
     Attributes
     ----------
+    config
+        The accelerator that the stream was compiled for.
     program
         Instructions, 16 bytes each.
     image
@@ -87,6 +93,7 @@ class StreamCode:
     """
 
     name: str
+    config: HardwareConfig
     program: bytes
     image: NDArray[np.uint8]
     inputs: tuple[PlacedTensor, ...]
@@ -95,6 +102,18 @@ class StreamCode:
     layer_of: NDArray[np.int32]
     places: tuple[str, ...]
     contents: tuple[PlacedTensor, ...] = ()
+
+    kind: ClassVar[str] = "stream"
+
+    @property
+    def reads(self) -> tuple[PlacedTensor, ...]:
+        """The inputs."""
+        return self.inputs
+
+    @property
+    def writes(self) -> tuple[PlacedTensor, ...]:
+        """The outputs."""
+        return self.outputs
 
     def __post_init__(self) -> None:
         count = len(self.program) // 16
@@ -130,6 +149,7 @@ class StreamCode:
         header = msgspec.json.encode(
             _Header(
                 self.name,
+                dump_config(self.config),
                 self.inputs,
                 self.outputs,
                 self.layers,
@@ -156,8 +176,13 @@ class StreamCode:
         if min(header.sizes) < 0 or sum(header.sizes) != len(body) or header.sizes[2] % 4:
             raise ArtifactError(f"instruction stream {header.name}: it is cut off")
         first, second = header.sizes[0], header.sizes[0] + header.sizes[1]
+        try:
+            config = parse_config(header.config, "configuration")
+        except ConfigError as error:
+            raise ArtifactError(f"instruction stream {header.name}: {error}") from None
         return cls(
             header.name,
+            config,
             body[:first],
             np.frombuffer(body[first:second], np.uint8),
             header.inputs,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hw.isa import Program
-from runtime.artifact import Artifact, Step, StreamCall, StreamCode
-from runtime.devices.device import StepFunction
+from runtime.artifact import Artifact, Step, StreamCode
+from runtime.devices.device import Device, StepFunction
 from runtime.errors import RunError
 from runtime.layer_profiles import StreamRun, profile_layers
 from sim.engine import Engine, Launch
@@ -19,7 +19,7 @@ from sim.memory import place_program
 Progress: TypeAlias = Callable[[int], None]
 
 
-class AcceleratorDevice:
+class AcceleratorDevice(Device):
     """The accelerator: executes instruction streams on an engine.
 
     Parameters
@@ -28,16 +28,16 @@ class AcceleratorDevice:
         The simulated machine; the caller closes it.
     progress
         Callback for the progress of a run; see `Launch.progress`.
+    name
+        The name that steps have for this accelerator: its target's.
     """
 
-    def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
-        self.name = "accelerator"
+    def __init__(
+        self, engine: Engine, progress: Progress | None = None, name: str = "accelerator"
+    ) -> None:
+        self.name = name
         self._engine = engine
         self._progress = progress
-
-    def accepts(self, step: Step) -> bool:
-        """Whether the step is an instruction stream."""
-        return isinstance(step, StreamCall)
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """Load the instruction streams of the steps, and compile the engine; see `Device.prepare`.
@@ -45,12 +45,13 @@ class AcceleratorDevice:
         Raises
         ------
         RunError
-            If the artifact was compiled for another configuration: names the fields that differ.
+            If a stream was compiled for another configuration: names the fields that differ.
         """
-        _check_config(artifact, self._engine)
-        if steps:
-            self._engine.prepare()
-        return [self._load(artifact.streams[_stream(step)]) for step in steps]
+        codes = [self.code_of(artifact, step, StreamCode) for step in steps]
+        for code in codes:
+            _check_config(artifact.manifest.name, code, self._engine)
+        self._engine.prepare()
+        return [self._load(code) for code in codes]
 
     def _load(self, code: StreamCode) -> StepFunction:
         engine = self._engine
@@ -72,21 +73,10 @@ class AcceleratorDevice:
         return run
 
 
-def _stream(step: Step) -> str:
-    assert isinstance(step, StreamCall), "accepted"
-    return step.stream
-
-
-def _check_config(artifact: Artifact, engine: Engine) -> None:
-    made, here = artifact.config, engine.config
-    if made == here:
-        return
-    name = artifact.manifest.name
-    if made is None:
-        raise RunError(f"{name} was compiled for no accelerator")
-    differences = made.differences(here)
+def _check_config(name: str, code: StreamCode, engine: Engine) -> None:
+    differences = code.config.differences(engine.config)
     if differences:
         raise RunError(
-            f"{name} was compiled for {made.name}, and this is {here.name}: it has "
+            f"{name} was compiled for {code.config.name}, and this is {engine.config.name}: it has "
             f"{', '.join(differences)}"
         )

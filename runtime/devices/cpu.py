@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.artifact import Artifact, KernelCall, Step
-from runtime.devices.device import StepFunction
-from runtime.native import ThreadPool, load
+from runtime.artifact import HOST, Artifact, Step
+from runtime.devices.device import Device, StepFunction
+from runtime.native import ObjectCode, ThreadPool, load
 from runtime.native.host import available_threads
 
 
-class CpuDevice:
+class CpuDevice(Device):
     """The CPU: executes native code.
 
     Parameters
@@ -20,12 +20,8 @@ class CpuDevice:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self.name = "cpu"
+        self.name = HOST
         self._pool = ThreadPool(available_threads() if threads is None else threads)
-
-    def accepts(self, step: Step) -> bool:
-        """Whether the step is a call of native code."""
-        return isinstance(step, KernelCall)
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """Load the native code of the steps, and start the threads; see `Device.prepare`.
@@ -35,8 +31,8 @@ class CpuDevice:
         NativeCodeError
             If code was compiled for another processor.
         """
-        names = [step.function for step in steps if isinstance(step, KernelCall)]
-        loaded = {name: load(artifact.kernels[name], pool=self._pool) for name in {*names}}
+        codes = {step.code: self.code_of(artifact, step, ObjectCode) for step in steps}
+        loaded = {name: load(code, pool=self._pool) for name, code in codes.items()}
         for function in loaded.values():
             function.prepare()
-        return [loaded[name].unchecked() for name in names]
+        return [loaded[step.code].unchecked() for step in steps]

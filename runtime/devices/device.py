@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Artifact, Step
-from runtime.layer_profiles import StreamRun
+from runtime.aligned_arrays import aligned_empty
+from runtime.artifact import Artifact, Step, Tensor
+from runtime.errors import RunError
+from runtime.measurement import Measurement
 
-_Arrays: TypeAlias = Sequence[NDArray[Any]]
-StepFunction: TypeAlias = Callable[[_Arrays, _Arrays], StreamRun | None]
+StepFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Measurement | None]
 """A step, loaded on its device: takes (inputs, outputs), writes the outputs, and returns the
-accelerator's measurements, or None on a device that has none.
+device's measurement, or None on a device that measures nothing.
 
-Arrays are dense, row-major, aligned and of their tensors' shapes and types, and outputs overlap no
-other array. A device with memory of its own copies them there and back.
+An operand that is `Kept` on the device is what `Device.allocate` returned. All others are arrays:
+dense, row-major, aligned, of their tensors' shapes and types. Outputs overlap no other array. A
+device with memory of its own copies arrays there and back.
 """
 
+C = TypeVar("C")
 
-class Device(Protocol):
-    """A device that executes steps of an artifact."""
 
-    @property
-    def name(self) -> str:
-        """The device's name on the command line."""
+class Device(ABC):
+    """A device that executes the steps of an artifact that name it.
 
-    def accepts(self, step: Step) -> bool:
-        """Whether the device executes steps of this kind."""
+    A device with memory of its own also has `allocate` and `read`; by default it is the host's.
 
+    Attributes
+    ----------
+    name
+        The name that steps have for the device.
+    """
+
+    name: str
+
+    @abstractmethod
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """Load the steps, once, before the first run; returns a function for each.
 
@@ -38,3 +48,21 @@ class Device(Protocol):
         RunError
             If the artifact was made for another machine.
         """
+
+    def allocate(self, tensor: Tensor) -> Any:
+        """Memory of the device for a tensor that is `Kept` on it."""
+        return aligned_empty(tensor.shape, tensor.dtype)
+
+    def read(self, tensor: Tensor, memory: Any) -> NDArray[Any]:
+        """A copy, in an array, of a tensor in memory that `allocate` returned."""
+        return np.array(memory)
+
+    def code_of(self, artifact: Artifact, step: Step, kind: type[C]) -> C:
+        """The code of a step; raises `RunError` unless it is of a kind that the device executes."""
+        code = artifact.code[step.code]
+        if not isinstance(code, kind):
+            raise RunError(
+                f"{step.name} is for the device {self.name}, which does not run code of the kind "
+                f"{code.kind}"
+            )
+        return code

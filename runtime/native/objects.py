@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 from math import prod
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -57,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ObjectCode:
-    """A compiled function.
+    """A compiled function: code of the kind `object` (`runtime.artifact.code`).
 
     Attributes
     ----------
@@ -90,6 +90,22 @@ class ObjectCode:
     worker_bytes: int
     parallel: bool
     code: bytes
+
+    kind: ClassVar[str] = "object"
+
+    @property
+    def reads(self) -> tuple[Parameter, ...]:
+        """The parameters that a caller passes, in order."""
+        return self._named(self.inputs)
+
+    @property
+    def writes(self) -> tuple[Parameter, ...]:
+        """The parameters that the function writes, in order."""
+        return self._named(self.outputs)
+
+    def _named(self, names: tuple[str, ...]) -> tuple[Parameter, ...]:
+        parameters = {parameter.name: parameter for parameter in self.parameters}
+        return tuple(parameters[name] for name in names)
 
     def to_bytes(self) -> bytes:
         """The object code as bytes, for `from_bytes`."""

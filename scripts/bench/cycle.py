@@ -22,6 +22,7 @@ from hw.isa import MemoryId, Program, TokenQueue, validate
 from hw.isa.columns import Columns
 from hw.memory_model import DEFAULT_MEMORY
 from hw.topology import POPS, PUSHES, TOKEN_FLAGS
+from runtime.artifact import streams_of
 from runtime.artifact.stream import StreamCode
 from scripts.bench.functional import TABLE, tile_program
 from scripts.bench.measurements import Measurement, print_measurements
@@ -73,7 +74,7 @@ def network(model: str, config: str) -> tuple[StreamCode, Program]:
     options = ModelOptions()
     accelerator = Accelerator(load_config(config), DEFAULT_MEMORY, True)
     artifact = open_model(model, options, None).network(accelerator, None).artifact
-    (stream,) = artifact.streams.values()
+    (stream,) = streams_of(artifact).values()
     return stream, Program(load_config(config), stream.program)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
-from runtime.artifact import Artifact
+from runtime.artifact import Artifact, config_of
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from runtime.inputs import random_inputs
@@ -117,7 +117,7 @@ def _network_rate(network: _Compiled, machine: HardwareConfig) -> float:
     does; of smaller machines the fields of instructions lie elsewhere with extensions, and the RTL
     refuses the program.
     """
-    config = network.artifact.config
+    config = config_of(network.artifact)
     assert config is not None, "compiled for an accelerator"
     engine = RtlEngine(config, design=verilog_of(machine))
     try:
@@ -125,7 +125,7 @@ def _network_rate(network: _Compiled, machine: HardwareConfig) -> float:
         profile = Executor(network.artifact, devices, perf_counter).run(network.inputs).profile
     finally:
         engine.close()
-    streams = [step.run.result for step in profile.steps if step.run is not None]
+    streams = [stream.result for stream in profile.streams]
     assert profile.cycles is not None, "the rtl engine has time"
     return profile.cycles / sum(result.seconds for result in streams)
 

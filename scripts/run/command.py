@@ -11,7 +11,7 @@ import typer
 
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from runtime.artifact import is_artifact
+from runtime.artifact import config_of, is_artifact
 from runtime.executor import Progress
 from runtime.inputs import PixelNormalisation
 from runtime.joined import join_runs
@@ -313,7 +313,7 @@ def _check_for_artifact(model: str, options: Sequence[str]) -> None:
 
 def _check_offloaded(network: Network, options: Sequence[str]) -> None:
     """Raise `CommandError` if options need the accelerator and the network does not use it."""
-    if options and network.artifact.config is None:
+    if options and config_of(network.artifact) is None:
         raise CommandError(
             f"{options[0]}: nothing of {network.model} is on an accelerator; without {options[0]}, "
             f"--explain says why"

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hw.files import check_destination
+from runtime.artifact import config_of
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile, StreamRun
 from scripts.calibration import noise_warning
@@ -70,7 +71,7 @@ class ProfileFiles:
         if self.report is None:
             return
         run, without, comparison = report.run, report.without_hiding, report.comparison
-        config = report.network.artifact.config
+        config = config_of(report.network.artifact)
         assert config is not None, "something is on the accelerator"
         clock = report.clock
         if clock is None and run.profile.cycles is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from runtime.artifact import config_of
 from scripts.calibration import noise_warning
 from scripts.engine_comparison import print_comparison
 from scripts.explain import print_reasons, print_round_trips
@@ -27,14 +28,14 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         classes = top5(array)
         best = "" if classes is None else f", greatest at {', '.join(map(str, classes))}"
         console.print(f"{name}: {array.dtype}{list(array.shape)}{best}")
-    if report.network.artifact.config is not None:
+    if config_of(report.network.artifact) is not None:
         console.print(f"{report.platform.engine}: {_speed(report)}")
         if report.milliseconds is not None:
             console.print(f"accelerator: {report.milliseconds:,.3f} ms at {report.clock}")
     elif report.network.accelerator is not None:
         console.print("nothing of it is for the accelerator: the CPU did it all")
     if report.network.tuned is not None and (
-        report.network.accelerator is None or report.network.artifact.config is not None
+        report.network.accelerator is None or config_of(report.network.artifact) is not None
     ):
         console.print(str(report.network.tuned))
     if report.comparison is not None and report.comparison.equal:
@@ -63,7 +64,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
 def _header(report: RunReport) -> str:
     """The heading: the network, and the settings that its figures depend on."""
     parts = [report.network.model]
-    config = report.network.artifact.config
+    config = config_of(report.network.artifact)
     if config is not None:
         parts[0] += f" on {config.name}"
         parts.append(f"engine {report.platform.engine}")

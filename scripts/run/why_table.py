@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from rich.table import Table
 
-from runtime.artifact import Artifact
+from runtime.artifact import Artifact, streams_of
 from scripts.errors import CommandError
 from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
 from tandem.why import Why
@@ -15,7 +15,7 @@ from tandem.why import Why
 
 def check_layer(artifact: Artifact, name: str) -> None:
     """Raise `CommandError`, with similar names, if no layer of the accelerator has this name."""
-    names = [layer.name for stream in artifact.streams.values() for layer in stream.layers]
+    names = [layer.name for stream in streams_of(artifact).values() for layer in stream.layers]
     if name not in names:
         near = get_close_matches(name, names, n=5, cutoff=0.5) or names[:5]
         rest = len(names) - len(near)

@@ -21,7 +21,7 @@ from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.isa import Program
 from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact
+from runtime.artifact import Artifact, streams_of
 from sim.engines import make_engine
 from tandem.devices.cpu import Cpu
 from tandem.devices.device import Say, TargetDevice
@@ -93,7 +93,7 @@ class Accelerator(TargetDevice):
         engine = make_engine("cycle", self.config, self.memory)
         return sum(
             exact_cycles(engine, Program.from_bytes(self.config, code.program), code.image)
-            for code in artifact.streams.values()
+            for code in streams_of(artifact).values()
         )
 
     def not_slower(self, prepared: PreparedNetwork, report: Say | None, warn: Say) -> Accelerator:

@@ -8,30 +8,36 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 from compiler.driver import build
 from compiler.errors import WorkerError
 from hw.config_files import load_config
 from hw.isa import Program
 from hw.memory_model import parse_memory
-from runtime.artifact import Provenance, StreamCode
+from runtime.artifact import Kept, Move, Provenance, StreamCode, from_bytes, streams_of, to_bytes
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
+from runtime.errors import ArtifactError, RunError
 from runtime.executor import Executor
 from sim.engines import make_engine, run
 from tandem.measurers.on_cycle import cycles_of
 from tandem.pools.local_pool import LocalPool
+from tests.support.compiler.graph.graphs import graph
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
-OPERATOR, TUNED, ALU, TARGET = SECTIONS
+OPERATOR, TUNED, ALU, MACHINE = SECTIONS
 """The ALU's code runs after the operator's, in a copy of the product with the ALU's patches."""
 
 
@@ -41,13 +47,32 @@ def blocks(section: str, kind: str) -> list[str]:
     return [block for named, block in found if named == kind]
 
 
+def executed(sections: Sequence[str], names: dict[str, Any]) -> dict[str, Any]:
+    """The names after the code of some sections."""
+    for block in (code for section in sections for code in blocks(section, "python")):
+        exec(compile(block, "docs/extending.md", "exec"), names)
+    return names
+
+
 @pytest.fixture(scope="module")
 def names() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for block in (
-        code for section in (OPERATOR, TUNED, TARGET) for code in blocks(section, "python")
-    ):
-        exec(compile(block, "docs/extending.md", "exec"), found)
+    return executed((OPERATOR, TUNED), {})
+
+
+@pytest.fixture(scope="module")
+def machine(names: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The names after the machine's section, whose files are a package in a folder of its own."""
+    folder = tmp_path_factory.mktemp("of_mine")
+    *files, use = blocks(MACHINE, "python")
+    for text in files:
+        path = folder / text.partition("\n")[0].removeprefix("# ")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert len(files) == 4
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(folder)
+        found = dict(names)
+        exec(compile(use, "docs/extending.md", "exec"), found)
     return found
 
 
@@ -59,7 +84,7 @@ def test_the_accelerator_does_the_operator(names: dict[str, Any]) -> None:
 def test_without_its_template_the_host_does_it(names: dict[str, Any]) -> None:
     machine = replace(names["machine"], templates=names["machine"].templates[:-1])
     artifact = build(names["network"], [machine, names["host"]], Provenance("larger"))
-    assert not artifact.streams
+    assert not streams_of(artifact)
     (step,) = artifact.manifest.steps
     assert getattr(step, "reason", "") == (
         "larger: the accelerator has no schedule template for it"
@@ -88,7 +113,7 @@ def cycles(stream: StreamCode) -> int:
 
 def test_the_operator_is_tuned(names: dict[str, Any]) -> None:
     """The measured costs are those of streams with the default choice and with the best one."""
-    tuned, (faster,) = names["tuned"], names["faster"].streams.values()
+    tuned, (faster,) = names["tuned"], streams_of(names["faster"]).values()
     assert (tuned.task.name, tuned.task.template) == ("y", names["machine"].templates[-1])
     assert {record.template for record in names["records"]} == {"larger"}
     assert len(names["records"]) == 1 + 24
@@ -127,12 +152,123 @@ def test_a_template_in_no_module_is_refused_by_processes(names: dict[str, Any]) 
         next(pool.measure(layer, [names["tuned"].task.default], float("inf")))
 
 
-def test_the_target_takes_what_fits_and_says_why_not(names: dict[str, Any]) -> None:
-    (shown,) = blocks(TARGET, "")
-    assert names["reasons"] == {"y": "", "u": shown.strip()}
-    steps = {step.name: step for step in names["shared"].manifest.steps}
-    assert steps["y"].function == "dsp_dense"
-    assert steps["y"].macs == 3 * 100 * 70
+def test_three_machines_share_a_network(machine: dict[str, Any]) -> None:
+    """Each in a layout of its own; the values are NumPy's."""
+    given, run = machine["given"], machine["run"]
+    high = np.maximum(np.minimum(given["x"], given["y"]), given["z"])
+    sides = ((0, 0), (0, 0), (1, 1), (1, 1))
+    windows = sliding_window_view(np.pad(high, sides, constant_values=-128), (3, 3), (2, 3))
+    np.testing.assert_array_equal(run.outputs["pooled"], windows.max((4, 5)))
+    np.testing.assert_array_equal(run.outputs["wide"], np.maximum(given["z"], given["v"]))
+    devices = {step.operators[0]: step.device for step in machine["stored"].manifest.steps}
+    assert devices == {
+        **{"convert": "cpu", "minimum": "vector"},
+        **{"maximum": "cpu", "max_pool": "accelerator"},
+    }
+    blocked = {str(tensor) for tensor in machine["stored"].manifest.tensors}
+    assert {"int8[1, 9, 7, 3, 8]", "int8[1, 5, 9, 7, 1, 4]"} <= blocked
+
+
+def test_the_host_does_what_a_machine_refuses_and_says_why(machine: dict[str, Any]) -> None:
+    (shown,) = blocks(MACHINE, "")
+    assert machine["reasons"]["wide"] == shown.strip()
+
+
+def test_a_value_stays_in_the_machines_memory(machine: dict[str, Any]) -> None:
+    """Of three operands of either step, one is not copied."""
+    tensors = {tensor.name: tensor for tensor in machine["stored"].manifest.tensors}
+    steps = {step.name: step for step in machine["run"].profile.steps}
+    (kept,) = (name for name, each in tensors.items() if isinstance(each.place, Kept))
+    assert kept == "low_blocks"
+    size, vectors = tensors[kept].bytes, tensors[kept].bytes // 8
+    own = [step.run for step in steps.values() if step.device == "vector"]
+    # An instruction takes the three vectors of a pixel.
+    assert [each.cycles for each in own] == [2 * vectors // 3 + vectors] * 2
+    assert [each.copied for each in own] == [2 * size] * 2
+    watched = Executor(machine["stored"], machine["devices"]).run(machine["given"], watch=[kept])
+    low = np.minimum(machine["given"]["x"], machine["given"]["y"])
+    found = watched.watched[kept].reshape(1, 9, 7, 24).transpose(0, 3, 1, 2)[:, :20]
+    np.testing.assert_array_equal(found, low)
+
+
+LOOP = """
+func @loop(n: int64[], x: IMAGE, y: IMAGE) -> IMAGE:
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    low = minimum(x, y)
+    high = maximum(low, x)
+    z = subtract(high, y)
+    next = @loop(m, z, y)
+    yield next
+  else:
+    yield x
+  return r
+
+func @main(n: int64[], x: IMAGE, y: IMAGE) -> IMAGE:
+  r = @loop(n, x, y)
+  return r
+"""
+
+
+def test_a_value_stays_there_in_each_iteration_of_a_loop(machine: dict[str, Any]) -> None:
+    loop = graph(LOOP.replace("IMAGE", machine["IMAGE"]))
+    looped = build(loop, machine["targets"], Provenance("loop"))
+    places = {tensor.name: tensor.place for tensor in looped.manifest.tensors}
+    assert [name for name, place in places.items() if isinstance(place, Kept)] == [
+        "loop.low_blocks"
+    ]
+    given = {"n": np.array(5), "x": machine["given"]["x"], "y": machine["given"]["y"]}
+    found = Executor(looped, machine["devices"]).run(given).outputs
+    wanted = given["x"]
+    for _ in range(5):
+        wanted = np.maximum(np.minimum(wanted, given["y"]), wanted) - given["y"]
+    np.testing.assert_array_equal(*found.values(), wanted)
+
+
+def test_no_instruction_but_steps_reads_what_stays_there(machine: dict[str, Any]) -> None:
+    loop = graph(LOOP.replace("IMAGE", machine["IMAGE"]))
+    looped = build(loop, machine["targets"], Provenance("loop"))
+    (moved,) = (
+        instruction.source
+        for function in looped.manifest.functions
+        for instruction in function.instructions
+        if isinstance(instruction, Move) and instruction.source.endswith("z")
+    )
+    tensors = tuple(
+        msgspec.structs.replace(tensor, place=Kept("cpu")) if tensor.name == moved else tensor
+        for tensor in looped.manifest.tensors
+    )
+    manifest = msgspec.structs.replace(looped.manifest, tensors=tensors)
+    with pytest.raises(ArtifactError, match=f"{moved} stays on a device, and is no operand of"):
+        replace(looped, manifest=manifest)
+
+
+def test_the_host_alone_computes_the_same(machine: dict[str, Any]) -> None:
+    build_again = partial(build, machine["three"], machine["targets"], Provenance("three"))
+    fallback = build_again(fallback=True)
+    assert {step.device for step in fallback.manifest.steps} == {"cpu"}
+    whole = replace(machine["shared"], fallback=fallback)
+    assert whole.fallback is fallback
+    found = Executor(fallback, [CpuDevice(1)]).run(machine["given"]).outputs
+    for name, array in machine["run"].outputs.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_who_does_not_know_the_machine_says_so(machine: dict[str, Any]) -> None:
+    data = to_bytes(machine["shared"])
+    message = "its code maximum is of the kind vector; what can be read is object, stream"
+    with pytest.raises(ArtifactError, match=message):
+        from_bytes(data)
+    with pytest.raises(RunError, match="low_blocks needs the device vector; there are: "):
+        Executor(machine["stored"], [CpuDevice(1)])
+    steps = tuple(
+        msgspec.structs.replace(step, device="cpu") if step.device == "vector" else step
+        for step in machine["stored"].manifest.steps
+    )
+    manifest = msgspec.structs.replace(machine["stored"].manifest, steps=steps)
+    with pytest.raises(ArtifactError, match="low_blocks is on cpu, and low_blocks stays in the"):
+        replace(machine["stored"], manifest=manifest)
 
 
 def patch(diff: str, root: Path) -> str:

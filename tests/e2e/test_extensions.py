@@ -13,6 +13,7 @@ from compiler.models import built_in
 from compiler.quantise.options import Mode
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
+from runtime.artifact import streams_of
 from runtime.inputs import random_inputs
 from scripts.bench.resnet18 import qdq_model
 from scripts.cli import app
@@ -28,7 +29,7 @@ def outputs(model: str, quantise: Mode | None, preset: str) -> Arrays:
     options = ModelOptions(quantise)
     opened = open_model(model, options, None)
     network = opened.network(Accelerator(load_config(preset), DEFAULT_MEMORY, True), None)
-    assert network.artifact.streams
+    assert streams_of(network.artifact)
     (run,) = _MACHINE.run(network.artifact, [random_inputs(opened.inputs, seed=3)])
     return run.outputs
 

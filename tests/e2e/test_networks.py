@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hw.memory_model import parse_memory
-from runtime.artifact import read_artifact
+from runtime.artifact import config_of, read_artifact
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
 from scripts.cli import app
@@ -177,7 +177,7 @@ def test_every_digit(tmp_path: Path) -> None:
     images = np.load(MODELS / "digits.npz")["images"].astype(np.float32) / 16
     cpu = Executor(artifacts["cpu"], [CpuDevice(1)])
     (name,) = (each.name for each in cpu.inputs)
-    config = artifacts["accelerator"].config
+    config = config_of(artifacts["accelerator"])
     assert config is not None
     for engine, some in (("functional", images), ("rtl", images[:10])):
         machine = make_engine(engine, config, parse_memory("fast"))

@@ -17,7 +17,7 @@ from compiler.driver import build
 from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.target import cpu
 from runtime.artifact import Arena, Artifact, Provenance, Step
-from runtime.devices import CpuDevice, StepFunction
+from runtime.devices import CpuDevice, Device, StepFunction
 from runtime.errors import InputError, RunError
 from runtime.executor import Executor
 from tests.support.compiler.graph.graphs import graph
@@ -131,25 +131,22 @@ def test_an_input_that_is_missing() -> None:
 
 
 def test_no_device() -> None:
-    with pytest.raises(RunError, match="no device can run b; there are: none"):
+    with pytest.raises(RunError, match="b needs the device cpu; there are: none"):
         Executor(compiled(), [])
 
 
 def test_no_memory() -> None:
     artifact = compiled()
     manifest = replace(artifact.manifest, arena_bytes=1 << 60)
-    huge = Artifact(manifest, None, artifact.kernels, artifact.constants)
+    huge = Artifact(manifest, artifact.code, artifact.constants)
     with pytest.raises(RunError, match=f"net needs {1 << 60} bytes, more than there is"):
         Executor(huge, [CpuDevice(1)])
 
 
-class Doubling:
+class Doubling(Device):
     """A device that runs one kind of step."""
 
     name = "doubling"
-
-    def accepts(self, step: Step) -> bool:
-        return step.operators == ("max_pool", "add")
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         assert [each.name for each in steps] == ["d"]
@@ -162,8 +159,13 @@ class Doubling:
 
 
 def test_devices_beside_each_other() -> None:
-    given = image()
-    run = Executor(compiled(), [Doubling(), CpuDevice(1)]).run(given)
+    given, whole = image(), compiled()
+    steps = tuple(
+        replace(step, device="doubling") if step.name == "d" else step
+        for step in whole.manifest.steps
+    )
+    shared = Artifact(replace(whole.manifest, steps=steps), whole.code, whole.constants)
+    run = Executor(shared, [Doubling(), CpuDevice(1)]).run(given)
     np.testing.assert_allclose(run.outputs["f"], reference(given), rtol=1e-5)
     assert [each.device for each in run.profile.steps] == ["cpu", "doubling", "cpu", "cpu", "cpu"]
     assert run.profile.cycles is None

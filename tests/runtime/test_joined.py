@@ -70,9 +70,9 @@ def test_runs_on_the_rtl() -> None:
     )
     assert joined.watched["out_acc_bytes"].shape[0] == 3
     assert joined.profile.cycles == sum(each.profile.cycles or 0 for each in runs)
-    (stream,) = (each.run for each in joined.profile.steps if each.run is not None)
+    (stream,) = joined.profile.streams
     assert sum(each.cycles or 0 for each in stream.layers) == joined.profile.cycles
-    (alone,) = (each.run for each in runs[0].profile.steps if each.run is not None)
+    (alone,) = runs[0].profile.streams
     for one, combined in zip(alone.layers, stream.layers, strict=True):
         assert combined.layer.macs == 3 * one.layer.macs
         assert combined.loaded == 3 * one.loaded

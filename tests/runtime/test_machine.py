@@ -148,7 +148,7 @@ def changed(at: int, *instructions: Instruction, **fields: Any) -> Manifest:
 def refused(manifest: Manifest, message: str) -> None:
     artifact = compiled(COUNT)
     with pytest.raises(ArtifactError, match=f"^artifact \\w+: {message}"):
-        Artifact(manifest, None, artifact.kernels, artifact.constants)
+        Artifact(manifest, artifact.code, artifact.constants)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_bytes_that_were_changed() -> None:
         _damage(damaged["functions"], random, words)
         try:
             manifest = msgspec.convert(damaged, Manifest)
-            Artifact(manifest, None, artifact.kernels, artifact.constants)
+            Artifact(manifest, artifact.code, artifact.constants)
         except (ArtifactError, msgspec.ValidationError) as error:
             messages.append(str(error))
     assert len(messages) > 5000

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hw.config_files import dump_config, load_config
-from runtime.artifact import from_bytes
+from runtime.artifact import from_bytes, streams_of
 from scripts.cli import app
 from tests.scripts.damage import damaged_artifact, damaged_bytes, damaged_json, damaged_model
 from tests.support.compiler.frontends.onnx_models import residual
@@ -87,7 +87,7 @@ def configuration(source: random.Random, folder: Path) -> None:
 
 
 def program(source: random.Random, folder: Path) -> None:
-    (stream,) = from_bytes(artifact()).streams.values()
+    (stream,) = streams_of(from_bytes(artifact())).values()
     changed = bytearray(stream.program)
     for _ in range(source.randint(1, 4)):
         changed[source.randrange(len(changed))] = source.randrange(256)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from compiler.graph import Var
 from hw.config_files import load_config
 from hw.isa import Program, disassemble
-from runtime.artifact import Artifact, StreamCode, write_artifact
+from runtime.artifact import Artifact, StreamCode, streams_of, write_artifact
 from scripts.cli import app
 from sim.engines import run
 from tests.support.compiler.plan.offloaded import both
@@ -59,7 +59,7 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StreamCode]:
     net = Net(seed=6)
     y = net.conv("a", net.quantise("x8", Var("x")), (4, 4))
     artifact = both(net.function((1, 4, 6, 6), y), SMALL8)[1]
-    (stream,) = artifact.streams.values()
+    (stream,) = streams_of(artifact).values()
     path = tmp_path_factory.mktemp("single") / "net.tandem"
     write_artifact(artifact, path)
     return path, stream
@@ -117,7 +117,7 @@ def test_another_image_replaces_its_own(single: tuple[Path, StreamCode], tmp_pat
 
 
 def test_of_several_streams_one_is_named(several: Path, artifact: Artifact) -> None:
-    names = sorted(artifact.streams)
+    names = sorted(streams_of(artifact))
     assert len(names) == 2
     known = ", ".join(names)
     refused(f"with several streams: --stream takes {known}", "disasm", several)
@@ -125,7 +125,7 @@ def test_of_several_streams_one_is_named(several: Path, artifact: Artifact) -> N
     refused(f"--stream other: the artifact has {known}", "disasm", several, "--stream", "other")
     for name in names:
         result = tandem("disasm", several, "--stream", name)
-        wanted = disassemble(Program.from_bytes(SMALL8, artifact.streams[name].program))
+        wanted = disassemble(Program.from_bytes(SMALL8, streams_of(artifact)[name].program))
         assert result.stdout.rstrip("\n") == wanted.rstrip("\n")
 
 

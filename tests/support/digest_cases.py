@@ -20,7 +20,7 @@ from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.quantise.options import Mode
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, KernelCall
+from runtime.artifact import Artifact, streams_of
 from runtime.executor import Run
 from runtime.inputs import random_inputs
 from runtime.inputs.network import inputs_of
@@ -161,7 +161,7 @@ def _compiled(model: str, config: str, memory: str, quantise: Mode | None, hidin
 
 def with_machine_code(artifact: Artifact) -> Digests:
     """The digests of an artifact and of its kernels' machine code."""
-    kernels = sorted(code.to_bytes() for code in artifact.kernels.values())
+    kernels = sorted(code.to_bytes() for code in artifact.code.values())
     return {"machine code": _digest(*kernels), **of_artifact(artifact)}
 
 
@@ -169,10 +169,10 @@ def of_artifact(artifact: Artifact, machine: Platform = _FUNCTIONAL) -> Digests:
     """The digests of an artifact's steps and streams, and of its outputs for seeded random inputs;
     with the number of cycles if the machine has time."""
     steps = [
-        ("cpu" if isinstance(step, KernelCall) else "accelerator", step.operators, step.macs)
+        ("cpu" if step.on_host else "accelerator", step.operators, step.macs)
         for step in artifact.manifest.steps
     ]
-    streams = [code for _, code in sorted(artifact.streams.items())]
+    streams = [code for _, code in sorted(streams_of(artifact).items())]
     layers = [[*code.layers, *code.inputs, *code.outputs] for code in streams]
     run = _run(artifact, machine)
     found = {"steps": _digest(msgspec.json.encode(steps)), "output": _outputs(run)}

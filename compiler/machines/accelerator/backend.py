@@ -28,7 +28,7 @@ from compiler.plan.parts import ArtifactParts, Invocation
 from compiler.plan.placement import placement_of
 from compiler.plan.planner import Planner, kernel_of
 from compiler.plan.target import Backend, Target
-from runtime.artifact import Step, StreamCall
+from runtime.artifact import Step
 from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 
 
@@ -51,16 +51,16 @@ class StreamBackend(Backend):
         planned = self.planned_stream(stream)
         self.planned[stream.name] = planned.calls
         code = self.code(stream.name, planned)
-        parts.streams[stream.name] = code
-        parts.config = self.target.machine.config
+        parts.code[stream.name] = code
         given = {
             param.name: operand
             for param, operand in zip(stream.params, call.operands, strict=True)
             if isinstance(operand, str)
         }
-        return StreamCall(
+        return Step(
             name=call.name,
-            stream=stream.name,
+            device=self.target.name,
+            code=stream.name,
             inputs=tuple(given[tensor.name] for tensor in code.inputs),
             outputs=call.outputs,
             operators=tuple(name for layer in code.layers for name in layer.operators),
@@ -130,6 +130,7 @@ class StreamBackend(Backend):
         sources = {site: _place(*site) for site in set(sites)}
         return StreamCode(
             name=name,
+            config=self.target.machine.config,
             program=stream.program.data,
             image=stream.image(values),
             inputs=tuple(map(resident, inputs)),

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8, INT32
 from compiler.machines.accelerator.backend import StreamBackend
 from compiler.machines.accelerator.costs import AcceleratorCosts
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.limits import limit_of
 from compiler.machines.accelerator.lower.programs import accelerator_passes
 from compiler.machines.accelerator.machine import AcceleratorTarget
@@ -23,9 +20,8 @@ from compiler.machines.accelerator.templates.matmul import MatmulOnArray
 from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.upsample import UpsampleByStores
-from compiler.plan.target import Memory, Target, TunedChoices
+from compiler.plan.target import Target, TunedChoices
 from hw.config import HardwareConfig
-from hw.topology import MemoryId, Unit
 
 TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
@@ -62,7 +58,6 @@ def accelerator(
     return Target(
         name="accelerator",
         machine=machine,
-        memories=_memories(config),
         templates=TEMPLATES,
         passes=accelerator_passes(machine),
         cost=AcceleratorCosts(MachineCost(config, memory or MemoryTiming())),
@@ -71,24 +66,4 @@ def accelerator(
         is_exact=is_exact,
         tuned=tuned,
         limit_of=limit_of,
-    )
-
-
-def _memories(config: HardwareConfig) -> tuple[Memory, ...]:
-    batch, inputs, outputs = config.batch, config.block_in, config.block_out
-    load, compute, store = (unit.name.lower() for unit in (Unit.LOAD, Unit.COMPUTE, Unit.STORE))
-    return (
-        Memory(Scope.GLOBAL, (), INT8, None, (store,), (load, compute)),
-        Memory(OnChip.INP, (batch, inputs), INT8, config.depth(MemoryId.INP), (load,), (compute,)),
-        Memory(
-            OnChip.WGT, (outputs, inputs), INT8, config.depth(MemoryId.WGT), (load,), (compute,)
-        ),
-        Memory(
-            OnChip.ACC,
-            (batch, outputs),
-            INT32,
-            config.depth(MemoryId.ACC),
-            (compute,),
-            (compute, store),
-        ),
     )

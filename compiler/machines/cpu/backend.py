@@ -28,7 +28,7 @@ from compiler.plan.target import Backend, Target
 from compiler.te import Schedule
 from compiler.te.build import macs_of
 from compiler.te.knobs import Choice
-from runtime.artifact import KernelCall, Step
+from runtime.artifact import HOST, Step
 from runtime.native import ObjectCode
 
 _Key: TypeAlias = tuple[str, int | None]
@@ -147,18 +147,19 @@ class KernelBackend(Backend):
             self.planned[call.name] = PlannedKernel(call.name, template_plan)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
-        if parts.kernels.get(name, code) is not code:
+        if parts.code.get(name, code) is not code:
             # Another call of this kernel has different code: constant or computed weights.
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
-        parts.kernels[name] = code
+        parts.code[name] = code
         inputs = []
         for at, number in enumerate(plan.operands):
             packing = plan.packing.get(at)
             packed = None if packing is None else self._packer(packing)
             inputs.append(parts.tensor_of(call.operands[number], packed, repr(packing)))
-        return KernelCall(
+        return Step(
             name=call.name,
-            function=name,
+            device=HOST,
+            code=name,
             inputs=tuple(inputs),
             outputs=call.outputs,
             operators=plan.operators,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8
 from compiler.lower.lowering import LOOP_PASSES
 from compiler.machines.cpu.backend import KernelBackend
 from compiler.machines.cpu.codegen import CpuTarget
@@ -11,7 +9,7 @@ from compiler.machines.cpu.runner import exact_runner
 from compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from compiler.machines.cpu.templates.dense import DenseOnCpu
 from compiler.machines.cpu.templates.winograd import WinogradOnCpu
-from compiler.plan.target import Memory, Target, TemplateCosts, TunedChoices
+from compiler.plan.target import Target, TemplateCosts, TunedChoices
 
 TEMPLATES = (WinogradOnCpu(), Conv2dOnCpu(), DenseOnCpu())
 """Templates of layers with packed weights; all other kernels use the generic schedule."""
@@ -22,7 +20,6 @@ def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarg
     return Target(
         name="",
         machine=machine,
-        memories=(Memory(Scope.GLOBAL, (), INT8), Memory(Scope.LOCAL, (), INT8)),
         templates=TEMPLATES,
         passes=LOOP_PASSES,
         cost=TemplateCosts(machine),

@@ -1,16 +1,17 @@
 """Graph passes that assign operators to a target and choose tensor layouts."""
 
 from compiler.plan.offload.cancel_conversions import CancelConversions
-from compiler.plan.offload.offload import Offload, Plans, offload_passes
+from compiler.plan.offload.offload import Offload, Plans, kernel_passes, offload_passes
 from compiler.plan.offload.place_parts import PlaceParts
-from compiler.plan.offload.streams import FormStreams, StreamsOnHost
+from compiler.plan.offload.streams import AllOnHost, FormStreams
 
 __all__ = [
+    "AllOnHost",
     "CancelConversions",
     "FormStreams",
     "Offload",
     "PlaceParts",
     "Plans",
-    "StreamsOnHost",
+    "kernel_passes",
     "offload_passes",
 ]

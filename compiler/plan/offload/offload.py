@@ -172,13 +172,15 @@ def _with(body: Body, rewritten: Mapping[str, Rewrite]) -> Body:
     return Body(tuple(lets), body.result)
 
 
+def kernel_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
+    """The passes that move all supported operators to a target other than the host, in kernels."""
+    return (Offload(target, plan), CancelConversions(), EliminateDead(), EliminateCommon())
+
+
 def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
-    """The passes that move all supported operators to a target other than the host."""
+    """`kernel_passes`, and those that join kernels to streams."""
     return (
-        Offload(target, plan),
-        CancelConversions(),
-        EliminateDead(),
-        EliminateCommon(),
+        *kernel_passes(target, plan),
         PlaceParts(target.name),
         CancelConversions(),
         EliminateCommon(),

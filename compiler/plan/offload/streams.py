@@ -211,8 +211,8 @@ def _runs(
 
 
 @dataclass(frozen=True, slots=True)
-class StreamsOnHost:
-    """Replaces each stream by calls of its kernels on the host.
+class AllOnHost:
+    """Moves the kernels of all targets to the host, those of streams one by one.
 
     ::
 
@@ -222,16 +222,16 @@ class StreamsOnHost:
     Values keep their names, so that host and target results can be compared value by value.
     """
 
-    name: str = "streams-on-host"
+    name: str = "all-on-host"
 
     def apply(self, function: Function) -> Function:
-        """The function without streams."""
+        """The function without streams and without kernels of other targets."""
         return map_functions(
-            function, lambda one: replace(one, body=rewrite_bodies(one.body, _without_streams))
+            function, lambda one: replace(one, body=rewrite_bodies(one.body, _on_host_alone))
         )
 
 
-def _without_streams(body: Body) -> Body:
+def _on_host_alone(body: Body) -> Body:
     lets: list[Let] = []
     inlined: set[str] = set()
     for let in body.lets:
@@ -239,6 +239,8 @@ def _without_streams(body: Body) -> Body:
             case Call(callee=Function(kind=FunctionKind.STREAM) as stream, args=args):
                 lets += _inlined(stream, args)
                 inlined.add(let.name)
+            case Call(callee=Function(target=target)) if target:
+                lets.append(_on_host(let))
             case TupleGet(operand=operand) if operand.name in inlined:
                 # One of the stream's results: the inlined kernel call already has this name.
                 pass

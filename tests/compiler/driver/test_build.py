@@ -20,9 +20,10 @@ from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.runner import NativeRunner
 from compiler.machines.cpu.target import cpu
 from compiler.plan.target import Target
-from runtime.artifact import Arena, Artifact, KernelCall, Provenance, to_bytes
+from runtime.artifact import Arena, Artifact, Provenance, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
+from runtime.native import ObjectCode
 from tests.support.compiler.graph.graphs import graph, graphs, inputs, same_values
 from tests.support.runtime.artifacts import compiled, network
 
@@ -124,7 +125,7 @@ func @f(x: float32[1, 4]):
     others = ", ".join(map(str, 2 * weight.array.reshape(-1)))
     text = text.replace("W", f"float32[4, 4]({numbers})").replace("V", f"float32[4, 4]({others})")
     artifact = agrees(graph(text))
-    assert [*artifact.kernels] == ["dense"]
+    assert [*artifact.code] == ["dense"]
     assert len(artifact.constants) == 2
     first, second, third = (each.inputs[1] for each in artifact.manifest.steps)
     assert first == third != second
@@ -153,7 +154,7 @@ func @f(x: float32[1, 2], w: float32[2, 2]):
 """),
         1e-5,
     )
-    assert [*artifact.kernels] == ["dense", "dense_packed"]
+    assert [*artifact.code] == ["dense", "dense_packed"]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_what_is_being_done() -> None:
 def test_code_for_a_lesser_processor() -> None:
     lesser = cpu(HOST.machine.without("avx512f", "avx2", "avx"))
     artifact = build(network(), [lesser], Provenance("test"))
-    assert all("avx2" not in each.features for each in artifact.kernels.values())
+    assert all("avx2" not in each.features for each in artifact.of_kind(ObjectCode).values())
     given = inputs(network())
     run = Executor(artifact, [CpuDevice(1)]).run({"x": given[0], "s": given[1]})  # type: ignore[dict-item]
     wanted = flattened(evaluate(network(), given, NativeRunner(reassociate=False)))
@@ -271,9 +272,9 @@ func @f(x: float32[2, 2]):
   return b
 """)
     weights, data = built_with(Backends(), [], function).manifest.steps
-    assert isinstance(weights, KernelCall)
-    assert isinstance(data, KernelCall)
-    assert (weights.function, data.function) == ("dense", "dense_unpacked")
+    assert weights.on_host
+    assert data.on_host
+    assert (weights.code, data.code) == ("dense", "dense_unpacked")
 
 
 def test_what_cannot_be_compiled_is_not_known_afterwards() -> None:

@@ -25,6 +25,7 @@ from compiler.machines.defaults import compile_options
 from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
+from runtime.native import ObjectCode
 from tests.support.compiler.models.models import convolution
 from tests.support.compiler.models.transformers import Transformer
 
@@ -93,7 +94,7 @@ def test_one_network_for_two_targets() -> None:
     lesser = cpu(HOST.machine.without("avx512f", "avx2", "avx"))
     other = prepared.build([lesser], report=told.append)
     assert told.count("compiling relu") == 2
-    assert all("avx2" not in each.features for each in other.kernels.values())
+    assert all("avx2" not in each.features for each in other.of_kind(ObjectCode).values())
 
 
 # Before quantisation ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from compiler.machines.defaults import compile_options
 from compiler.plan.target import Target
 from compiler.quantise.network import quantise_network
 from compiler.quantise.samples import synthetic
-from runtime.artifact import KernelCall, Provenance
+from runtime.artifact import Provenance
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.quantise.networks import network
@@ -60,7 +60,7 @@ class ReasonCase:
         parts = [
             part
             for step in steps
-            if isinstance(step, KernelCall) and self.operator in step.operators
+            if step.on_host and self.operator in step.operators
             for part in step.reason.split("; ")
             if self.operator in part.split(": ")[0].split(", ")
         ]

@@ -12,7 +12,7 @@ from compiler.machines.cpu.runner import NativeRunner
 from compiler.quantise.network import quantise_network
 from compiler.quantise.samples import synthetic
 from compiler.quantise.token_layers import TokenLayers
-from runtime.artifact import StreamCall
+from runtime.artifact import streams_of
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.support.compiler.graph.graphs import agree
@@ -174,8 +174,8 @@ func @main(x: float32[1, 19, 12], w: float32[12, 40], b: float32[40], v: float32
     device, samples = machine(config), synthetic(function)
     made = quantise_network(function, samples, NativeRunner(), targets=targets(device))
     alone, shared = both(made.function, device)
-    (stream,) = [each for each in shared.manifest.steps if isinstance(each, StreamCall)]
-    assert len(shared.streams[stream.stream].layers) == 2
+    (stream,) = [each for each in shared.manifest.steps if not each.on_host]
+    assert len(streams_of(shared)[stream.code].layers) == 2
     x = np.random.default_rng(3).standard_normal((1, 19, 12)).astype(np.float32)
     wanted = Executor(alone, [CpuDevice(1)]).run({"x": x}).outputs
     found = run_on(shared, "functional", x).outputs

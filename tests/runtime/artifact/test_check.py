@@ -40,7 +40,7 @@ def other(**changes: Any) -> Manifest:
 def refused(manifest: Manifest, message: str) -> None:
     artifact = compiled()
     with pytest.raises(ArtifactError, match=f"^artifact net: {message}"):
-        Artifact(manifest, None, artifact.kernels, artifact.constants)
+        Artifact(manifest, artifact.code, artifact.constants)
 
 
 STEPS = compiled().manifest.steps
@@ -77,7 +77,7 @@ TENSORS = compiled().manifest.tensors
         (tensor("constant_2", place=Arena(0)), "constant_2 has a value, but is no constant"),
         (tensor("b", place=Constant()), "constant b has no value"),
         (tensor("constant_2", shape=(1, 2)), r"constant constant_2 is int32\[2\], not int32\[1, 2"),
-        (step("f", function="nothing"), "f calls nothing, and there is no such code"),
+        (step("f", code="nothing"), "f runs nothing, and there is no such code"),
         (step("f", inputs=("e",)), "f has 1 inputs, and dense 2"),
         (step("f", inputs=("e", "w")), "an operand of f is w, and there is no such tensor"),
         (step("t", outputs=("s",)), "t writes s, which is not its own"),
@@ -92,7 +92,7 @@ def test_a_value_without_a_tensor() -> None:
     artifact = compiled()
     constants = {**artifact.constants, "more": np.zeros(3)}
     with pytest.raises(ArtifactError, match="a constant is more, and there is no such tensor"):
-        Artifact(artifact.manifest, None, artifact.kernels, constants)
+        Artifact(artifact.manifest, artifact.code, constants)
 
 
 def test_fallbacks_of_other_networks() -> None:

@@ -92,24 +92,24 @@ def test_refusals(counts: list[Count], message: str) -> None:
     artifact = compiled()
     manifest = replace(artifact.manifest, counts=tuple(counts))
     with pytest.raises(ArtifactError, match=f"^artifact positions: {message}"):
-        Artifact(manifest, None, artifact.kernels, artifact.constants)
+        Artifact(manifest, artifact.code, artifact.constants)
 
 
 def test_a_count_that_is_never_written() -> None:
     artifact = compiled()
     manifest = artifact.manifest
     steps = tuple(each for each in manifest.steps if N not in each.outputs)
-    kernels = {each.function: artifact.kernels[each.function] for each in steps}  # type: ignore[union-attr]
+    code = {each.code: artifact.code[each.code] for each in steps}
     with pytest.raises(ArtifactError, match="a count of q is never written"):
-        Artifact(replace(manifest, steps=steps), None, kernels, artifact.constants)
+        Artifact(replace(manifest, steps=steps), code, artifact.constants)
 
 
 def test_a_fallback_of_other_counts() -> None:
     artifact = compiled()
     other = replace(artifact.manifest, counts=artifact.manifest.counts[:1])
-    fallback = Artifact(other, None, artifact.kernels, artifact.constants)
+    fallback = Artifact(other, artifact.code, artifact.constants)
     with pytest.raises(ArtifactError, match="its fallback is of another network: counts differ"):
-        Artifact(artifact.manifest, None, artifact.kernels, artifact.constants, {}, fallback)
+        Artifact(artifact.manifest, artifact.code, artifact.constants, fallback)
 
 
 def test_results_that_are_neither() -> None:

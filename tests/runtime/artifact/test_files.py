@@ -8,7 +8,6 @@ import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
 from runtime.artifact import from_bytes, read_artifact, to_bytes, write_artifact
 from runtime.errors import ArtifactError
 from tests.support.runtime.artifacts import compiled
@@ -55,8 +53,7 @@ def test_bytes_and_back() -> None:
     artifact = compiled()
     again = from_bytes(to_bytes(artifact))
     assert again.manifest == artifact.manifest
-    assert again.kernels == artifact.kernels
-    assert again.config is None
+    assert again.code == artifact.code
     assert again.constants.keys() == artifact.constants.keys()
     for name, array in again.constants.items():
         np.testing.assert_array_equal(array, artifact.constants[name])
@@ -66,15 +63,10 @@ def test_bytes_and_back() -> None:
     assert to_bytes(again) == to_bytes(artifact)
 
 
-def test_the_hardware_comes_back() -> None:
-    tiny = replace(compiled(), config=load_config("tiny"))
-    assert from_bytes(to_bytes(tiny)).config == load_config("tiny")
-
-
 def test_any_tool_for_archives_opens_it() -> None:
     with zipfile.ZipFile(io.BytesIO(to_bytes(compiled()))) as archive:
         assert archive.testzip() is None
-        assert {"manifest.json", "constants.bin", "code/dense"} <= set(archive.namelist())
+        assert {"manifest.json", "constants.bin", "code/object/dense"} <= set(archive.namelist())
 
 
 def changed_byte(data: st.DataObject) -> None:
@@ -152,16 +144,30 @@ def replaced(name: str, old: bytes, new: bytes) -> Callable[[dict[str, bytes]], 
     [
         (without("manifest.json"), "cannot be read: .*manifest.json"),
         (without("constants.bin"), "cannot be read: .*constants.bin"),
-        (without("code/dense"), "f calls dense, and there is no such code"),
-        (replaced("manifest.json", b'"format":1', b'"format":2'), "format 2; 1 can be read"),
-        (replaced("manifest.json", b'"format":1', b'"format":"1"'), "Expected `int`, got `str`"),
+        (without("code/object/dense"), "f runs dense, and there is no such code"),
+        (
+            replaced("manifest.json", b'"format":2', b'"format":1'),
+            "has format 1; 2 can be read: make it anew, with `tandem compile net`",
+        ),
+        (
+            lambda parts: parts.update({"manifest.json": b'{"format": 9, "manifest": 3}'}),
+            "format 9; 2 can be read$",
+        ),
+        (replaced("manifest.json", b'"format":2', b'"format":"2"'), "Expected `int`, got `str`"),
         (replaced("manifest.json", b'"macs"', b'"mucs"'), "missing required field `macs`|`mucs`"),
-        (replaced("manifest.json", b"kernel", b"karnel"), "Invalid value 'karnel'"),
+        (replaced("manifest.json", b'"arena"', b'"arana"'), "Invalid value 'arana'"),
         (replaced("manifest.json", b"float32", b"float99"), "float99"),
         (replaced("manifest.json", b"{", b"["), "cannot be read"),
         (replaced("constants.bin", b"\0", b""), r"have \d+ bytes: the manifest has \d+"),
-        (replaced("code/dense", b"\x7fELF", b"\x7fELV"), "object code of dense: its code"),
-        (lambda parts: parts.update({"config.json": b"{}, 3"}), "config.json: not a JSON text"),
+        (replaced("code/object/dense", b"\x7fELF", b"\x7fELV"), "object code of dense: its code"),
+        (
+            lambda parts: parts.update({"code/spell/x": b""}),
+            "code x is of the kind spell; what can be read is object, stream",
+        ),
+        (
+            lambda parts: parts.update({"code/stream/x": b""}),
+            "this is no instruction stream of ours",
+        ),
     ],
 )
 def test_other_parts(change: Callable[[dict[str, bytes]], None], message: str) -> None:

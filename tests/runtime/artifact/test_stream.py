@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hw.config_files import load_config
 from runtime.artifact import Layer, PlacedTensor, StreamCode
 from runtime.errors import ArtifactError
 
 CODE = StreamCode(
     "s",
+    load_config("tiny"),
     bytes(range(48)),
     np.arange(256, dtype=np.uint8),
     (PlacedTensor("x", 0, (2, 4), "int8"),),
@@ -26,7 +28,7 @@ CODE = StreamCode(
 
 def test_bytes_and_back() -> None:
     found = StreamCode.from_bytes(CODE.to_bytes())
-    for field in ("name", "program", "inputs", "outputs", "layers", "places"):
+    for field in ("name", "config", "program", "inputs", "outputs", "layers", "places"):
         assert getattr(found, field) == getattr(CODE, field)
     np.testing.assert_array_equal(found.image, CODE.image)
     np.testing.assert_array_equal(found.layer_of, CODE.layer_of)

@@ -11,19 +11,19 @@ from runtime.artifact import Artifact
 from runtime.devices import CpuDevice
 from runtime.errors import NativeCodeError
 from runtime.executor import Executor
-from runtime.native import ThreadPool
+from runtime.native import ObjectCode, ThreadPool
 from tests.support.runtime.artifacts import compiled
 
 
 def made_for(**changes: Any) -> Artifact:
     """The network's artifact with one kernel of another machine."""
     artifact = compiled()
-    kernels = {**artifact.kernels, "dense": replace(artifact.kernels["dense"], **changes)}
-    return replace(artifact, kernels=kernels)
+    changed = replace(artifact.of_kind(ObjectCode)["dense"], **changes)
+    return replace(artifact, code={**artifact.code, "dense": changed})
 
 
 def test_code_for_a_processor_with_more() -> None:
-    other = made_for(features=(*compiled().kernels["dense"].features, "avx2048"))
+    other = made_for(features=(*compiled().of_kind(ObjectCode)["dense"].features, "avx2048"))
     with pytest.raises(NativeCodeError, match="dense needs avx2048, which this processor lacks"):
         Executor(other, [CpuDevice(1)])
 
@@ -48,7 +48,7 @@ def test_threads_start_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
         start(pool)
 
     monkeypatch.setattr(ThreadPool, "start", counted)
-    parallel = [code for code in compiled().kernels.values() if code.parallel]
+    parallel = [code for code in compiled().of_kind(ObjectCode).values() if code.parallel]
     executor = Executor(compiled(), [CpuDevice(2)])
     assert started == [2] * len(parallel)
     assert executor.inputs

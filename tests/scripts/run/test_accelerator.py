@@ -224,7 +224,7 @@ def network(*tensors: Tensor, dtype: str = "int64") -> Artifact:
     """A network that returns its input `x` as `y`, and has other tensors."""
     tensors = (Tensor("x", (2,), dtype, Input()), *tensors)
     ports = (Port("x", "x"),), (Port("y", "x"),)
-    return Artifact(Manifest("net", Provenance("net"), tensors, *ports, (), 64), None, {}, {})
+    return Artifact(Manifest("net", Provenance("net"), tensors, *ports, (), 64), {}, {})
 
 
 def test_padding_is_not_compared() -> None:

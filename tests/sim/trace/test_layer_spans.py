@@ -81,6 +81,7 @@ def test_as_the_profile(alternating: bool) -> None:
     names = tuple("abcd")
     stream = StreamCode(
         name="s",
+        config=program.program.config,
         program=program.program.data,
         image=np.zeros(0, np.uint8),
         inputs=(),

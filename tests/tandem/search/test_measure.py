@@ -14,7 +14,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import Program, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel, parse_memory
-from runtime.artifact import Artifact
+from runtime.artifact import Artifact, streams_of
 from tandem.devices import Accelerator
 from tandem.search.measure import Network, Task, reference, times_of
 from tests.support.compiler.models.digits import OPTIONS, prepared_digits
@@ -55,7 +55,7 @@ def test_cycles_are_those_of_the_artifact(memory: str) -> None:
 def test_the_work_of_layers() -> None:
     small, memory = load_config("small8"), parse_memory("edge")
     found = measured(small, memory=memory).work[0]
-    (code,) = artifact(small, memory).streams.values()
+    (code,) = streams_of(artifact(small, memory)).values()
     program = Program.from_bytes(small, code.program)
     work = work_of(program)
     moved = sum(work.loaded.values()) + work.stored + len(code.program)

@@ -12,7 +12,7 @@ from compiler.machines.accelerator.backend import StreamBackend
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.cpu.runner import NativeRunner
 from compiler.plan.parts import ArtifactParts, Invocation
-from runtime.artifact import StreamCall
+from runtime.artifact import Step
 from runtime.artifact.stream import StreamCode
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import residual_net
@@ -20,7 +20,7 @@ from tests.support.compiler.plan.quantised_graphs import residual_net
 TINY = machine("tiny")
 
 
-def compiled(threads: int = 2) -> tuple[StreamCall, StreamCode, ArtifactParts]:
+def compiled(threads: int = 2) -> tuple[Step, StreamCode, ArtifactParts]:
     """The step that the only stream of the network becomes."""
     backend = StreamBackend(accelerator(TINY, hiding=threads > 1))
     passes = (*simplifying_passes(NativeRunner(reassociate=False)), *backend.passes())
@@ -35,17 +35,19 @@ def compiled(threads: int = 2) -> tuple[StreamCall, StreamCode, ArtifactParts]:
     (call,) = calls
     parts = ArtifactParts({}, lambda _: None)
     step = backend.step(call, parts)
-    assert isinstance(step, StreamCall)
-    return step, parts.streams[step.stream], parts
+    assert not step.on_host
+    (code,) = parts.code.values()
+    assert isinstance(code, StreamCode)
+    return step, code, parts
 
 
 def test_the_step() -> None:
     step, code, parts = compiled()
-    assert (step.stream, step.inputs, step.outputs) == ("stream", ("the image",), ("the sums",))
+    assert (step.code, step.inputs, step.outputs) == ("stream", ("the image",), ("the sums",))
     assert step.macs == sum(each.macs for each in code.layers)
     assert step.operators == tuple(name for each in code.layers for name in each.operators)
-    assert parts.config == TINY
-    assert not parts.kernels
+    assert step.device == "accelerator"
+    assert code.config == TINY
     assert not parts.constants
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from compiler.graph.types import TensorType
 from hw.isa import Program
-from runtime.artifact import KernelCall, StreamCall, from_bytes, to_bytes
+from runtime.artifact import from_bytes, streams_of, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.compiler.machines.accelerator.concatenations import (
@@ -56,13 +56,12 @@ THOROUGH = [
 def test_one_launch(name: str, config: str, engine: str) -> None:
     function = NETWORKS[name]
     alone, shared = both(function, machine(config))
-    assert shared.config is not None
     first, *others, last = shared.manifest.steps
-    assert [type(each) for each in others] == [KernelCall, StreamCall]
-    assert isinstance(first, KernelCall)
-    assert isinstance(last, KernelCall)
-    (code,) = shared.streams.values()
-    check_for_vta(Program.from_bytes(shared.config, code.program))
+    assert [each.device for each in others] == ["cpu", "accelerator"]
+    assert first.on_host
+    assert last.on_host
+    (code,) = streams_of(shared).values()
+    check_for_vta(Program.from_bytes(code.config, code.program))
     (param,) = function.params
     assert isinstance(param.type, TensorType)
     x = image(param.type.static_shape("x"))

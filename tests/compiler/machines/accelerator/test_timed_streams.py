@@ -17,6 +17,7 @@ from compiler.machines.cpu.runner import exact_runner
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.memory_model import DEFAULT_MEMORY
+from runtime.artifact import streams_of
 from tandem.devices import Accelerator
 from tests.support.compiler.models.digits import prepared_digits
 
@@ -39,8 +40,8 @@ def test_programs_and_memory_are_those_of_the_artifact(name: str) -> None:
     accelerator = Accelerator(load_config(name), DEFAULT_MEMORY, hiding=True)
     artifact = prepared.build(accelerator.targets())
     found = timed_streams(simplified(prepared.function, exact_runner()), accelerator.target())
-    assert len(found) == len(artifact.streams)
-    for stream, code in zip(found, artifact.streams.values(), strict=True):
+    assert len(found) == len(streams_of(artifact))
+    for stream, code in zip(found, streams_of(artifact).values(), strict=True):
         assert stream.stream.program.data == code.program
         assert np.array_equal(stream.image(weights=True), code.image)
         assert stream.layers == {layer.name for layer in code.layers}

@@ -13,7 +13,7 @@ from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
 from compiler.graph.types import TensorType
 from compiler.machines.defaults import compile_options
 from hw.isa import Program
-from runtime.artifact import Artifact, KernelCall, Provenance, StreamCall, from_bytes, to_bytes
+from runtime.artifact import Artifact, Provenance, from_bytes, streams_of, to_bytes
 from runtime.devices import CpuDevice
 from runtime.executor import Executor
 from tests.compiler.machines.accelerator.upsampling_models import pyramid, unet
@@ -51,14 +51,13 @@ def prepared(name: str) -> tuple[PreparedNetwork, Artifact]:
 def test_one_launch(name: str, config: str, engine: str) -> None:
     network, alone = prepared(name)
     shared = network.build(targets(machine(config)))
-    assert shared.config is not None
     *before, stream, after = shared.manifest.steps
-    assert isinstance(stream, StreamCall)
+    assert not stream.on_host
     # Quantised and packed; unpacked and made real.
     assert 1 <= len(before) <= 2
-    assert all(isinstance(step, KernelCall) for step in (*before, after))
-    (code,) = shared.streams.values()
-    check_for_vta(Program.from_bytes(shared.config, code.program))
+    assert all(step.on_host for step in (*before, after))
+    (code,) = streams_of(shared).values()
+    check_for_vta(Program.from_bytes(code.config, code.program))
     (param,) = network.function.params
     assert isinstance(param.type, TensorType)
     x = image(param.type.static_shape("x"), seed=1)

@@ -10,7 +10,7 @@ from compiler.graph.nodes import FunctionKind, TupleGet
 from compiler.graph.passes import transform
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.cpu.runner import NativeRunner
-from compiler.plan.offload import FormStreams, StreamsOnHost, offload_passes
+from compiler.plan.offload import AllOnHost, FormStreams, offload_passes
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import Net
@@ -93,6 +93,6 @@ def test_two_branches_of_a_network() -> None:
     given = np.random.default_rng(0).normal(size=(1, 4, 5, 5)).astype(np.float32)
     wanted = evaluate(function, [given], NativeRunner(reassociate=False))
     np.testing.assert_array_equal(evaluate(found, [given], NativeRunner(reassociate=False)), wanted)
-    back = transform(found, (StreamsOnHost(),))
+    back = transform(found, (AllOnHost(),))
     assert streams(back) == []
     np.testing.assert_array_equal(evaluate(back, [given], NativeRunner(reassociate=False)), wanted)

@@ -153,6 +153,7 @@ def multiplied() -> tuple[tuple[LayerProfile, ...], int]:
     image = at.image(zeros, zeros)
     code = StreamCode(
         name="matmul",
+        config=config,
         program=program.data,
         image=image,
         inputs=(),

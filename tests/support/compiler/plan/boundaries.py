@@ -25,7 +25,7 @@ from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, Step, Tensor
 from runtime.devices import AcceleratorDevice, CpuDevice, Device, StepFunction
 from runtime.executor import Executor, Run
-from runtime.layer_profiles import StreamRun
+from runtime.measurement import Measurement
 from sim.engines import make_engine
 from tandem.device_comparison import boundaries, compare
 from tests.support.compiler.plan.offloaded import HOST
@@ -33,19 +33,11 @@ from tests.support.compiler.plan.offloaded import HOST
 Arrays = Sequence[NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Poisoned:
+class Poisoned(Device):
     """A device that leaves random bytes in the padding of all that it writes."""
 
-    device: Device
-    rng: np.random.Generator
-
-    @property
-    def name(self) -> str:
-        return self.device.name
-
-    def accepts(self, step: Step) -> bool:
-        return self.device.accepts(step)
+    def __init__(self, device: Device, rng: np.random.Generator) -> None:
+        self.name, self.device, self.rng = device.name, device, rng
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         tensors = {each.name: each for each in artifact.manifest.tensors}
@@ -55,7 +47,7 @@ class Poisoned:
         ]
 
     def _poisoned(self, execute: StepFunction, written: Sequence[Tensor]) -> StepFunction:
-        def run(inputs: Arrays, outputs: Arrays) -> StreamRun | None:
+        def run(inputs: Arrays, outputs: Arrays) -> Measurement | None:
             found = execute(inputs, outputs)
             for array, tensor in zip(outputs, written, strict=True):
                 noise = np.frombuffer(self.rng.bytes(array.nbytes), array.dtype)

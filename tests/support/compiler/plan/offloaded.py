@@ -15,7 +15,7 @@ from compiler.machines.cpu.target import cpu
 from compiler.plan.target import Target
 from hw.config import HardwareConfig
 from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, Provenance
+from runtime.artifact import Artifact, Provenance, config_of
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor, Run
 from sim.engines import make_engine
@@ -41,8 +41,9 @@ def image(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.float32]:
 
 def run_on(artifact: Artifact, engine: str, *inputs: NDArray[Any]) -> Run:
     """Run the artifact once, with an engine as the accelerator."""
-    assert artifact.config is not None, "compiled for one"
-    machine = make_engine(engine, artifact.config, parse_memory("fast"))
+    config = config_of(artifact)
+    assert config is not None, "compiled for one"
+    machine = make_engine(engine, config, parse_memory("fast"))
     try:
         executor = Executor(artifact, [AcceleratorDevice(machine), CpuDevice(1)])
         names = [each.name for each in executor.inputs]

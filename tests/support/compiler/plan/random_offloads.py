@@ -25,7 +25,7 @@ from compiler.quantise.samples import synthetic
 from hw.config import HardwareConfig
 from hw.isa import Program
 from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact, Provenance, StreamCall, from_bytes, to_bytes
+from runtime.artifact import Artifact, Provenance, config_of, from_bytes, streams_of, to_bytes
 from runtime.devices import AcceleratorDevice, CpuDevice
 from runtime.executor import Executor
 from sim.engines import make_engine
@@ -132,7 +132,7 @@ class Offloading:
         fallback = self._built(machines, backends, fallback=True)
         _same(found, _on_cpu(fallback, self._samples), exact=True)
         steps = shared.manifest.steps
-        offloaded = sum(each.macs for each in steps if isinstance(each, StreamCall))
+        offloaded = sum(each.macs for each in steps if not each.on_host)
         return Share(sum(each.macs for each in steps), offloaded), found
 
     @property
@@ -148,13 +148,14 @@ class Offloading:
     def _on_accelerator(
         self, artifact: Artifact, samples: Sequence[Sequence[Array]]
     ) -> list[dict[str, Array]]:
-        if artifact.config is None:
+        config = config_of(artifact)
+        if config is None:
             return _on_cpu(artifact, samples)
-        for code in artifact.streams.values():
-            check_for_vta(Program.from_bytes(artifact.config, code.program))
+        for code in streams_of(artifact).values():
+            check_for_vta(Program.from_bytes(config, code.program))
         rng = np.random.default_rng([self.seed, 1])
         memory = MemoryModel(latency=int(rng.integers(1, 98)), interval=int(rng.integers(1, 4)))
-        engine = make_engine(self.engine, artifact.config, memory)
+        engine = make_engine(self.engine, config, memory)
         try:
             fill_on_chip(engine, int(rng.integers(1, 256)))
             return _runs(Executor(artifact, [AcceleratorDevice(engine), CpuDevice(1)]), samples)

@@ -16,7 +16,7 @@ from compiler.errors import Refusal
 from compiler.graph import Function
 from compiler.machines.accelerator.templates.matmul import Matrices
 from hw.config import HardwareConfig
-from runtime.artifact import Artifact, KernelCall, Provenance, StreamCall
+from runtime.artifact import Artifact, Provenance, Step, config_of
 from runtime.devices import AcceleratorDevice, CpuDevice, Device
 from runtime.executor import Executor
 from sim.engines import make_engine
@@ -64,19 +64,19 @@ def check(
     left, right = (draw(-128, 128, shape, np.int8) for shape in (a, b))
     artifact = build(products(a, b), targets(config), Provenance("test"))
     devices: list[Device] = [CpuDevice(1)]
-    if artifact.config is not None:
+    if config_of(artifact) is not None:
         devices.append(AcceleratorDevice(make_engine("functional", config)))
     run = Executor(artifact, devices).run({"xa": left, "xb": right})
     np.testing.assert_array_equal(run.outputs["y"], expected(left, right))
     return artifact
 
 
-def steps(artifact: Artifact) -> tuple[list[StreamCall], list[KernelCall]]:
+def steps(artifact: Artifact) -> tuple[list[Step], list[Step]]:
     """The steps on the accelerator and on the CPU."""
     found = artifact.manifest.steps
     return (
-        [step for step in found if isinstance(step, StreamCall)],
-        [step for step in found if isinstance(step, KernelCall)],
+        [step for step in found if not step.on_host],
+        [step for step in found if step.on_host],
     )
 
 

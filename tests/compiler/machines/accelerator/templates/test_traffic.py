@@ -168,8 +168,7 @@ def _constants(run: StreamRun) -> int:
 
 def streams_of(function: Function, shape: tuple[int, ...]) -> list[StreamRun]:
     _, shared = both(function, machine("small8"))
-    runs = [each.run for each in run_on(shared, "functional", image(shape)).profile.steps]
-    return [each for each in runs if each is not None]
+    return [*run_on(shared, "functional", image(shape)).profile.streams]
 
 
 @pytest.mark.parametrize(("stride", "pixels"), [(1, 64), (2, 16), (3, 9)])

@@ -1,0 +1,17 @@
+"""The accelerator's part of an artifact."""
+
+from __future__ import annotations
+
+from hw.config import HardwareConfig
+from runtime.artifact.artifact import Artifact
+from runtime.artifact.stream import StreamCode
+
+
+def streams_of(artifact: Artifact) -> dict[str, StreamCode]:
+    """The instruction streams of an artifact, by name."""
+    return artifact.of_kind(StreamCode)
+
+
+def config_of(artifact: Artifact) -> HardwareConfig | None:
+    """The accelerator that an artifact's streams were compiled for; None without streams."""
+    return next((stream.config for stream in streams_of(artifact).values()), None)
