@@ -223,7 +223,8 @@ def test_a_value_stays_there_in_each_iteration_of_a_loop(machine: dict[str, Any]
     wanted = given["x"]
     for _ in range(5):
         wanted = np.maximum(np.minimum(wanted, given["y"]), wanted) - given["y"]
-    np.testing.assert_array_equal(*found.values(), wanted)
+    (array,) = found.values()
+    np.testing.assert_array_equal(array, wanted)
 
 
 def test_no_instruction_but_steps_reads_what_stays_there(machine: dict[str, Any]) -> None:
