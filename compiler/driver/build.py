@@ -16,11 +16,11 @@ from compiler.graph.indices import rows_of_tables
 from compiler.graph.live_ranges import live_ranges
 from compiler.graph.memory import plan_memory
 from compiler.graph.nodes import Atom, Function, Tuple
-from compiler.graph.passes import BindSymbols, Pass, simplifying_passes, transform
+from compiler.graph.passes import BindSymbols, EliminateDead, Pass, simplifying_passes, transform
 from compiler.graph.types import leaves, part_names, symbols_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions
-from compiler.plan.offload import AllOnHost
+from compiler.plan.offload import AllOnHost, ComputeInLayouts
 from compiler.plan.parts import ArtifactParts, Progress
 from compiler.plan.target import Backend, Target
 from runtime.artifact import (
@@ -183,6 +183,9 @@ def _passes(
     yield from simplifying_passes(host.make_runner())
     for target in others:
         yield from backends.of(target).passes()
+    if others:
+        yield ComputeInLayouts()
+        yield EliminateDead()
     if fallback:
         yield AllOnHost()
     yield from backends.of(host).passes()
