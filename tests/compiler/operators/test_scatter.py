@@ -52,9 +52,9 @@ def test_each_update_in_its_order(
         own = wanted[tuple(changed)]
         wanted[tuple(changed)] = CHANGES[reduction](own, updates[place])
     arrays = {"D": data, "I": indices, "U": updates}
-    tensors = [given_as(name, array) for name, array in arrays.items()]
+    d, i, u = (given_as(name, array) for name, array in arrays.items())
     read = arrays if 0 not in updated else {"D": data}
-    same(evaluate(scatter_elements(*tensors, axis, reduction), read), wanted)
+    same(evaluate(scatter_elements(d, i, u, axis, reduction), read), wanted)
 
 
 @pytest.mark.parametrize(
