@@ -11,6 +11,7 @@ import ast
 import re
 import subprocess
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,20 +86,29 @@ def _has(line: str, part: str) -> bool:
 
 def _each(text: str) -> Iterator[int]:
     """Lines that bind the name `each` outside of one-line comprehensions."""
-    allowed = set()
-    for node in ast.walk(tree := ast.parse(text)):
+    named = [number for number, line in enumerate(text.splitlines(), 1) if "each" in line]
+    left: list[tuple[ast.AST, bool]] = [(ast.parse(text), False)]
+    while left:
+        node, in_one_line = left.pop()
+        if isinstance(node, ast.stmt) and not _is_within(named, node):
+            continue
         match node:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                if node.lineno == node.end_lineno:
-                    allowed |= {id(name) for name in ast.walk(node)}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id="each", ctx=ast.Store()) if id(node) not in allowed:
+                in_one_line |= node.lineno == node.end_lineno
+            case ast.Name(id="each", ctx=ast.Store()) if not in_one_line:
                 yield node.lineno
             case ast.arg(arg="each") | ast.keyword(arg="each"):
                 yield node.lineno
             case ast.FunctionDef(name="each") | ast.ClassDef(name="each"):
                 yield node.lineno
+        left += ((child, in_one_line) for child in reversed([*ast.iter_child_nodes(node)]))
+
+
+def _is_within(lines: list[int], node: ast.stmt) -> bool:
+    """Whether one of the lines, which ascend, is one of a statement's, its decorators included."""
+    first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+    at = bisect_left(lines, first)
+    return at < len(lines) and lines[at] <= (node.end_lineno or 0)
 
 
 def tracked(within: list[str]) -> list[Path]:

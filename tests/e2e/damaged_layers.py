@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, helper
 
-from tests.support.compiler.frontends.onnx_models import model
+from tests.e2e.seeded_models import convolution, larger, model_of, normal_input
 
 Array = NDArray[Any]
 
@@ -68,8 +68,7 @@ class DamagedLayer:
     @property
     def data(self) -> dict[str, Array]:
         """A random input."""
-        x = np.random.default_rng([self.seed, 1]).standard_normal(self._shape)
-        return {"x": x.astype(np.float32)}
+        return normal_input(self.seed, self._shape)
 
     @property
     def is_constant(self) -> bool:
@@ -80,9 +79,7 @@ class DamagedLayer:
     def model(self) -> ModelProto:
         """The model, with `x` as its input and `y` as its output."""
         weights, nodes = self._layer()
-        read = {name for node in nodes for name in node.input}
-        used = {name: array for name, array in weights.items() if name in read}
-        return model(nodes, {"x": self._shape}, ["y"], used)
+        return model_of(nodes, self._shape, ["y"], weights)
 
     @property
     def _is_dense(self) -> bool:
@@ -116,30 +113,29 @@ class DamagedLayer:
             "v": rng.standard_normal((self.channels, 9)) / np.sqrt(self.channels),
         }
         node = helper.make_node
-        conv: dict[str, Any] = {"pads": [kernel // 2] * 4}
         match self.kind:
             case LayerKind.POINTWISE | LayerKind.CONV:
-                nodes = [node("Conv", ["x", "w", "b"], ["y"], **conv)]
+                nodes = [convolution(["x", "w", "b"], "y", kernel)]
             case LayerKind.DEPTHWISE:
-                nodes = [node("Conv", ["x", "w", "b"], ["y"], group=self.channels, **conv)]
+                nodes = [convolution(["x", "w", "b"], "y", groups=self.channels)]
             case LayerKind.CLIPPED:
                 nodes = [
-                    node("Conv", ["x", "w", "b"], ["c"], **conv),
+                    convolution(["x", "w", "b"], "c"),
                     node("Clip", ["c", "low", "high"], ["y"]),
                 ]
             case LayerKind.RESIDUAL:
                 nodes = [
-                    node("Conv", ["x", "w", "b"], ["c"], **conv),
+                    convolution(["x", "w", "b"], "c"),
                     *(node("Add", ["c", "x"], ["s"]), node("Relu", ["s"], ["y"])),
                 ]
             case LayerKind.NORMALISED:
                 nodes = [
-                    node("Conv", ["x", "w"], ["c"], **conv),
+                    convolution(["x", "w"], "c"),
                     node("BatchNormalization", ["c", "gamma", "b", "zeros", "ones"], ["y"]),
                 ]
             case LayerKind.TRANSPOSED:
                 weights["w"] = w.transpose(1, 0, 2, 3)
-                nodes = [node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2], **conv)]
+                nodes = [larger(["x", "w", "b"], "y")]
             case LayerKind.GEMM:
                 weights["w"] = w[:, :, 0, 0]
                 nodes = [
@@ -152,7 +148,7 @@ class DamagedLayer:
                     *(node("MatMul", ["x", "w"], ["c"]), node("Add", ["c", "b"], ["s"])),
                     node("MatMul", ["s", "v"], ["y"]),
                 ]
-        return {name: array.astype(np.float32) for name, array in weights.items()}, nodes
+        return weights, nodes
 
     def _hurt(self, rng: np.random.Generator, w: Array, b: Array, channel: int) -> None:
         if self.damage is not Damage.NONE:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, helper
 
-from tests.support.compiler.frontends.onnx_models import model
+from tests.e2e.seeded_models import convolution, larger, model_of, normal_input
 
 Array = NDArray[Any]
 
@@ -69,8 +69,7 @@ class SharedSums:
     @property
     def data(self) -> dict[str, Array]:
         """Random inputs."""
-        x = np.random.default_rng([self.seed, 1]).standard_normal(self._shape)
-        return {"x": x.astype(np.float32)}
+        return normal_input(self.seed, self._shape)
 
     @property
     def model(self) -> ModelProto:
@@ -98,10 +97,7 @@ class SharedSums:
                 nodes += self._layer("last", joined, "y")
             else:
                 nodes.append(helper.make_node("Identity", [joined], ["y"]))
-        weights = self._weights()
-        used = {name for node in nodes for name in node.input}
-        kept = {name: weights[name] for name in weights if name in used}
-        return model(nodes, {"x": self._shape}, outputs, kept)
+        return model_of(nodes, self._shape, outputs, self._weights())
 
     @property
     def _is_image(self) -> bool:
@@ -141,29 +137,28 @@ class SharedSums:
         if not self._is_image:
             for name in ("w1", "inner", "inner_relu", "last"):
                 weights[name] = weights[name].T
-        return {name: array.astype(np.float32) for name, array in weights.items()}
+        return weights
 
     def _sums(self) -> list[NodeProto]:
         """The nodes that compute the shared result `a`."""
         node = helper.make_node
-        padded: dict[str, Any] = {"pads": [1, 1, 1, 1]}
         match self.kind:
             case SumKind.CONV:
-                return [node("Conv", ["x", "w3", "bias"], ["a"], **padded)]
+                return [convolution(["x", "w3", "bias"], "a")]
             case SumKind.POINTWISE:
                 return [node("Conv", ["x", "w1"], ["a"])]
             case SumKind.DEPTHWISE:
-                return [node("Conv", ["x", "wd", "bias"], ["a"], group=self.channels, **padded)]
+                return [convolution(["x", "wd", "bias"], "a", groups=self.channels)]
             case SumKind.TRANSPOSED:
-                return [node("ConvTranspose", ["x", "w3"], ["a"], strides=[2, 2], **padded)]
+                return [larger(["x", "w3"], "a")]
             case SumKind.RESIDUAL:
                 return [
-                    node("Conv", ["x", "w3", "bias"], ["c"], **padded),
+                    convolution(["x", "w3", "bias"], "c"),
                     node("Add", ["c", "x"], ["a"]),
                 ]
             case SumKind.CLIPPED:
                 return [
-                    node("Conv", ["x", "w3", "bias"], ["c"], **padded),
+                    convolution(["x", "w3", "bias"], "c"),
                     node("Clip", ["c", "minus", "one"], ["a"]),
                 ]
             case SumKind.DENSE:

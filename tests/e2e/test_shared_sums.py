@@ -14,7 +14,7 @@ from onnx import helper
 from compiler.quantise.options import Mode
 from hw.config_files import preset_names
 from tests.e2e.shared_sums import ReaderKind, SharedSums, SumKind
-from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model, read_weights
 from tests.support.compiler.plan.offloaded_models import QuantisedModel
 
 LEAST = 25
@@ -67,8 +67,7 @@ def test_reported(case: str) -> None:
         "v": rng.standard_normal((16, 16, 1, 1)),
     }
     nodes = REPORTED[case]
-    used = {name for node in nodes for name in node.input}
-    kept = {name: each.astype(np.float32) for name, each in weights.items() if name in used}
+    kept = read_weights(nodes, {name: each.astype(np.float32) for name, each in weights.items()})
     data = {"x": rng.standard_normal((1, 16, 8, 8)).astype(np.float32)}
     shared = QuantisedModel(model(nodes, {"x": (1, 16, 8, 8)}, ["y"], kept), Mode.MULTIPLIER, data)
     for preset in ("pynq", "small8-x"):

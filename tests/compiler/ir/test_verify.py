@@ -303,6 +303,27 @@ func f(V: float32[3, 4], M: int8[2, 3], Q: int8[3, 1]) -> (Y: float32[4], R: int
 """
 
 
+def test_what_was_legal_elsewhere_is_not_where_one_of_its_axes_is_a_loop() -> None:
+    axes = (
+        BlockIter(Var("i"), 4, IterKind.SPATIAL, CI),
+        BlockIter(Var("l"), 4, IterKind.SPATIAL, K),
+    )
+    nest = loop(loop(block(GOOD, iters=axes), K))
+    verify(program(nest))
+    for name in ("i", "l"):
+        with pytest.raises(IRError, match=f"{name} names an axis, and already a loop"):
+            verify(program(Seq((loop(GOOD, Var(name)), nest))))
+    verify(program(Seq((loop(GOOD, Var("other")), nest))))
+
+
+def test_what_was_legal_elsewhere_is_not_where_one_of_its_buffers_is_another() -> None:
+    copy = loop(store(Load(A, (CI, ZERO))))
+    verify(program(copy))
+    small = replace(A, shape=(2, 2))
+    with pytest.raises(IRError, match=r"A is used as A: float32\[4, 4\], and declared as"):
+        verify(Function("f", (small,), (C,), copy))
+
+
 def test_operands_that_fit() -> None:
     verify(parse(INVOKING, INTRINSICS))
 

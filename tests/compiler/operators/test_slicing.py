@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import TensorError
 from compiler.ir.dtypes import FLOAT32, INT8
-from compiler.operators.slicing import concat, slice_of, split
+from compiler.operators.slicing import concat, elements, slice_of, split
 from compiler.te import placeholder
 from tests.support.compiler.operators.broadcasts import shapes
 from tests.support.compiler.operators.operators import evaluate, given_as, numbers, same
@@ -37,6 +37,16 @@ def test_against_numpy(data: st.DataObject, shape: tuple[int, ...]) -> None:
     negative = [axis - len(shape) if data.draw(st.booleans()) else axis for axis in axes]
     result = slice_of(given_as("X", x), starts, ends, negative, steps)
     same(evaluate(result, {"X": x}), np.ascontiguousarray(x[tuple(index)]))
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2, -3])
+@pytest.mark.parametrize("extent", range(5))
+def test_elements_are_pythons(extent: int, step: int) -> None:
+    """All of them, but for backward slices that start before the first element: see below."""
+    for start in range(-extent if step < 0 else -extent - 2, extent + 3):
+        for end in (*range(-extent - 2, extent + 3), FAR, -FAR):
+            wanted = list(range(extent))[start:end:step]
+            assert list(elements(extent, start, end, step)) == wanted, (start, end)
 
 
 def test_defaults_are_the_first_axes_and_single_steps() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,11 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from compiler.graph import Constant
+from compiler.graph.visit import substitute
+from compiler.quantise.integer_products import IntegerProducts
 from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.quantise.stated_layers import share_and_outputs
 
@@ -90,6 +95,33 @@ def test_convolutions(
     data = random.integers(0, 256, shape).astype(np.uint8)
     nodes = [make("ConvInteger", ["x", "w", "zx", "zw"], ["y"], **attributes)]
     assert check(nodes, data, given) == 1.0
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32"])
+def test_wider_integers_and_real_numbers_are_no_operands(dtype: str) -> None:
+    """They need not fit in 8 bits."""
+    function = graph(f"""
+func @f(x: {dtype}[3, 2]):
+  c = cast(x, to=int32)
+  y = matmul(c, int32[2, 1](1, 2))
+  return y
+""")
+    assert IntegerProducts().apply(function) == function
+
+
+@pytest.mark.parametrize("to", ["int64", "float32"])
+def test_integers_of_other_widths_are_multiplied_as_they_are(to: str) -> None:
+    """Dense layers' sums have 32 bits."""
+    function = graph(f"""
+func @f(x: uint8[3, 2], w: {to}[2, 1]):
+  c = cast(x, to={to})
+  y = matmul(c, w)
+  return y
+""")
+    weight = Constant(np.array([[1], [2]], to))
+    params = function.params[:1]
+    made = replace(function, params=params, body=substitute(function.body, {"w": weight}))
+    assert IntegerProducts().apply(made) == made
 
 
 def test_products_of_two_that_are_computed_are_the_cpus() -> None:

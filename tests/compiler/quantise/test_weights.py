@@ -40,6 +40,13 @@ def test_nearest(mode: Mode, per_channel: bool, shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(found.scales, tight)
 
 
+def test_the_reach_is_the_largest_sum_of_a_channels_magnitudes() -> None:
+    """int8 has no 128, but its magnitudes do."""
+    for rows, wanted in (([[-128, 127], [3, -4]], 255), ([[0, 0], [0, 0]], 0), ([[]], 0)):
+        for dtype in (np.int8, np.int32):
+            assert Weights(np.array(rows, dtype), np.ones(1)).reach == wanted
+
+
 def test_a_finer_power_of_two_that_clips() -> None:
     """One weight of 2.05 among many small ones: half the scale is better for all the others."""
     weight = np.concatenate([np.linspace(-1, 1, 999), [2.05]]).astype(np.float32)[None]

@@ -155,6 +155,17 @@ def test_a_bias_that_is_large_beside_the_multiplier() -> None:
     assert spec.reference(np.array([[0, 0], [-10, 2796203]]), 1).tolist() == [[9, 3], [0, 4]]
 
 
+@pytest.mark.parametrize(("bias", "factor"), [(2_200_000, 200), (4_000_000, Fraction(2003, 10))])
+def test_a_bias_keeps_the_rounded_scale_while_it_is_off_by_an_eighth_at_most(
+    bias: int, factor: int | Fraction
+) -> None:
+    """200.3 becomes 200, 0.15 % less: that are 0.08 of 52.5 outputs, and 0.14 of 95.5. It is the
+    bias that is judged, and not the outputs up to 127 that products add to it."""
+    spec = RequantSpec.from_scales(Fraction(2003, 10 << 23), bias, bound=1 << 20)
+    assert (spec.multiplier, spec.shift) == (200, 23)
+    assert spec.addend == bias * factor + (1 << 22)
+
+
 def test_logits_take_the_shift_that_fits() -> None:
     """2^20 * 0.01 are 14 bits, so that 17 are left."""
     logits: dict[str, Any] = {"low": -(1 << 31), "high": (1 << 31) - 1}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from compiler.graph import Atom, Call, Constant, TensorType, Var
+from compiler.graph import Atom, Call, Constant, Function, TensorType, Var
 from compiler.graph.passes import InferTypes
 from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.target import cpu
@@ -29,6 +31,8 @@ from tandem.measurers.on_cpu import (
 )
 from tests.support.compiler.graph.graphs import graph
 
+Array = NDArray[Any]
+
 HOST = CpuTarget.host(1)
 KERNELS = {
     "float32": """
@@ -39,6 +43,11 @@ kernel @k(x: float32[1, 3, 9, 9], w: float32[16, 3, 3, 3], b: float32[16]):
 """,
     "int8": """
 kernel @k(x: int8[1, 6, 8, 8], w: int8[16, 6, 3, 3], b: int32[16]):
+  c = conv2d(x, w, b)
+  return c
+""",
+    "uint8": """
+kernel @k(x: uint8[1, 6, 8, 8], w: int8[16, 6, 3, 3], b: int32[16]):
   c = conv2d(x, w, b)
   return c
 """,
@@ -76,6 +85,33 @@ def test_a_wrong_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = CpuMeasurer()(measured, choice, float("inf"))
     assert outcome.status is Status.FAILED
     assert outcome.reason == "its result differs from the reference"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_it_is_measured_with(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Normal noise, or all integers from -4 to 4; without a sign, from 0."""
+    seen: list[Array] = []
+
+    def kept(kernel: Function, arrays: list[Array]) -> Array:
+        seen.extend(arrays)
+        return reference(kernel, arrays)
+
+    reference = on_cpu._reference
+    monkeypatch.setattr(on_cpu, "_reference", kept)
+    measured, choice = layer(name)
+    CpuMeasurer()(measured, choice, float("inf"))
+    for array, param in zip(seen, measured.workload.kernel.params, strict=True):
+        assert isinstance(param.type, TensorType)
+        assert array.shape == param.type.static_shape(param.name)
+        assert array.dtype == param.type.dtype.numpy
+        if array.dtype.kind == "f":
+            assert np.unique(array).size == array.size
+            assert abs(array.mean()) < 0.5 < array.std() < 1.5
+        else:
+            least = 0 if array.dtype.kind == "u" else -4
+            # A bias of 16 numbers need not have them all.
+            assert {*array.flat} <= {*range(least, 5)}
+            assert len({*array.flat}) == 5 - least or array.size < 100
 
 
 def test_a_choice_that_cannot_be_scheduled_fails() -> None:

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, helper
-from onnx.reference import ReferenceEvaluator
+from onnx import NodeProto, TensorProto, helper
 
 from compiler.errors import CompilerError, FrontendError, UnsupportedError
 from compiler.frontends.onnx import import_model
 from compiler.graph import Call
-from compiler.graph.evaluate import evaluate
 from compiler.graph.printer import text
-from compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model, residual
+from tests.support.compiler.frontends.reference_runs import agrees, noise
 
 Array = NDArray[Any]
 make = helper.make_node
-
-
-def agrees(given: ModelProto, *arrays: Array, tolerance: float = 1e-5) -> None:
-    """Our graph and ONNX's reference give the same."""
-    imported = import_model(given)
-    found = evaluate(imported.function, list(arrays), NativeRunner(reassociate=False))
-    feeds = dict(zip(imported.inputs, arrays, strict=True))
-    wanted: Sequence[Any] = ReferenceEvaluator(given).run(None, feeds)  # type: ignore[assignment]
-    for ours, theirs in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
-        assert isinstance(ours, np.ndarray)
-        assert ours.shape == theirs.shape
-        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
-
-
-def noise(*shape: int) -> Array:
-    return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
 
 
 def test_a_small_network(golden: Callable[[str, str], None]) -> None:

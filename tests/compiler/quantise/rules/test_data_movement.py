@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from compiler.graph import Var
 from compiler.graph.evaluate import evaluate
 from compiler.graph.passes import Fuse, transform
+from compiler.graph.reasons import Reason
 from compiler.machines.cpu.runner import NativeRunner
 from compiler.machines.defaults import compile_options
-from compiler.quantise.network import Quantised, quantise_network
+from compiler.quantise.forms import Scale
+from compiler.quantise.network import Quantised, apply_scales, quantise_network
+from compiler.quantise.options import QuantiseOptions
 from compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called, network, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
@@ -117,3 +121,36 @@ def test_what_nobody_wants_as_int8_stays_real() -> None:
     """Quantising would lose bits for nothing."""
     found = quantised("y = upsample(x, factors=[2, 2])", head="x: float32[1, 4, 4, 6]", least=100)
     assert called(found.function) == ["upsample"]
+
+
+@pytest.mark.parametrize(
+    ("line", "head", "reason"),
+    [
+        (
+            "y = reduce_mean(x, axes=[2, 3], keepdims=True)",
+            "x: float32[1, 4, H, 6]",
+            "an extent of its data is open: --shape, which gives it, would help",
+        ),
+        (
+            "y = reduce_mean(x, axes=[2, 3], keepdims=True)",
+            "x: float32[1, 4, 4096, 2048]",
+            "it is a mean of 8,388,608 elements: 8,388,607 fit",
+        ),
+        (
+            "y = reduce_mean(x, axes=[1, 2, 3], keepdims=False)",
+            "x: float32[2, 4, 6, 6]",
+            "its result has no axis of channels: keepdims=1 would help",
+        ),
+        (
+            "y = reduce_mean(s, axes=[2, 3], keepdims=True)",
+            "x: float32[1, 4, 4, 6]",
+            "no sample of the calibration reached its data: --calibrate with inputs that do would "
+            "help",
+        ),
+    ],
+)
+def test_why_a_mean_is_one_of_real_numbers(line: str, head: str, reason: str) -> None:
+    function = network(f"func @f({head}):\n  s = sigmoid(x)\n  {line}\n  return y\n")
+    found = apply_scales(function, {"x": Scale(0.1)}, QuantiseOptions()).function
+    reasons = {let.name: let.reasons for let in found.body.lets}
+    assert reasons["y"] == (Reason("reduce_mean", reason),)

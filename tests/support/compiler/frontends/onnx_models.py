@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from math import prod, sqrt
 from typing import Any
@@ -35,6 +35,12 @@ def model(
     # The checker requires output types, which are inferred from the nodes.
     found = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     return _typed(found)
+
+
+def read_weights(nodes: Sequence[NodeProto], weights: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of the weights that the nodes read."""
+    read = {name for node in nodes for name in node.input}
+    return {name: array for name, array in weights.items() if name in read}
 
 
 def _typed(untyped: ModelProto) -> ModelProto:

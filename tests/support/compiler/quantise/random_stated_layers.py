@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.support.compiler.frontends.onnx_models import model
+from tests.support.compiler.frontends.onnx_models import model, read_weights
 
 Array = NDArray[Any]
 
@@ -215,13 +215,11 @@ def _integers(random: np.random.Generator, dtype: str, shape: tuple[int, ...]) -
 
 
 def _model(nodes: list[NodeProto], inputs: dict[str, Array], given: dict[str, Array]) -> ModelProto:
-    read = {name for node in nodes for name in node.input}
-    used = {name: each for name, each in given.items() if name in read}
     shapes: dict[str, Sequence[int | str | None]] = {
         name: array.shape for name, array in inputs.items()
     }
     (kind,) = {helper.np_dtype_to_tensor_dtype(each.dtype) for each in inputs.values()}
-    return model(nodes, shapes, ["y"], used, opset=19, dtype=kind)
+    return model(nodes, shapes, ["y"], read_weights(nodes, given), opset=19, dtype=kind)
 
 
 def _reference(

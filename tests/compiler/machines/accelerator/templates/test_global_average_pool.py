@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from compiler.errors import Refusal
+from compiler.graph import Call, Var
+from compiler.graph.passes import InferTypes
 from compiler.ir.dtypes import INT8
 from compiler.machines.accelerator.lower.stream import Stream
 from compiler.machines.accelerator.target import accelerator
@@ -14,10 +16,11 @@ from compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
 )
-from compiler.plan.planner import best_choice
+from compiler.plan.planner import Planner, best_choice
 from compiler.requantisation import RequantSpec
 from hw.isa import Alu
 from hw.operations import AluOp
+from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.alu_passes import draw_values
 from tests.support.compiler.machines.accelerator.templates.random_operators import random_tests
@@ -75,3 +78,23 @@ def test_refuses_what_never_fits() -> None:
         best_choice(
             accelerator(machine("tiny")), TEMPLATE, GlobalPoolWorkload((1, 1, 3, 3, 1, 4), passes)
         )
+
+
+def test_sums_of_one_images_pixels_need_no_clipping() -> None:
+    """An eighth of four pixels is from -64 to 64, however many images and blocks there are."""
+    blocks = "{0, 1/4, 2, 3, _, 1%4}"
+    kernel = InferTypes().apply(
+        graph(
+            f"kernel[accelerator] @k(p: int8[3, 20, 2, 2]{blocks}) -> int8[3, 20, 1, 1]{blocks}:\n"
+            f"  x = convert(p, shape=[3, 20, 2, 2], source={blocks})\n"
+            "  w = cast(x, to=int32)\n"
+            "  t = reduce_sum(w, axes=[2, 3], keepdims=True)\n"
+            "  y = requantise(t, int32[1](1), int64[1](0), shift=3, low=-128, high=127)\n"
+            f"  q = convert(y, shape=[3, 20, 1, 1], target={blocks})\n  return q\n"
+        )
+    )
+    plan = Planner(accelerator(machine("tiny"))).plan(Call(kernel, (Var("v"),)))
+    assert isinstance(plan.template, GlobalPoolOnAlu)
+    assert plan.workload.data == (3, 5, 2, 2, 1, 4)
+    (only,) = plan.workload.epilogue.passes
+    assert (only.op, plan.arguments.immediates) == (AluOp.SHR, {only.operand: 3})
