@@ -35,6 +35,21 @@ MemoryOption = Annotated[
         "joined by commas.",
     ),
 ]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", metavar="N", min=1, help="Processes that measure (default: one a core)."
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Measure on the workers of this Dask cluster instead (tcp://HOST:8786); they have the "
+        "same version of Tandem.",
+    ),
+]
 SeedOption = Annotated[
     int,
     typer.Option("--seed", metavar="N", min=0, help="Seed of everything random."),

@@ -23,8 +23,10 @@ from scripts.options import (
     DEFAULT_MEMORY,
     ConfigOption,
     DebugOption,
+    JobsOption,
     JsonOption,
     MemoryOption,
+    SchedulerOption,
     SeedOption,
 )
 from scripts.outputs import check_outputs, config_input
@@ -189,21 +191,8 @@ def command(
             "cache). The same search goes on where it was interrupted.",
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", min=1, help="Processes that measure (default: one a core)."
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Measure on the workers of this Dask cluster instead (tcp://HOST:8786); they "
-            "have the same version of Tandem.",
-        ),
-    ] = None,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
     shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,

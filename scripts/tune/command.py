@@ -35,8 +35,10 @@ from scripts.options import (
     DEFAULT_MEMORY,
     ConfigOption,
     DebugOption,
+    JobsOption,
     JsonOption,
     MemoryOption,
+    SchedulerOption,
     SeedOption,
 )
 from scripts.outputs import check_outputs, config_input
@@ -153,12 +155,7 @@ def command(
             "repeated.",
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", min=1, help="Processes that measure (default: one a core)."
-        ),
-    ] = None,
+    jobs: JobsOption = None,
     show: Annotated[
         bool,
         typer.Option(
@@ -167,15 +164,7 @@ def command(
             "nothing.",
         ),
     ] = False,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Measure on the workers of this Dask cluster instead (tcp://HOST:8786); they "
-            "have the same version of Tandem.",
-        ),
-    ] = None,
+    scheduler: SchedulerOption = None,
     report: Annotated[
         Path | None,
         typer.Option(
