@@ -301,7 +301,8 @@ print(json.dumps({
 """
 
 
-@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.every(2)  # What is compiled is the same Python.
+@pytest.mark.parametrize("jit", [True, False])
 def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
     for package in ("hw", "sim", "runtime", "compiler"):
         ignored = shutil.ignore_patterns("__pycache__")

@@ -48,12 +48,12 @@ def queue_harness(queue: Any, depth: int, *, deep: bool = False) -> Harness:
     return harness
 
 
-@pytest.mark.parametrize("depth", [2, 4, 8])
+@pytest.mark.parametrize("depth", [2, pytest.param(4, marks=pytest.mark.exhaustive), 8])
 def test_every_run(depth: int, tmp_path: Path) -> None:
     prove(queue_harness(Queue, depth), tmp_path, reach=depth + 4)
 
 
-@pytest.mark.parametrize("depth", [2, 4, 8])
+@pytest.mark.parametrize("depth", [2, pytest.param(4, marks=pytest.mark.exhaustive), 8])
 def test_every_run_in_block_ram(depth: int, tmp_path: Path) -> None:
     prove(queue_harness(planted(Queue, DEEP), depth, deep=True), tmp_path, reach=depth + 4)
 

@@ -18,7 +18,7 @@ def config(in_flight: int) -> HardwareConfig:
     return HardwareConfig(reads_in_flight=in_flight, axi_cache=0b1110, axi_prot=0b101)
 
 
-@pytest.mark.parametrize("in_flight", [2, 3, 8])
+@pytest.mark.parametrize("in_flight", [2, 3, pytest.param(8, marks=pytest.mark.exhaustive)])
 def test_every_run(in_flight: int, tmp_path: Path) -> None:
     harness = read_harness(ReadMaster, config(in_flight))
     prove(harness, tmp_path, reach=in_flight + 6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from functools import cache
 
 import pytest
 
@@ -24,14 +25,31 @@ TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""
 
 
+@cache
+def usual() -> str:
+    """The page with everything; charts take most of the time of a page."""
+    return render(page())
+
+
+@cache
+def without_comparison() -> str:
+    """The page of one run."""
+    return render(page(without=None))
+
+
 def cards(made: Page) -> dict[str, tuple[str, str]]:
     """Of the summary: value and note, by what it is."""
+    return cards_of(render(made))
+
+
+def cards_of(text: str) -> dict[str, tuple[str, str]]:
+    """Of the summary of a page that is rendered."""
     pattern = r'class="card ?\w*"><b>(.*?)</b><span>(.*?)</span>(?:<small>(.*?)</small>)?'
-    return {what: (value, note) for value, what, note in re.findall(pattern, render(made))}
+    return {what: (value, note) for value, what, note in re.findall(pattern, text)}
 
 
 def test_the_table_of_layers() -> None:
-    table = Cells(render(page())).rows["layers"]
+    table = Cells(usual()).rows["layers"]
     assert table[0][4:6] == ["cycles without", "cycles with"]
     assert table[1] == [
         *("1", "stem", "conv2d + requantise", "8,765,432", "80,321", "50,851", f"1.58{TIMES}"),
@@ -65,12 +83,12 @@ def test_accuracy() -> None:
         ["mask", "quantise", "unknown", "unknown", "1.25%"],
     ]
     assert "2 batches of noise (--input takes yours)" in text
-    assert cards(made)["top-1 in int8, 12 samples"] == ("50.0%", "75.0% in float32; top-5 66.7%")
+    assert cards_of(text)["top-1 in int8, 12 samples"] == ("50.0%", "75.0% in float32; top-5 66.7%")
     assert "<b>Warning:</b> of &lt;noise&gt;." in text
-    plain = page(accuracy=ClassAccuracy(Hits(9, 10, 12), None))
-    real = cards(plain)
+    plain = render(page(accuracy=ClassAccuracy(Hits(9, 10, 12), None)))
+    real = cards_of(plain)
     assert real["top-1 in float32, 12 samples"] == ("75.0%", "top-5 83.3%")
-    assert "Warning" not in render(plain)
+    assert "Warning" not in plain
 
 
 def test_the_critical_path() -> None:
@@ -98,7 +116,7 @@ def test_the_critical_path() -> None:
     }
     assert table[3][0] == "layer"
     assert table[4:] == [["stem", "products", "20,000", "11,001", "4: text <4>"]]
-    assert "why" not in Cells(render(made)).rows
+    assert "why" not in Cells(usual()).rows
 
 
 def test_the_summary() -> None:
@@ -120,10 +138,12 @@ def test_milliseconds_are_of_a_known_clock() -> None:
     text = render(page(clock=Clock(89.9, measured)))
     assert f"<b>0.654 ms</b><span>at 89.9 MHz, {measured}</span>" in text
     assert "No clock is known" not in text
-    without = page(cpu_steps=())
-    assert "No clock is known" in render(without)
-    assert "<code>--clock MHZ</code>" in render(without)
-    assert not [card for card in cards(without).items() if "MHz" in card[0] or " ms" in card[1][0]]
+    without = render(page(cpu_steps=()))
+    assert "No clock is known" in without
+    assert "<code>--clock MHZ</code>" in without
+    assert not [
+        card for card in cards_of(without).items() if "MHz" in card[0] or " ms" in card[1][0]
+    ]
 
 
 def test_without_cycles_no_clock_is_asked_for() -> None:
@@ -169,11 +189,11 @@ def test_headlines_are_short(macs: int, told: str) -> None:
 
 
 def test_without_the_other_run_its_columns_are_left_out() -> None:
-    table = Cells(render(page(without=None))).rows["layers"]
+    table = Cells(without_comparison()).rows["layers"]
     assert table[0][3:6] == ["MACs", "cycles", "utilisation"]
     assert table[1][3:6] == ["8,765,432", "50,851", "67.3%"]
     assert len({len(row) for row in table[:5]}) == 1
-    assert "latency hiding" not in render(page(without=None))
+    assert "latency hiding" not in without_comparison()
 
 
 def test_without_time_the_page_says_so() -> None:
@@ -182,7 +202,7 @@ def test_without_time_the_page_says_so() -> None:
     assert "The functional engine has no time" in text
     head = Cells(text).rows["layers"][0]
     assert head[3:] == ["MACs", "bytes moved", "least bytes", "moved / least"]
-    assert "cycles" not in cards(made)
+    assert "cycles" not in cards_of(text)
 
 
 def test_on_the_cpu_alone() -> None:
@@ -203,7 +223,7 @@ def test_a_step_of_which_nobody_says_why() -> None:
 
 
 def test_areas_by_address() -> None:
-    assert Cells(render(page())).rows["memory"][1:] == [
+    assert Cells(usual()).rows["memory"][1:] == [
         ["stem.weight", "weights", "0x00001000", "65,536"],
         ["image", "inputs", "0x00020000", "150,528"],
         ["answer_bytes", "outputs", "0x00050000", "16"],
@@ -211,15 +231,14 @@ def test_areas_by_address() -> None:
 
 
 def test_it_says_what_made_it() -> None:
-    text = render(page())
+    text = usual()
     assert "<pre>tandem run little_net.onnx --report page.html</pre>" in text
     assert "tandem-workbench 0.1.0 · verilator 5.48.1" in text
 
 
 def test_every_chart_is_there() -> None:
-    made = page()
-    text = render(made)
-    for figure in figures(made):
+    text = usual()
+    for figure in figures(page()):
         found = re.search(rf'id="spec-{figure.key}">(.*?)</script>', text)
         assert found is not None
         assert json.loads(found[1]) == figure.spec
@@ -234,7 +253,7 @@ def test_what_others_named_is_escaped() -> None:
         without=None,
         versions=((NASTY, NASTY),),
     )
-    clean = Cells(render(page(without=None)))
+    clean = Cells(without_comparison())
     text = render(made)
     found = Cells(text)
     count = text.count(html.escape(NASTY, quote=False).split("&lt;b ")[0])
@@ -247,7 +266,7 @@ def test_what_others_named_is_escaped() -> None:
 
 
 def test_nothing_is_fetched() -> None:
-    elements = Cells(render(page())).elements
+    elements = Cells(usual()).elements
     for tag, given in elements:
         assert tag not in ("link", "img", "iframe")
         assert "src" not in given
@@ -259,4 +278,4 @@ def test_nothing_is_fetched() -> None:
 
 
 def test_the_same_page_is_the_same_text() -> None:
-    assert render(page()) == render(page())
+    assert render(page()) == usual()
