@@ -156,6 +156,31 @@ def _requantised_read(
     return NO_COMMAND, NO_COMMAND, 0
 
 
+def unwritten_read(which: Ints, first: Ints, runs: Ints, keeps: Ints, size: int) -> tuple[int, int]:
+    """The first command that reads an element that none before has written, and the element; both
+    are NO_COMMAND if there is no such command."""
+    return _unwritten_read(which, first, runs, keeps, np.zeros(size, dtype=np.bool_))
+
+
+@compiled
+def _unwritten_read(
+    which: Ints, first: Ints, runs: Ints, keeps: Ints, written: Flags
+) -> tuple[int, int]:
+    """`unwritten_read`, with a mask of the elements that are written so far."""
+    for position in range(len(which)):
+        prototype = which[position]
+        begin, end = first[prototype], first[prototype + 1]
+        for run in range(begin, end):
+            if not runs[run, 2] or keeps[prototype]:
+                for element in range(runs[run, 0], runs[run, 1]):
+                    if not written[element]:
+                        return position, element
+        for run in range(begin, end):
+            if runs[run, 2]:
+                written[runs[run, 0] : runs[run, 1]] = True
+    return NO_COMMAND, NO_COMMAND
+
+
 def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, size: int) -> Flags:
     """The mask of commands to keep: all but dead loads, of which no element is read before it is
     overwritten. `loads` is the mask of prototypes that are loads."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -36,26 +37,32 @@ _FREE = -(1 << 40)
 """The element of PAR for an accumulator whose value in OUT nobody reads: any."""
 
 
-def requantise_last_writes(commands: Commands, config: HardwareConfig) -> Commands:
-    """The commands without passes that the last writers of their accumulators can do.
+@dataclass(frozen=True, slots=True)
+class RequantiseLastWrites:
+    """Drops passes that the last writers of their accumulators can do.
 
     A pass stays if a writer is no computation, if parameters are loaded after a writer, if
     something else is stored of it, or if no strides in PAR lead to the parameters. For machines
     with `Feature.REQUANTISE`.
     """
-    found = _Search(commands, config)
-    if not found.passes:
-        return commands
-    fusions = _Fusions(commands, config)
-    for writer, wanted in found.wanted.items():
-        if found.stored[writer] or not fusions.fuse(writer, wanted):
-            found.kept.update(each.position for each in wanted)
-    fused = found.passes - found.kept
-    chosen = {
-        writer: fusions.fuse(writer, tuple(each for each in wanted if each.position in fused))
-        for writer, wanted in found.wanted.items()
-    }
-    return fusions.applied({at: pieces for at, pieces in chosen.items() if pieces}, fused)
+
+    name: str = "requantise-last-writes"
+
+    def apply(self, commands: Commands, context: CommandContext) -> Commands:
+        """The commands without the passes, and with modes of their writers."""
+        found = _Search(commands, context.config)
+        if not found.passes:
+            return commands
+        fusions = _Fusions(commands, context.config)
+        for writer, wanted in found.wanted.items():
+            if found.stored[writer] or not fusions.fuse(writer, wanted):
+                found.kept.update(each.position for each in wanted)
+        fused = found.passes - found.kept
+        chosen = {
+            writer: fusions.fuse(writer, tuple(each for each in wanted if each.position in fused))
+            for writer, wanted in found.wanted.items()
+        }
+        return fusions.applied({at: pieces for at, pieces in chosen.items() if pieces}, fused)
 
 
 def is_requantisation(command: Command) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from compiler.ir.dtypes import INT8
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -21,8 +22,9 @@ from hw.features import Feature
 from hw.operations import AluOp
 
 
-def overwrite_first(commands: Commands, features: frozenset[Feature]) -> Commands:
-    """The commands without initial values that are not needed.
+@dataclass(frozen=True, slots=True)
+class OverwriteFirst:
+    """Drops initial values that are not needed.
 
     A reset directly before a GEMM of the same accumulators goes with `Feature.OVERWRITE`: the GEMM
     becomes one that overwrites, with the first product of each accumulator, and GEMMs that add the
@@ -30,51 +32,56 @@ def overwrite_first(commands: Commands, features: frozenset[Feature]) -> Command
     and minima of operands in INP, by MOVE; of several instructions of the operation behind a fill
     the first that has all of its accumulators moves, before the others.
     """
-    prototypes, numbered = commands.prototypes, commands.which.tolist()
-    numbers = dict[Command, int]((each, at) for at, each in enumerate(prototypes))
-    is_value = [_value(each) is not None for each in prototypes]
-    known = dict[tuple[int, ...], tuple[int, ...]]()
-    which, taken = list[int](), list[int]()
-    starts = list[int]()
-    """Positions of the initial values just before the current command."""
 
-    def keep(positions: Sequence[int]) -> None:
-        which.extend([numbered[at] for at in positions])
-        taken.extend(positions)
+    name: str = "overwrite-first"
 
-    def pieces(position: int) -> tuple[int, ...]:
-        key = (*(numbered[at] for at in (*starts, position)),)
-        if key not in known:
-            *initial, reader = (prototypes[at] for at in key)
-            found = _pieces(initial, reader, features)
-            known[key] = tuple(numbers.setdefault(each, len(numbers)) for each in found)
-        return known[key]
+    def apply(self, commands: Commands, context: CommandContext) -> Commands:
+        """The commands without the initial values."""
+        prototypes, numbered = commands.prototypes, commands.which.tolist()
+        numbers = dict[Command, int]((each, at) for at, each in enumerate(prototypes))
+        is_value = [_value(each) is not None for each in prototypes]
+        known = dict[tuple[int, ...], tuple[int, ...]]()
+        which, taken = list[int](), list[int]()
+        starts = list[int]()
+        """Positions of the initial values just before the current command."""
 
-    position, count = 0, len(numbered)
-    while position < count:
-        number = numbered[position]
-        if is_value[number]:
-            starts.append(position)
-            position += 1
-            continue
-        if not starts:
-            which.append(number)
-            taken.append(position)
-            position += 1
-            continue
-        first = next((at for at in _run(commands, position) if pieces(at)), None)
-        if first is None:
-            keep([*starts, position])
-            position += 1
-        else:
-            replaced = pieces(first)
-            which.extend(replaced)
-            taken.extend(first for _ in replaced)
-            keep(range(position, first))
-            position = first + 1
-        starts.clear()
-    keep(starts)
-    return with_prototypes(commands.take(np.array(taken, np.int64)), which, tuple(numbers))
+        def keep(positions: Sequence[int]) -> None:
+            which.extend([numbered[at] for at in positions])
+            taken.extend(positions)
+
+        def pieces(position: int) -> tuple[int, ...]:
+            key = (*(numbered[at] for at in (*starts, position)),)
+            if key not in known:
+                *initial, reader = (prototypes[at] for at in key)
+                found = _pieces(initial, reader, context.config.features)
+                known[key] = tuple(numbers.setdefault(each, len(numbers)) for each in found)
+            return known[key]
+
+        position, count = 0, len(numbered)
+        while position < count:
+            number = numbered[position]
+            if is_value[number]:
+                starts.append(position)
+                position += 1
+                continue
+            if not starts:
+                which.append(number)
+                taken.append(position)
+                position += 1
+                continue
+            first = next((at for at in _run(commands, position) if pieces(at)), None)
+            if first is None:
+                keep([*starts, position])
+                position += 1
+            else:
+                replaced = pieces(first)
+                which.extend(replaced)
+                taken.extend(first for _ in replaced)
+                keep(range(position, first))
+                position = first + 1
+            starts.clear()
+        keep(starts)
+        return with_prototypes(commands.take(np.array(taken, np.int64)), which, tuple(numbers))
 
 
 def _value(command: Command) -> int | None:

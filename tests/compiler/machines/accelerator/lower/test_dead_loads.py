@@ -9,6 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -17,8 +18,7 @@ from compiler.machines.accelerator.lower.commands import (
     Kernel,
     Loop,
 )
-from compiler.machines.accelerator.lower.dead_loads import drop_unused_loads, late_resets
-from compiler.machines.accelerator.lower.footprints import Footprints
+from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads, LateResets
 from hw.config_files import load_config
 from hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
@@ -42,13 +42,12 @@ def originals(commands: Sequence[Command], found: Commands) -> list[Command]:
 
 def dropped(commands: Sequence[Command]) -> list[Command]:
     found = columns(commands)
-    footprints = Footprints.of(found.prototypes, TINY)
-    return originals(commands, drop_unused_loads(found, footprints, TINY))
+    return originals(commands, DropUnusedLoads().apply(found, CommandContext(TINY)))
 
 
 def delayed(commands: Sequence[Command]) -> list[Command]:
     found = columns(commands)
-    return originals(commands, late_resets(found, Footprints.of(found.prototypes, TINY)))
+    return originals(commands, LateResets().apply(found, CommandContext(TINY)))
 
 
 def load(sram: int, columns: int, memory: MemoryId = MemoryId.INP) -> Copy:

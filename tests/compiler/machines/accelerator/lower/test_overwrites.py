@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop
-from compiler.machines.accelerator.lower.overwrites import overwrite_first
+from compiler.machines.accelerator.lower.overwrites import OverwriteFirst
 from hw.config_files import load_config
 from hw.features import Feature
 from hw.operations import AluOp
@@ -27,7 +28,8 @@ OVERWRITE = frozenset({Feature.OVERWRITE})
 
 def fused(*commands: Command, features: frozenset[Feature] = OVERWRITE) -> list[Command]:
     """The commands after the pass; they do what they did before."""
-    found = list(overwrite_first(columns_of(commands), features))
+    context = CommandContext(TINY.replace(features=features))
+    found = list(OverwriteFirst().apply(columns_of(commands), context))
     left = []
     for program in (commands, found):
         machine = CommandMachine(TINY, np.arange(256, dtype=np.uint8), seed=3)
