@@ -1,4 +1,4 @@
-"""Elimination of dead loads, and delay of accumulator resets until the first use."""
+"""Elimination of dead loads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import Commands, Compute, Copy
-from compiler.machines.accelerator.lower.compiled import late_order, used_loads
+from compiler.machines.accelerator.lower.commands import Commands, Copy
+from compiler.machines.accelerator.lower.compiled import used_loads
 from compiler.machines.accelerator.lower.footprints import chip_elements
 from hw.topology import MemoryId
 
@@ -31,23 +31,3 @@ class DropUnusedLoads:
         at, size = context.footprints(commands), chip_elements(context.config)
         used = used_loads(commands.which, loads, at.first, at.runs, at.keeps, size)
         return commands if used.all() else commands.take(np.flatnonzero(used))
-
-
-@dataclass(frozen=True, slots=True)
-class LateResets:
-    """Moves each reset to just before the first use of the same accumulators.
-
-    A reset waits until the accumulators' last results are stored; until then other virtual threads
-    can compute.
-    """
-
-    name: str = "late-resets"
-
-    def apply(self, commands: Commands, context: CommandContext) -> Commands:
-        """The commands in their new order."""
-        is_reset = (isinstance(each, Compute) and each.reset for each in commands.prototypes)
-        resets = np.fromiter(is_reset, np.bool_, len(commands.prototypes))
-        if not resets.any():
-            return commands
-        at = context.footprints(commands)
-        return commands.take(late_order(commands.which, resets, at.first, at.runs))

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from compiler.errors import LoweringError
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
+from compiler.lower.hoist_reduction_init import HoistReductionInit
 from compiler.lower.lowering import LOOP_PASSES, Pass, Simplify, lower
 from compiler.machines.accelerator.lower.command_pass import CommandContext, CommandPass, stages
 from compiler.machines.accelerator.lower.commands import Commands
-from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads, LateResets
+from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
 from compiler.machines.accelerator.lower.dram_layout import dram_alignment
 from compiler.machines.accelerator.lower.early_passes import EarlyPasses
 from compiler.machines.accelerator.lower.elaborate import elaborate
@@ -20,7 +21,6 @@ from compiler.machines.accelerator.lower.footprints import Footprints
 from compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
 from compiler.machines.accelerator.lower.onchip import ChipMemory
 from compiler.machines.accelerator.lower.output_modes import RequantiseLastWrites
-from compiler.machines.accelerator.lower.overwrites import OverwriteFirst
 from compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
 from compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
 from compiler.machines.accelerator.lower.start_order import StartEarly
@@ -32,20 +32,19 @@ from hw.features import Feature
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
     """The CPU's passes, then the passes that form loops around accelerator instructions."""
-    return (*LOOP_PASSES, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
+    # Initialisers stay with what they initialise, which may overwrite instead.
+    kept = (each for each in LOOP_PASSES if not isinstance(each, HoistReductionInit))
+    return (*kept, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
 
 
 def command_passes(lowered: Function, config: HardwareConfig) -> tuple[CommandPass, ...]:
     """The passes over the commands of a lowered program on a machine, in their order."""
     eager = frozenset(loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER)
     requantises = Feature.REQUANTISE in config.features
-    overwrites = bool(config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS})
     table: tuple[tuple[CommandPass, bool], ...] = (
         (DropRepeatedLoads(), bool(eager) or takes_slots(lowered)),
         (DropUnusedLoads(), True),
-        (LateResets(), True),
         (CheckRequantisedReads(), requantises),
-        (OverwriteFirst(), overwrites),
         (RequantiseLastWrites(), requantises),
         (EarlyPasses(eager), bool(config.features or eager)),
         (StartEarly(), bool(eager)),

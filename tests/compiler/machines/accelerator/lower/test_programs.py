@@ -45,19 +45,19 @@ def test_what_is_known_is_of_one_target() -> None:
 @pytest.mark.parametrize(
     ("config", "wanted"),
     [
-        ("tiny", ["drop-unused-loads", "late-resets"]),
+        ("tiny", ["drop-unused-loads"]),
         (
             "requantising",
             [
-                *("drop-unused-loads", "late-resets", "check-requantised-reads"),
+                *("drop-unused-loads", "check-requantised-reads"),
                 *("requantise-last-writes", "early-passes"),
             ],
         ),
         (
             "extended",
             [
-                *("drop-unused-loads", "late-resets", "check-requantised-reads"),
-                *("overwrite-first", "requantise-last-writes", "early-passes"),
+                *("drop-unused-loads", "check-requantised-reads"),
+                *("requantise-last-writes", "early-passes"),
             ],
         ),
     ],

@@ -192,12 +192,10 @@ def test_dump_has_every_stage() -> None:
         "clip: lowered",
         "clip: elaborate",
         "clip: drop-unused-loads",
-        "clip: late-resets",
         "clip (1): schedule",
         "clip (1): lowered",
         "clip (1): elaborate",
         "clip (1): drop-unused-loads",
-        "clip (1): late-resets",
         "commands",
         "instructions",
     ]

@@ -73,8 +73,8 @@ def test_legal_commands() -> None:
     ],
 )
 def test_a_command_that_the_machine_cannot_execute(command: Command, fault: str) -> None:
-    with pytest.raises(LoweringError, match=f"^compiler bug.*: after late-resets: .*{fault}"):
-        CommandVerifier(TINY).check("late-resets", columns_of([IMAGE, command]))
+    with pytest.raises(LoweringError, match=f"^compiler bug.*: after drop-unused-loads: .*{fault}"):
+        CommandVerifier(TINY).check("drop-unused-loads", columns_of([IMAGE, command]))
 
 
 def test_parameters_lie_in_par() -> None:
@@ -97,7 +97,7 @@ def test_parameters_lie_in_par() -> None:
 def test_columns_that_do_not_fit(changed: dict[str, object], fault: str) -> None:
     commands = replace(columns_of([IMAGE, RESET]), **changed)  # type: ignore[arg-type]
     with pytest.raises(LoweringError, match=fault):
-        CommandVerifier(TINY).check("late-resets", commands)
+        CommandVerifier(TINY).check("drop-unused-loads", commands)
 
 
 READERS: dict[str, tuple[Command, ...]] = {
