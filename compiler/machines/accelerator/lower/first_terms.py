@@ -86,26 +86,16 @@ def _split(command: Compute) -> Iterator[Compute]:
     kernel, outer, inner = command.kernel, command.outer, command.inner
     first_outer, first_inner = (loop if loop.dst else Loop(1) for loop in (outer, inner))
     at_first = replace(command, outer=first_outer, inner=first_inner)
-    first_at = {dst: at for at, dst in reversed([*enumerate(kernel.dst)])}
-    firsts = [first_at[dst] == at for at, dst in enumerate(kernel.dst)]
-    first = replace(at_first, kernel=_taken(kernel, firsts))
+    firsts = {*{dst: at for at, dst in reversed([*enumerate(kernel.dst)])}.values()}
+    others = [at for at in range(len(kernel)) if at not in firsts]
+    first = replace(at_first, kernel=kernel.only(sorted(firsts)))
     yield replace(first, overwrite=True) if first.op is None else replace(first, op=AluOp.MOVE)
-    if not all(firsts):
-        yield replace(at_first, kernel=_taken(kernel, [not first for first in firsts]))
+    if others:
+        yield replace(at_first, kernel=kernel.only(others))
     if not inner.dst and inner.extent > 1:
         yield replace(at_first, kernel=_moved(kernel, inner), inner=_shorter(inner))
     if not outer.dst and outer.extent > 1:
         yield replace(command, kernel=_moved(kernel, outer), outer=_shorter(outer))
-
-
-def _taken(kernel: Kernel, chosen: Sequence[bool]) -> Kernel:
-    columns = (kernel.dst, kernel.src, kernel.wgt)
-    return Kernel(
-        *(
-            tuple(value for value, take in zip(column, chosen, strict=True) if take)
-            for column in columns
-        )
-    )
 
 
 def _moved(kernel: Kernel, loop: Loop) -> Kernel:
