@@ -195,6 +195,12 @@ class Invoke(Node):
     intrinsic: Function
     operands: tuple[Region, ...]
 
+    @property
+    def results(self) -> tuple[Region, ...]:
+        """The boxes that the intrinsic writes, in the order of its outputs."""
+        boxes = dict(zip(parameters(self.intrinsic), self.operands, strict=True))
+        return tuple(boxes[each] for each in self.intrinsic.outputs)
+
 
 Stmt: TypeAlias = Store | Seq | For | If | Alloc | Block | Invoke
 

@@ -35,7 +35,7 @@ class HoistConditions:
 
     def apply(self, function: Function) -> Function:
         """The program with each condition outside of all loops in which it is invariant."""
-        return replace(function, body=_hoisted(function.body))
+        return replace(function, body=hoisted(function.body))
 
 
 def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
@@ -70,8 +70,9 @@ def _split(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
             ]
             return shared, with_parts(stmt, rest)
         case _:
-            return (), map_children(stmt, _hoisted)
+            return (), map_children(stmt, hoisted)
 
 
-def _hoisted(stmt: Stmt) -> Stmt:
+def hoisted(stmt: Stmt) -> Stmt:
+    """The statement with each condition outside of all of its loops in which it is invariant."""
     return guarded(*_split(stmt))

@@ -40,7 +40,12 @@ class TightenLoops:
 
     def apply(self, function: Function) -> Function:
         """The program with shorter loops."""
-        return replace(function, body=_tighten(function.body, {}, frozenset()))
+        return replace(function, body=shorter_loops(function.body))
+
+
+def shorter_loops(stmt: Stmt) -> Stmt:
+    """The statement with shorter loops."""
+    return _tighten(stmt, {}, frozenset())
 
 
 _CONSTANT_EXTENT = (LoopKind.VECTORIZED, LoopKind.UNROLLED, LoopKind.VIRTUAL_THREAD)

@@ -115,9 +115,12 @@ class PrimitiveMethods(ABC):
         """Skip the iterations of a reduction whose terms do not change the result."""
         return self.then(primitives.SkipTerms(stage))
 
-    def tensorize(self, stage: str, axis: str, intrinsic: Function) -> Self:
-        """Replace a loop and all inside it by a tensor intrinsic."""
-        return self.then(primitives.Tensorize(stage, axis, intrinsic))
+    def tensorize(
+        self, stage: str, axis: str, intrinsic: Function, initialise: Function | None = None
+    ) -> Self:
+        """Replace a loop and all inside it by a tensor intrinsic; and a reduction's initialiser by
+        a second one."""
+        return self.then(primitives.Tensorize(stage, axis, intrinsic, initialise))
 
     # Buffers ------------------------------------------------------------------------------
 

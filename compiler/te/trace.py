@@ -110,7 +110,9 @@ class _Reader:
                 return Knob(name, options)
             case str() if kind is Scope:
                 return Scope(value)
-            case str() if kind is Function:
+            case None if kind == Function | None:
+                return None
+            case str() if kind in (Function, Function | None):
                 if value not in self.intrinsics:
                     raise ReplayError(f"{where}: there is no intrinsic {value}")
                 return self.intrinsics[value]

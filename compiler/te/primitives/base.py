@@ -48,7 +48,7 @@ class Primitive(ABC):
         for field in fields(self):
             value = getattr(self, field.name)
             match value:
-                case () | "" | False:
+                case () | "" | False | None:
                     pass  # the default
                 case Scope(value=name):
                     shown.append(name)

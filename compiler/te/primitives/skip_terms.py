@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Select
+from compiler.ir.ops import all_of
 from compiler.ir.printer import text
-from compiler.ir.stmt import Block, Function, Store
+from compiler.ir.stmt import Block, Function, If, Store
 from compiler.ir.visit import blocks, substitute
 from compiler.te.primitives.base import Primitive, with_guard
 from compiler.te.tensor import Combiner
@@ -29,7 +30,7 @@ class SkipTerms(Primitive):
 
     The other side of the `select` has to be a number that changes no result: the identity element
     of the reduction; or, for a maximum or minimum, a number that is not beyond the initial value.
-    Needs decompose_reduction first.
+    Where the stage initialises its reduction itself, it does so with a term that is skipped, too.
     """
 
     stage: str
@@ -38,9 +39,10 @@ class SkipTerms(Primitive):
 
     def apply(self, program: Function) -> Function:
         block = self.block_of(program.body, self.stage)
-        if block.init is not None:
-            self.refuse(f"{self.stage} initialises its reduction itself: decompose_reduction first")
+        tests: tuple[Expr, ...] = ()
         store = block.body
+        if isinstance(store, If):
+            tests, store = (store.condition,), store.body
         match store:
             case Store(buffer, indices, Binary(op, left, Select() as term)) if left == Load(
                 buffer, indices
@@ -48,9 +50,12 @@ class SkipTerms(Primitive):
                 self._check(program, block, store, op, term.otherwise)
             case _:
                 self.refuse(f"{self.stage} does not reduce a select")
-        values = {axis.var.name: axis.value for axis in block.iters}
-        skipped = replace(block, body=Store(buffer, indices, Binary(op, left, term.then)))
-        new = with_guard(skipped, substitute(term.condition, values))
+        skipped = Store(buffer, indices, Binary(op, left, term.then))
+        if block.init is None:
+            values = {axis.var.name: axis.value for axis in block.iters}
+            new = with_guard(replace(block, body=skipped), substitute(term.condition, values))
+        else:
+            new = replace(block, body=If(all_of(*tests, term.condition), skipped))
         return replace(program, body=replace_stmt(program.body, block, new))
 
     def _check(
@@ -78,7 +83,8 @@ class SkipTerms(Primitive):
         """The initial value of the elements, or None if they have no common constant."""
         name = store.buffer.name
         others = [each for each in blocks(program.body) if each is not block]
-        match [other.body for other in others if name in written_by(other)]:
+        found = [other.body for other in others if name in written_by(other)]
+        match found if block.init is None else [block.init]:
             case [Store(value=Const() as value)]:
                 return value
             case _:

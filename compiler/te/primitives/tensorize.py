@@ -26,9 +26,12 @@ from compiler.ir.stmt import (
     BlockIter,
     For,
     Function,
+    If,
     Invoke,
+    IterKind,
     LoopKind,
     Region,
+    Stmt,
     Store,
     parameters,
 )
@@ -46,13 +49,15 @@ class Tensorize(Primitive):
             block C(i = C.i_o * 16 + C.i, k = C.k): ...
 
     The loops and the statement must be those of the intrinsic's behaviour, up to the order of
-    operands that commute; refused on any difference. Reductions need decompose_reduction first.
-    (TVM: `tensorize`; TensorIR, section 4.1.)
+    operands that commute; refused on any difference. A reduction that initialises itself needs a
+    second intrinsic for that, `initialise`, whose loops are the tile's over elements. (TVM:
+    `tensorize`, whose intrinsics have a body, a reset and an update; TensorIR, section 4.1.)
     """
 
     stage: str
     axis: str
     intrinsic: Function
+    initialise: Function | None = None
 
     name: ClassVar[str] = "tensorize"
 
@@ -66,32 +71,64 @@ class Tensorize(Primitive):
         tile = loops_on_path(path)
         if len(tile) != len(path) - 1:
             self.refuse(f"between {loop.var.name} and {self.stage} lies more than loops")
-        if block.init is not None:
-            self.refuse(f"{self.stage} is initialised in the tile: decompose_reduction first")
-        store = block.body
-        if not isinstance(store, Store):
-            self.refuse(f"{self.stage} is tensorized already")
-        self._check_loops(tile)
-        names = {each.var.name for each in tile}
-        for test in block.guard:
-            if variables(test) & names:
-                self.refuse(f"the tile is not always whole: {self.stage} is guarded inside it")
+        self._check_whole(tile, *block.guard)
         iters, inside = self._iters(block, tile)
-        try:
-            regions = _match_store(store, inside, self.intrinsic, tile)
-        except _Mismatch as error:
-            self.refuse(f"{self.intrinsic.name} does something else: {error}")
-        operands = self._operands(regions)
-        new = Block(self.stage, iters, block.guard, None, Invoke(self.intrinsic, operands))
+        if isinstance(block.body, If):
+            values = {name: value.expr() for name, value in inside.items()}
+            test = substitute(block.body.condition, values)
+            self._check_whole(tile, test)
+            body: Stmt = If(test, self._invoke(block.body.body, inside, self.intrinsic, tile))
+        else:
+            body = self._invoke(block.body, inside, self.intrinsic, tile)
+        new = Block(self.stage, iters, block.guard, self._init(block, inside, tile), body)
         return replace(program, body=replace_loop(program.body, loop.var.name, lambda _: new))
 
-    def _check_loops(self, tile: tuple[For, ...]) -> None:
-        wanted = [extent_of(each) for each in loops(self.intrinsic.body)]
+    def _init(
+        self, block: Block, inside: Mapping[str, Linear], tile: tuple[For, ...]
+    ) -> Invoke | None:
+        """The initialiser as an intrinsic, over those loops of the tile that do not reduce."""
+        if block.init is None:
+            if self.initialise is not None:
+                self.refuse(f"{self.stage} has no initialiser, for {self.initialise.name}")
+            return None
+        if self.initialise is None:
+            self.refuse(
+                f"{self.stage} is initialised in the tile: name an intrinsic that does it, or "
+                f"decompose_reduction first"
+            )
+        reducing = [each.value for each in block.axes(IterKind.REDUCE)]
+        over = frozenset[str]().union(*map(variables, reducing))
+        elements = tuple(each for each in tile if each.var.name not in over)
+        return self._invoke(block.init, inside, self.initialise, elements)
+
+    def _invoke(
+        self, stmt: Stmt, inside: Mapping[str, Linear], intrinsic: Function, tile: tuple[For, ...]
+    ) -> Invoke:
+        """An invocation in place of the tile's loops around a statement of the block."""
+        if not isinstance(stmt, Store):
+            self.refuse(f"{self.stage} is tensorized already")
+        self._check_loops(tile, intrinsic)
+        try:
+            regions = _match_store(stmt, inside, intrinsic, tile)
+        except _Mismatch as error:
+            self.refuse(f"{intrinsic.name} does something else: {error}")
+        names = [each.name for each in parameters(intrinsic)]
+        if missing := [name for name in names if name not in regions]:
+            self.refuse(f"{intrinsic.name} never uses {', '.join(missing)}")
+        return Invoke(intrinsic, tuple(regions[name] for name in names))
+
+    def _check_whole(self, tile: tuple[For, ...], *tests: Expr) -> None:
+        names = {each.var.name for each in tile}
+        if any(variables(each) & names for each in tests):
+            self.refuse(f"the tile is not always whole: {self.stage} is guarded inside it")
+
+    def _check_loops(self, tile: tuple[For, ...], intrinsic: Function) -> None:
+        wanted = [extent_of(each) for each in loops(intrinsic.body)]
         found = [extent_of(each) for each in tile]
         if found != wanted:
             self.refuse(
                 f"loops {', '.join(each.var.name for each in tile)} have {found} iterations; "
-                f"those of {self.intrinsic.name} have {wanted}"
+                f"those of {intrinsic.name} have {wanted}"
             )
         for loop in tile:
             if loop.kind is not LoopKind.SERIAL:
@@ -120,13 +157,6 @@ class Tensorize(Primitive):
             iters.append(replace(axis, extent=axis.extent // step, value=start.expr()))
             values[name] = linear(axis.var * step + inner.expr())
         return tuple(iters), values
-
-    def _operands(self, regions: dict[str, Region]) -> tuple[Region, ...]:
-        names = [each.name for each in parameters(self.intrinsic)]
-        missing = [name for name in names if name not in regions]
-        if missing:
-            self.refuse(f"{self.intrinsic.name} never uses {', '.join(missing)}")
-        return tuple(regions[name] for name in names)
 
 
 _COMMUTE = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -96,6 +96,12 @@ class Kernel:
         if which not in self._columns:
             self._columns[which] = np.array(getattr(self, which), dtype=np.int64)
         return self._columns[which]
+
+    def only(self, positions: Iterable[int]) -> Kernel:
+        """The micro-ops at some positions, in that order."""
+        chosen = tuple(positions)
+        columns = (self.dst, self.src, self.wgt)
+        return Kernel(*(tuple(column[at] for at in chosen) for column in columns))
 
     def __hash__(self) -> int:
         return self._hash

@@ -156,6 +156,31 @@ def _requantised_read(
     return NO_COMMAND, NO_COMMAND, 0
 
 
+def unwritten_read(which: Ints, first: Ints, runs: Ints, keeps: Ints, size: int) -> tuple[int, int]:
+    """The first command that reads an element that none before has written, and the element; both
+    are NO_COMMAND if there is no such command."""
+    return _unwritten_read(which, first, runs, keeps, np.zeros(size, dtype=np.bool_))
+
+
+@compiled
+def _unwritten_read(
+    which: Ints, first: Ints, runs: Ints, keeps: Ints, written: Flags
+) -> tuple[int, int]:
+    """`unwritten_read`, with a mask of the elements that are written so far."""
+    for position in range(len(which)):
+        prototype = which[position]
+        begin, end = first[prototype], first[prototype + 1]
+        for run in range(begin, end):
+            if not runs[run, 2] or keeps[prototype]:
+                for element in range(runs[run, 0], runs[run, 1]):
+                    if not written[element]:
+                        return position, element
+        for run in range(begin, end):
+            if runs[run, 2]:
+                written[runs[run, 0] : runs[run, 1]] = True
+    return NO_COMMAND, NO_COMMAND
+
+
 def used_loads(which: Ints, loads: Flags, first: Ints, runs: Ints, keeps: Ints, size: int) -> Flags:
     """The mask of commands to keep: all but dead loads, of which no element is read before it is
     overwritten. `loads` is the mask of prototypes that are loads."""
@@ -228,48 +253,3 @@ def _fresh_loads(
             if runs[run, 2]:
                 for element in range(runs[run, 0], runs[run, 1]):
                     writer[element] = position
-
-
-@compiled
-def _overlap(one: int, other: int, first: Ints, runs: Ints) -> bool:
-    """Whether two prototypes access an element in common."""
-    for a in range(first[one], first[one + 1]):
-        for b in range(first[other], first[other + 1]):
-            if runs[a, 0] < runs[b, 1] and runs[b, 0] < runs[a, 1]:
-                return True
-    return False
-
-
-def late_order(which: Ints, resets: Flags, first: Ints, runs: Ints) -> Ints:
-    """The positions of all commands, reordered: each reset just before the first command that
-    accesses the same elements."""
-    order, pending = np.empty((2, len(which)), dtype=np.int64)
-    _late_order(which, resets, first, runs, order, pending)
-    return order
-
-
-@compiled
-def _late_order(
-    which: Ints, resets: Flags, first: Ints, runs: Ints, order: Ints, pending: Ints
-) -> None:
-    """Fill in `order`; `pending` has the positions of the resets that wait."""
-    emitted = count = 0
-    for position in range(len(which)):
-        kept = 0
-        for at in range(count):
-            reset = pending[at]
-            if _overlap(which[reset], which[position], first, runs):
-                order[emitted] = reset
-                emitted += 1
-            else:
-                pending[kept] = reset
-                kept += 1
-        count = kept
-        if resets[which[position]]:
-            pending[count] = position
-            count += 1
-        else:
-            order[emitted] = position
-            emitted += 1
-    for at in range(count):
-        order[emitted + at] = pending[at]

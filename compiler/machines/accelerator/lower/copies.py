@@ -151,18 +151,10 @@ class CopyPlan:
     def _rectangles(
         self, env: Env, box: Box, start: int, loose: bool
     ) -> Iterator[Rectangle | Zeros]:
-        chip, chip_steps = self.chip_at.at(env)
-        dram, dram_steps = self.dram_at.at(env)
-        dram += start
+        """The rectangles of one box; `start` are the values that are left of `offset`."""
         valid = next((each for _, each in within(self.inside, env, box)), None)
-        axes = []
-        for name, (low, high) in box.items():
-            sram, source = chip_steps.get(name, 0), dram_steps.get(name, 0)
-            first, last = (low, high) if valid is None else valid[name]
-            chip += low * sram
-            dram += low * source
-            if high - low > 1 or (first, last) != (low, high):
-                axes.append(Axis(high - low, first - low, last - low, sram, source))
+        chip, dram, axes = self._axes(env, box, valid or box)
+        dram += start
         stores = self.memory is MemoryId.OUT
         # An element may be stored at several places: each takes STOREs of its own.
         places = [axis for axis in axes if stores and not axis.sram and axis.dram]
@@ -188,6 +180,21 @@ class CopyPlan:
         slice_ = self._thread_slice(at) if loose else None
         for place in product(*(range(0, each.extent * each.dram, each.dram) for each in places)):
             yield from rectangles(scaled, at, (dram + sum(place)) // self.lanes, loose=slice_)
+
+    def _axes(self, env: Env, box: Box, valid: Box) -> tuple[int, int, list[Axis]]:
+        """The places on chip and in DRAM at which a box begins, in values, and the axes along which
+        it has several values or leaves some out, which are those outside of `valid`."""
+        chip, chip_steps = self.chip_at.at(env)
+        dram, dram_steps = self.dram_at.at(env)
+        axes = []
+        for name, (low, high) in box.items():
+            sram, source = chip_steps.get(name, 0), dram_steps.get(name, 0)
+            chip += low * sram
+            dram += low * source
+            if high - low > 1 or valid[name] != (low, high):
+                first, last = valid[name]
+                axes.append(Axis(high - low, first - low, last - low, sram, source))
+        return chip, dram, axes
 
     def _thread_slice(self, at: int) -> range:
         """The elements of the buffer that belong to the thread of element `at`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -18,39 +19,46 @@ from compiler.machines.accelerator.lower.footprints import Footprints
 from hw.topology import Unit
 
 
-def early_passes(
-    commands: Commands, footprints: Footprints, eager: Collection[str] = ()
-) -> Commands:
-    """The commands with each requantising pass just behind the last command that it has to follow,
-    and so every iteration of an eager loop but resets.
+@dataclass(frozen=True, slots=True)
+class EarlyPasses:
+    """Moves each requantising pass, and every iteration of an eager loop but resets, to just behind
+    the last command that it has to follow.
 
     Its results are then stored while other threads compute, and its accumulators are free sooner.
     LOADs of its operands come with it; a pass stays where it is if they cannot, as the load unit's
     order has to stay as well.
 
-    Parameters
+    Attributes
     ----------
-    footprints
-        The footprints of the commands' prototypes.
     eager
         The names of the eager loops.
     """
-    passes = np.array([_is_pass(each) for each in commands.prototypes], np.bool_)[commands.which]
-    if eager:
-        resets = [isinstance(each, Compute) and each.reset for each in commands.prototypes]
-        marked = [any(name in eager for name, _ in around) for _, around in commands.sites]
-        passes |= np.array(marked, np.bool_) & ~np.array(resets, np.bool_)[commands.which]
-    conflicts = _Conflicts(commands, footprints)
-    order = list[int]()
-    for position, is_pass in enumerate(passes.tolist()):
-        behind = _behind(order, position, conflicts) if is_pass else None
-        if behind is None:
-            order.append(position)
-            continue
-        at, loads = behind
-        rest = [each for each in order[at:] if each not in loads]
-        order[at:] = [*loads, position, *rest]
-    return commands.take(np.array(order, np.int64))
+
+    eager: frozenset[str] = frozenset()
+    name: str = "early-passes"
+
+    def apply(self, commands: Commands, context: CommandContext) -> Commands:
+        """The commands in their new order."""
+        conflicts, order = _Conflicts(commands, context.footprints(commands)), list[int]()
+        for position, moves in enumerate(self._moves(commands)):
+            behind = _behind(order, position, conflicts) if moves else None
+            if behind is None:
+                order.append(position)
+                continue
+            at, loads = behind
+            rest = [each for each in order[at:] if each not in loads]
+            order[at:] = [*loads, position, *rest]
+        return commands.take(np.array(order, np.int64))
+
+    def _moves(self, commands: Commands) -> list[bool]:
+        """Whether each command is to move up."""
+        moves = np.array([_is_pass(each) for each in commands.prototypes], np.bool_)[commands.which]
+        if self.eager:
+            resets = [isinstance(each, Compute) and each.reset for each in commands.prototypes]
+            marked = [any(name in self.eager for name, _ in around) for _, around in commands.sites]
+            moves |= np.array(marked, np.bool_) & ~np.array(resets, np.bool_)[commands.which]
+        found: list[bool] = moves.tolist()
+        return found
 
 
 def _is_pass(command: Command) -> bool:

@@ -16,8 +16,16 @@ from compiler.ir.expr import Var
 from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
 from compiler.ir.visit import map_accesses_in
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.commands import ZEROS, Command, Commands, Copy, Site
+from compiler.machines.accelerator.lower.commands import (
+    ZEROS,
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    Site,
+)
 from compiler.machines.accelerator.lower.copies import CopyPlan
+from compiler.machines.accelerator.lower.first_terms import initialised
 from compiler.machines.accelerator.lower.index_sums import function_of, values_of
 from compiler.machines.accelerator.lower.instruction_nests import (
     Nest,
@@ -152,18 +160,37 @@ class _Elaborator:
     def _instruction(self, stmt: Stmt) -> _Part:
         nest = Nest.of(stmt)
         if isinstance(nest.leaf, Invoke):
-            plan = InvocationPlan.of(nest, self._target)
-            invoked = partial(plan.at, bases=self._bases)
-            return self._repeated(plan.output.name, plan.around, lambda env: (0, 0), invoked)
+            return self._invocation(nest)
         stage, copy = nest.leaf.buffer.name, CopyPlan.of(nest, self._target.config)
         copied = partial(self._copies, copy, stage in self._loose)
         return self._repeated(stage, copy.around, copy.offset, copied)
+
+    def _invocation(self, nest: Nest) -> _Part:
+        plan, bases = InvocationPlan.of(nest, self._target), self._bases
+        if nest.first is None:
+            invoked = partial(plan.at, bases=bases)
+            return self._repeated(plan.output.name, plan.around, lambda env: (0, 0), invoked)
+        first, features = InvocationPlan.of(nest.first, self._target), self._target.config.features
+        key_of, known = values_of(first.around), dict[Hashable, tuple[Compute, ...]]()
+
+        def starts(env: _Env) -> tuple[Compute, ...]:
+            key = key_of(env)
+            if key not in known:
+                known[key] = tuple(first.at(env, bases))
+                _check_once(plan.output, known[key])
+            return known[key]
+
+        def commands(env: _Env) -> Sequence[Command]:
+            return initialised(starts(env), plan.at(env, bases), features)
+
+        # The first of several steps of a sum differs from the others in its initial values.
+        return self._repeated(plan.output.name, plan.around, lambda env: (0, starts(env)), commands)
 
     def _repeated(
         self,
         stage: str,
         names: Sequence[str],
-        offset: Callable[[_Env], tuple[int, int]],
+        offset: Callable[[_Env], tuple[int, Hashable]],
         commands: Callable[[_Env], Iterable[Command]],
     ) -> _Part:
         """A function that appends commands, and computes equal ones once for all iterations.
@@ -232,6 +259,15 @@ def _rotated(part: _Part, slot: str, slots: int) -> _Part:
         del env[slot]
 
     return run
+
+
+def _check_once(buffer: Buffer, starts: Sequence[Compute]) -> None:
+    """Raises `LoweringError` if accumulators get initial values more than once: also after the
+    first term, perhaps, which comes later in the commands."""
+    whole = [each.indices("dst") for each in starts if not each.keeps]
+    cleared = np.concatenate([np.zeros(0, np.int64), *whole])
+    if len(np.unique(cleared)) < len(cleared):
+        raise LoweringError(f"an instruction initialises elements of {buffer.name} more than once")
 
 
 def _in_tensor(command: Command) -> bool:

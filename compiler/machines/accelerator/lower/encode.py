@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from itertools import chain
 
@@ -43,7 +42,8 @@ def encode_stream(
         If a value does not fit its field; the message names the instruction.
     """
     command = slots.command
-    table = np.array([_fields(each) for each in (*commands.prototypes, EMPTY)], np.int64)
+    prototypes = [fields_of(each) for each in (*commands.prototypes, EMPTY)]
+    table = np.array([[each.get(name, 0) for name in _NAMES] for each in prototypes], np.int64)
     rows = table[np.append(commands.which, len(table) - 1)[command]]
     values = dict(zip(_NAMES, np.ascontiguousarray(rows.T), strict=True))
     added = {"dram_base": commands.dram, "imm": imm, "uop_bgn": uop, "uop_end": uop}
@@ -65,9 +65,9 @@ def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
     return pack_uop_columns(config, *(np.fromiter(each, np.int64) for each in columns))
 
 
-def _fields(command: Command) -> Sequence[int]:
-    """The fields of a command in the order of `_NAMES`, with 0 for the kernel's address and for an
-    immediate that the operator sets."""
+def fields_of(command: Command) -> dict[str, int]:
+    """The fields of a command's instruction by name. The kernel's address counts as 0, and so does
+    an immediate that the operator sets."""
     values: dict[str, int]
     if isinstance(command, Copy):
         values = {
@@ -101,4 +101,4 @@ def _fields(command: Command) -> Sequence[int]:
             values |= {"opcode": Opcode.ALU, "alu_opcode": command.op, "imm": imm}
             values["use_imm"] = int(command.imm is not None)
             values["from_inp"] = int(command.from_inp)
-    return [values.get(name, 0) for name in _NAMES]
+    return values

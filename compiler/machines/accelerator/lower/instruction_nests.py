@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import assert_never
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Expr
+from compiler.ir.expr import Binary, BinaryOp, Expr, Var
 from compiler.ir.linear import linear
 from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
-from compiler.ir.visit import children, variables
+from compiler.ir.stmt import Alloc, For, If, Invoke, LoopKind, Seq, Stmt, Store
+from compiler.ir.visit import children, variables, with_body
 from compiler.lower.conditions import conjuncts
+from compiler.lower.hoist_conditions import hoisted
+from compiler.lower.tighten_loops import shorter_loops
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.lower.index_sums import Env, IndexSum
 from compiler.te.tree import written_by
@@ -24,28 +25,67 @@ Box = dict[str, tuple[int, int]]
 
 
 def is_instruction(stmt: Stmt) -> bool:
-    """Whether a statement is loops and conditions around a single copy or tensor instruction.
+    """Whether a statement is loops and conditions around a single copy or tensor instruction, or
+    around an initialiser of what that instruction updates and the instruction.
 
     Unrolled loops are never part of an instruction: each iteration is an instruction of its own.
     """
+    names = set[str]()
+    while isinstance(stmt, For | If):
+        if isinstance(stmt, For):
+            if stmt.kind is not LoopKind.SERIAL:
+                return False
+            names.add(stmt.var.name)
+        stmt = stmt.body
+    return isinstance(stmt, Store | Invoke) or _initialises(stmt, names)
+
+
+def _initialises(stmt: Stmt, names: set[str]) -> bool:
+    """Whether a statement in loops is an initialiser and an update of the same element, of which
+    the initialiser executes in the first iteration of each loop that leads to no other element.
+
+    Then all elements may be initialised before the first update.
+    """
     match stmt:
-        case Store() | Invoke():
-            return True
-        case For(kind=kind, body=body):
-            return kind is LoopKind.SERIAL and is_instruction(body)
-        case If(body=body):
-            return is_instruction(body)
-        case Seq() | Alloc() | Block():
-            return False
+        case Seq(body=(first, update)):
+            (tests, init), (_, term) = _tested(first), _tested(update)
         case _:
-            assert_never(stmt)
+            return False
+    if not (isinstance(init, Invoke) and isinstance(term, Invoke)):
+        return False
+    once = frozenset[str]().union(*map(variables, tests))
+    indices = (index for element in init.results for index in element.lower)
+    along = frozenset[str]().union(*map(variables, indices))
+    return (
+        not init.intrinsic.inputs
+        and init.results == term.results
+        and all(map(_is_first_iteration, tests))
+        and all((name in once) != (name in along) for name in names)
+    )
+
+
+def _is_first_iteration(test: Expr) -> bool:
+    """Whether a test is `sum == 0`, of loops with positive factors."""
+    if not isinstance(test, Binary) or test.op is not BinaryOp.EQ or test.left.dtype != INDEX:
+        return False
+    total = linear(test.left) - linear(test.right)
+    terms = all(isinstance(atom, Var) and factor > 0 for atom, factor in total.terms)
+    return terms and not total.constant
+
+
+def _tested(stmt: Stmt) -> tuple[tuple[Expr, ...], Stmt]:
+    """The conditions around a statement, and the statement in them."""
+    tests: tuple[Expr, ...] = ()
+    while isinstance(stmt, If):
+        tests, stmt = (*tests, *conjuncts(stmt.condition)), stmt.body
+    return tests, stmt
 
 
 def leaf(stmt: Stmt) -> Store | Invoke:
-    """The store or intrinsic inside of an instruction's loops."""
+    """The store or intrinsic inside of an instruction's loops; not the one that initialises."""
     while not isinstance(stmt, Store | Invoke):
-        assert isinstance(stmt, For | If), "an instruction"
-        stmt = stmt.body
+        assert isinstance(stmt, For | If | Seq), "an instruction"
+        stmt = stmt.body[-1] if isinstance(stmt, Seq) else stmt.body
     return stmt
 
 
@@ -144,34 +184,42 @@ class Nest:
         Conditions under which an iteration executes.
     unrolled
         Loops that extents depend on, or in which tests are not linear.
+    first
+        The nest of the initialiser, where there is one.
     """
 
     loops: tuple[tuple[str, IndexSum], ...]
     tests: Conditions
     leaf: Store | Invoke
     unrolled: frozenset[str]
+    first: Nest | None = None
 
     @staticmethod
     def of(stmt: Stmt) -> Nest:
         """The nest of an instruction (see `is_instruction`)."""
         loops: list[tuple[str, Expr]] = []
         tests: tuple[Expr, ...] = ()
+        around: list[For | If] = []
         while not isinstance(stmt, Store | Invoke):
             match stmt:
                 case For(var=var, extent=extent):
                     loops.append((var.name, extent))
                 case If(condition=condition):
                     tests = (*tests, *conjuncts(condition))
+                case Seq(body=(init, update)):
+                    first = Nest.of(_alone(around, init))
+                    return replace(Nest.of(_alone(around, update)), first=first)
                 case _:
                     raise AssertionError("no instruction")
+            around.append(stmt)
             stmt = stmt.body
         names = frozenset(name for name, _ in loops)
         # Extents that depend on loops of the same instruction.
         unrolled = frozenset[str]().union(*(variables(extent) & names for _, extent in loops))
-        tested = Conditions.of(tests)
-        unrolled = unrolled.union(*(each.nonlinear_in(names) for each in tested.sums))
+        conditions = Conditions.of(tests)
+        unrolled = unrolled.union(*(each.nonlinear_in(names) for each in conditions.sums))
         extents = tuple((name, IndexSum.of(extent)) for name, extent in loops)
-        return Nest(extents, tested, stmt, unrolled)
+        return Nest(extents, conditions, stmt, unrolled)
 
     @property
     def names(self) -> frozenset[str]:
@@ -204,6 +252,13 @@ class Nest:
                 yield from self._boxes({**env, name: value}, box, depth + 1, unrolled)
         elif extent > 0:
             yield from self._boxes(env, {**box, name: (0, extent)}, depth + 1, unrolled)
+
+
+def _alone(around: Sequence[For | If], part: Stmt) -> Stmt:
+    """A part of an instruction in loops of its own, which end where its conditions say."""
+    for each in reversed(around):
+        part = with_body(each, part)
+    return shorter_loops(hoisted(part))
 
 
 def within(tests: Conditions, env: Env, box: Box) -> Iterator[tuple[Env, Box]]:

@@ -1,8 +1,13 @@
-"""Requantisation by the instructions that compute the sums, in place of a pass over the sums.
+"""Requantisation by the instructions that compute sums, in place of a pass over the sums.
 
-OUT gets what the last write of an accumulator makes of it. So a pass that only requantises
-accumulators is not needed if the last writes before it do that: then partial sums are requantised
-as well, in vain, and the last write is the right one.
+Every write of an accumulator is a write of OUT, and a STORE finds what the last one left there. So
+an instruction that writes final sums can requantise them, and the pass behind it is not needed.
+What it writes before, partial sums, is requantised as well, and overwritten.
+
+This is no form of the instruction that `tensorize` puts in, as an initial value is: an instruction
+cannot step through PAR from one micro-op to the next. Where it has to, its micro-ops become several
+kernels, and those of all other instructions, too, that had the same ones. Only a pass over all
+commands sees these.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -33,29 +39,36 @@ from hw.topology import MemoryId
 _NEVER = -1
 """The position of a write that has not happened."""
 _FREE = -(1 << 40)
-"""The element of PAR for an accumulator whose value in OUT nobody reads: any."""
+"""In place of an element of PAR: nobody reads the accumulator's value in OUT, so that any element
+will do."""
 
 
-def requantise_last_writes(commands: Commands, config: HardwareConfig) -> Commands:
-    """The commands without passes that the last writers of their accumulators can do.
+@dataclass(frozen=True, slots=True)
+class RequantiseLastWrites:
+    """Drops passes that the last writers of their accumulators can do.
 
     A pass stays if a writer is no computation, if parameters are loaded after a writer, if
     something else is stored of it, or if no strides in PAR lead to the parameters. For machines
     with `Feature.REQUANTISE`.
     """
-    found = _Search(commands, config)
-    if not found.passes:
-        return commands
-    fusions = _Fusions(commands, config)
-    for writer, wanted in found.wanted.items():
-        if found.stored[writer] or not fusions.fuse(writer, wanted):
-            found.kept.update(each.position for each in wanted)
-    fused = found.passes - found.kept
-    chosen = {
-        writer: fusions.fuse(writer, tuple(each for each in wanted if each.position in fused))
-        for writer, wanted in found.wanted.items()
-    }
-    return fusions.applied({at: pieces for at, pieces in chosen.items() if pieces}, fused)
+
+    name: str = "requantise-last-writes"
+
+    def apply(self, commands: Commands, context: CommandContext) -> Commands:
+        """The commands without the passes, and with modes of their writers."""
+        found = _Search(commands, context.config)
+        if not found.passes:
+            return commands
+        fusions = _Fusions(commands, context.config)
+        for writer, wanted in found.wanted.items():
+            if found.stored[writer] or not fusions.fuse(writer, wanted):
+                found.kept.update(each.position for each in wanted)
+        fused = found.passes - found.kept
+        chosen = {
+            writer: fusions.fuse(writer, tuple(each for each in wanted if each.position in fused))
+            for writer, wanted in found.wanted.items()
+        }
+        return fusions.applied({at: pieces for at, pieces in chosen.items() if pieces}, fused)
 
 
 def is_requantisation(command: Command) -> bool:
@@ -273,8 +286,8 @@ def _commutes(command: Compute) -> bool:
 def _with_modes(
     command: Compute, wanted: Sequence[_Wanted], config: HardwareConfig
 ) -> tuple[Compute, ...]:
-    """The command with modes, in a part for each element of PAR in the first iteration of its
-    loops; none if loops or modes do not allow it."""
+    """The command as several that requantise, each with the micro-ops that begin at one element of
+    PAR; none if no strides lead to the parameters, or if limits differ."""
     limits = {(each.results.mode.low, each.results.mode.high) for each in wanted}
     of_dst = np.full(config.depth(MemoryId.ACC), _FREE, np.int64)
     for part in wanted:
@@ -292,7 +305,7 @@ def _with_modes(
     return tuple(
         replace(
             nested,
-            kernel=_taken(nested.kernel, group),
+            kernel=nested.kernel.only(group.tolist()),
             outer=replace(nested.outer, par=outer),
             inner=replace(nested.inner, par=inner),
             mode=Mode(int(bases[group[0]]), low, high),
@@ -349,8 +362,3 @@ def _stride(table: Ints, axis: int) -> int:
     after, before = np.delete(table, 0, axis), np.delete(table, -1, axis)
     steps = (after - before)[(after != _FREE) & (before != _FREE)]
     return int(steps.flat[0]) if steps.size else 0
-
-
-def _taken(kernel: Kernel, chosen: Ints) -> Kernel:
-    columns = (kernel.dst, kernel.src, kernel.wgt)
-    return Kernel(*(tuple(column[at] for at in chosen.tolist()) for column in columns))

@@ -1,34 +1,55 @@
-"""A cache of lowered and elaborated accelerator programs, shared between operators."""
+"""The passes over programs and over commands; and a cache of what they make, for operators that
+share a program."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
 from compiler.ir.stmt import Function, LoopKind
 from compiler.ir.visit import loops
+from compiler.lower.hoist_reduction_init import HoistReductionInit
 from compiler.lower.lowering import LOOP_PASSES, Pass, Simplify, lower
+from compiler.machines.accelerator.lower.command_pass import CommandContext, CommandPass, stages
 from compiler.machines.accelerator.lower.commands import Commands
-from compiler.machines.accelerator.lower.dead_loads import drop_unused_loads, late_resets
+from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
 from compiler.machines.accelerator.lower.dram_layout import dram_alignment
-from compiler.machines.accelerator.lower.early_passes import early_passes
+from compiler.machines.accelerator.lower.early_passes import EarlyPasses
 from compiler.machines.accelerator.lower.elaborate import elaborate
 from compiler.machines.accelerator.lower.footprints import Footprints
 from compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
 from compiler.machines.accelerator.lower.onchip import ChipMemory
-from compiler.machines.accelerator.lower.output_modes import requantise_last_writes
-from compiler.machines.accelerator.lower.overwrites import overwrite_first
-from compiler.machines.accelerator.lower.repeated_loads import drop_repeated_loads, takes_slots
-from compiler.machines.accelerator.lower.requantised_reads import check_requantised_reads
-from compiler.machines.accelerator.lower.start_order import start_early
+from compiler.machines.accelerator.lower.output_modes import RequantiseLastWrites
+from compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
+from compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
+from compiler.machines.accelerator.lower.start_order import StartEarly
 from compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
 from compiler.machines.accelerator.machine import AcceleratorTarget
+from hw.config import HardwareConfig
 from hw.features import Feature
 
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
     """The CPU's passes, then the passes that form loops around accelerator instructions."""
-    return (*LOOP_PASSES, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
+    # Initialisers stay with what they initialise, which may overwrite instead.
+    kept = (each for each in LOOP_PASSES if not isinstance(each, HoistReductionInit))
+    return (*kept, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
+
+
+def command_passes(lowered: Function, config: HardwareConfig) -> tuple[CommandPass, ...]:
+    """The passes over the commands of a lowered program on a machine, in their order."""
+    eager = frozenset(loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER)
+    requantises = Feature.REQUANTISE in config.features
+    table: tuple[tuple[CommandPass, bool], ...] = (
+        (DropRepeatedLoads(), bool(eager) or takes_slots(lowered)),
+        (DropUnusedLoads(), True),
+        (CheckRequantisedReads(), requantises),
+        (RequantiseLastWrites(), requantises),
+        (EarlyPasses(eager), bool(config.features or eager)),
+        (StartEarly(), bool(eager)),
+    )
+    return tuple(each for each, applies in table if applies)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,13 +60,39 @@ class ElaboratedProgram:
     ----------
     lowered
         The program as loops around instructions.
+    from_top
+        As in `ChipMemory`.
     footprints
         The footprints of the commands' prototypes.
     """
 
     lowered: Function
+    target: AcceleratorTarget
+    from_top: bool
     commands: Commands
     footprints: Footprints
+
+    @staticmethod
+    def of(lowered: Function, target: AcceleratorTarget, *, from_top: bool) -> ElaboratedProgram:
+        """The commands of a lowered program. Raises the errors of `elaborate` and `stages`."""
+        context = CommandContext(target.config)
+        for _, made in _stages(lowered, target, context, from_top):
+            commands = made
+        return ElaboratedProgram(lowered, target, from_top, commands, context.footprints(commands))
+
+    def stages(self) -> Iterator[tuple[str, Commands]]:
+        """The commands as elaborated, and after each pass, with the name of what made them: made
+        once more, and checked in order, too (see `CommandContext`)."""
+        context = CommandContext(self.target.config, in_order=True)
+        return _stages(self.lowered, self.target, context, self.from_top)
+
+
+def _stages(
+    lowered: Function, target: AcceleratorTarget, context: CommandContext, from_top: bool
+) -> Iterator[tuple[str, Commands]]:
+    chip, zeros = ChipMemory(target.config, from_top), dram_alignment(target.config)
+    commands = elaborate(lowered, target, chip, zeros)
+    return stages(commands, command_passes(lowered, target.config), context)
 
 
 @dataclass(slots=True, eq=False)
@@ -83,26 +130,5 @@ class ProgramCache:
             # Keeps the program alive, so that no other object gets its `id`.
             passes = self.passes or accelerator_passes(self.target)
             self._lowered[id(program)] = program, lower(program, passes)
-        lowered, config = self._lowered[id(program)][1], self.target.config
-        commands = elaborate(
-            lowered, self.target, ChipMemory(config, from_top), dram_alignment(config)
-        )
-        footprints = Footprints.of(commands.prototypes, config)
-        eager = {loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER}
-        if eager or takes_slots(lowered):
-            commands = drop_repeated_loads(commands, footprints, config)
-        used = drop_unused_loads(commands, footprints, config)
-        ordered = late_resets(used, footprints)
-        if Feature.REQUANTISE in config.features:
-            check_requantised_reads(ordered, footprints, config)
-        if config.features & {Feature.OVERWRITE, Feature.INPUT_OPERANDS}:
-            ordered = overwrite_first(ordered, config.features)
-        if Feature.REQUANTISE in config.features:
-            ordered = requantise_last_writes(ordered, config)
-        if config.features:
-            footprints = Footprints.of(ordered.prototypes, config)
-        if config.features or eager:
-            ordered = early_passes(ordered, footprints, eager)
-        if eager:
-            ordered = start_early(ordered, footprints, config)
-        return ElaboratedProgram(lowered, ordered, footprints)
+        lowered = self._lowered[id(program)][1]
+        return ElaboratedProgram.of(lowered, self.target, from_top=from_top)

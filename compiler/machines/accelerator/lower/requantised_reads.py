@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from compiler.errors import LoweringError
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import Command, Commands, Compute, Copy
 from compiler.machines.accelerator.lower.compiled import requantised_read
-from compiler.machines.accelerator.lower.footprints import Footprints, first_element
-from hw.config import HardwareConfig
+from compiler.machines.accelerator.lower.footprints import first_element
 from hw.topology import MemoryId
 
 _LOADS = (MemoryId.ACC, MemoryId.ACC_8BIT)
 
 
-def check_requantised_reads(
-    commands: Commands, footprints: Footprints, config: HardwareConfig
-) -> None:
-    """Raises `LoweringError` if a command computes with requantised results: these are in OUT only,
-    and ACC has the sums that they were made of.
+@dataclass(frozen=True, slots=True)
+class CheckRequantisedReads:
+    """Refuses a command that computes with requantised results: these are in OUT only, and ACC has
+    the sums that they were made of."""
 
-    Parameters
-    ----------
-    footprints
-        The footprints of the commands' prototypes.
-    """
-    if not any(isinstance(each, Compute) and each.mode for each in commands.prototypes):
-        return
-    begin = first_element(MemoryId.ACC, config)
-    reader, maker, count = requantised_read(
-        commands.which,
-        np.array([_writes(each) for each in commands.prototypes], np.bool_),
-        np.array([_requantises(each) for each in commands.prototypes], np.bool_),
-        footprints.first,
-        footprints.runs,
-        footprints.keeps,
-        begin,
-        begin + config.depth(MemoryId.ACC),
-    )
-    if count:
-        raise LoweringError(
-            f"{commands.sites[reader][0]} computes with {count} results of "
-            f"{commands.sites[maker][0]}, which are requantised on their way to OUT: only a STORE "
-            f"can read them"
+    name: str = "check-requantised-reads"
+
+    def apply(self, commands: Commands, context: CommandContext) -> Commands:
+        """The same commands. Raises `LoweringError` if they compute with requantised results."""
+        if not any(isinstance(each, Compute) and each.mode for each in commands.prototypes):
+            return commands
+        begin, at = first_element(MemoryId.ACC, context.config), context.footprints(commands)
+        reader, maker, count = requantised_read(
+            commands.which,
+            np.array([_writes(each) for each in commands.prototypes], np.bool_),
+            np.array([_requantises(each) for each in commands.prototypes], np.bool_),
+            at.first,
+            at.runs,
+            at.keeps,
+            begin,
+            begin + context.config.depth(MemoryId.ACC),
         )
+        if count:
+            raise LoweringError(
+                f"{commands.sites[reader][0]} computes with {count} results of "
+                f"{commands.sites[maker][0]}, which are requantised on their way to OUT: only a "
+                f"STORE can read them"
+            )
+        return commands
 
 
 def _writes(command: Command) -> bool:

@@ -125,13 +125,19 @@ class Stream:
         return values.reshape(tensor.buffer.shape).copy()
 
     def dump(self) -> dict[str, str]:
-        """The program after each step of lowering as text, by the name of the step."""
+        """The program after each step of lowering as text, by the name of the step; and each
+        operator's commands as elaborated and after each pass over them.
+
+        Raises `LoweringError` if one of these is not valid.
+        """
         texts: dict[str, str] = {}
         for number, (operator, program) in enumerate(self.elaborated):
             name = operator.title
             name = f"{name} ({number})" if f"{name}: schedule" in texts else name
             texts[f"{name}: schedule"] = text(operator.program)
             texts[f"{name}: lowered"] = text(program.lowered)
+            for step, commands in program.stages():
+                texts[f"{name}: {step}"] = "\n".join(map(str, commands))
         texts["commands"] = "\n".join(map(self._text, range(len(self.slots))))
         texts["instructions"] = disassemble(self.program)
         return texts

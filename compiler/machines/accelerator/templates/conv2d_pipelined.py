@@ -149,8 +149,6 @@ def sketch(
         .split(sums, "oc", knob("part"), ("part", "oc"))
         .split(sums, "ky", knob("ky"), ("ky_o", "ky"))
         .reorder(sums, "ic_o", "ky_o", "part", *inner, *"ic_i ky kx b bo bi".split())
-        .decompose_reduction(sums, "ic_o")
-        .eager(f"{sums}_init", "part")
         .multi_buffer(sums, knob("sum_slots"))
     )
     for stage in epilogue.stages:

@@ -159,12 +159,9 @@ def tiles_of_sums(
 
 
 def sum_in_steps(steps: Sketch) -> Sketch:
-    """Splits the sum into steps of input channels, with the reset before the first one."""
-    return (
-        steps.split("out_sum", "ic", knob("ic"), ("ic_o", "ic_i"))
-        .reorder("out_sum", "ic_o", *"n oc y x ic_i ky kx b bo bi".split())
-        .decompose_reduction("out_sum", "ic_o")
-    )
+    """Splits the sum into steps of input channels."""
+    steps = steps.split("out_sum", "ic", knob("ic"), ("ic_o", "ic_i"))
+    return steps.reorder("out_sum", "ic_o", *"n oc y x ic_i ky kx b bo bi".split())
 
 
 def image_on_chip(steps: Sketch, workload: Conv2dWorkload) -> tuple[Sketch, str]:

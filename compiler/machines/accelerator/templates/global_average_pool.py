@@ -125,9 +125,7 @@ class GlobalPoolOnAlu(AcceleratorTemplate[GlobalPoolWorkload]):
         steps = steps.set_scope(sums, OnChip.ACC).compute_at(sums, out, "thread")
         for axis in ("y", "x"):
             steps = steps.split(sums, f"k{axis}", knob(axis), (f"k{axis}_o", f"k{axis}_i"))
-        steps = steps.reorder(
-            sums, "ky_o", "kx_o", "n", "oc", "y", "x", "ky_i", "kx_i", "b", "bo"
-        ).decompose_reduction(sums, "ky_o")
+        steps = steps.reorder(sums, "ky_o", "kx_o", *"n oc y x ky_i kx_i b bo".split())
         config, add = machine.config, alu_binary(machine.config, AluOp.ADD)
         if workload.from_inp:
             add = alu_input(config, AluOp.ADD)

@@ -162,7 +162,6 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             steps = steps.set_scope("out_data", OnChip.ACC)
         steps = steps.compute_at("out_data", "out", "thread")
         steps = steps.reorder("out_max", "ky", "kx", "n", "oc", "y", "x", "b", "bo")
-        steps = steps.decompose_reduction("out_max", "ky")
         if any(each.before or _exceeds(each) for each in workload.windows):
             steps = steps.skip_terms("out_max")
         return tensorize_reduction(steps, "out_max", maximum.function, machine.config, LOWEST).trace

@@ -44,8 +44,8 @@ def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch
 def tensorize_reduction(
     steps: Sketch, stage: str, accumulate: Function, config: HardwareConfig, initial: int = 0
 ) -> Sketch:
-    """Tensorizes a reduction and its initialiser at the loop `b`; call after `decompose_reduction`
-    and last, as loops are then fixed.
+    """Tensorizes a reduction with its initialiser at the loop `b`; call last, as loops are then
+    fixed.
 
     Parameters
     ----------
@@ -54,8 +54,7 @@ def tensorize_reduction(
     initial
         The value to which accumulators are filled before the first term.
     """
-    steps = steps.tensorize(stage, "b", accumulate)
-    return steps.tensorize(f"{stage}_init", "b", fill(config, initial).function)
+    return steps.tensorize(stage, "b", accumulate, fill(config, initial).function)
 
 
 def sharing_rank(choices: Choices, extents: Mapping[str, int]) -> tuple[Bools | Ints, ...]:

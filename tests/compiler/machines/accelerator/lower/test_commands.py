@@ -162,3 +162,9 @@ def test_equal_kernels_are_one_key() -> None:
     ):
         assert other != first
         assert other not in {first}
+
+
+def test_some_micro_ops_of_a_kernel() -> None:
+    kernel = Kernel((4, 5, 6), (1, 2, 3), (7, 8, 9))
+    assert kernel.only([2, 0]) == Kernel((6, 4), (3, 1), (9, 7))
+    assert len(kernel.only(())) == 0

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -17,8 +18,7 @@ from compiler.machines.accelerator.lower.commands import (
     Kernel,
     Loop,
 )
-from compiler.machines.accelerator.lower.dead_loads import drop_unused_loads, late_resets
-from compiler.machines.accelerator.lower.footprints import Footprints
+from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
 from hw.config_files import load_config
 from hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
@@ -42,13 +42,7 @@ def originals(commands: Sequence[Command], found: Commands) -> list[Command]:
 
 def dropped(commands: Sequence[Command]) -> list[Command]:
     found = columns(commands)
-    footprints = Footprints.of(found.prototypes, TINY)
-    return originals(commands, drop_unused_loads(found, footprints, TINY))
-
-
-def delayed(commands: Sequence[Command]) -> list[Command]:
-    found = columns(commands)
-    return originals(commands, late_resets(found, Footprints.of(found.prototypes, TINY)))
+    return originals(commands, DropUnusedLoads().apply(found, CommandContext(TINY)))
 
 
 def load(sram: int, columns: int, memory: MemoryId = MemoryId.INP) -> Copy:
@@ -96,13 +90,11 @@ def defined(rng: random.Random, count: int) -> list[Command]:
 @settings(max_examples=80)
 @given(st.randoms(use_true_random=False))
 def test_results_stay(rng: random.Random) -> None:
-    """What is stored is the same without unused loads, with late resets, and with both."""
+    """What is stored is the same without unused loads."""
     dram = np.random.default_rng(rng.randint(0, 99)).integers(0, 256, 1024).astype(np.uint8)
     commands = defined(rng, 25)
     wanted = stored(commands, dram, 0)
-    without = dropped(commands)
-    for found in (without, delayed(commands), delayed(without)):
-        np.testing.assert_array_equal(stored(found, dram, 1), wanted)
+    np.testing.assert_array_equal(stored(dropped(commands), dram, 1), wanted)
 
 
 @settings(max_examples=60)
@@ -138,16 +130,3 @@ def test_a_load_of_accumulators_that_are_reset_goes() -> None:
 def test_loads_of_micro_ops_stay() -> None:
     commands: list[Command] = [load(0, 4, MemoryId.UOP)]
     assert dropped(commands) == commands
-
-
-def test_resets_wait_for_the_first_use() -> None:
-    resets = [gemm(at, 0, reset=True) for at in range(3)]
-    others: list[Command] = [store(5), gemm(1, 0), gemm(6, 0), store(0)]
-    found = delayed([*resets, *others])
-    assert found == [others[0], resets[1], others[1], others[2], resets[0], others[3], resets[2]]
-
-
-def test_resets_of_one_accumulator_keep_their_order() -> None:
-    """And do not pass what reads or writes it."""
-    commands: list[Command] = [gemm(2, 0, reset=True), gemm(2, 0), gemm(2, 0, reset=True), store(2)]
-    assert delayed(commands) == commands

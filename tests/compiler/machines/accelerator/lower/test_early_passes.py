@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import (
     Command,
     Compute,
@@ -19,8 +20,7 @@ from compiler.machines.accelerator.lower.commands import (
     Mode,
     unit_of_command,
 )
-from compiler.machines.accelerator.lower.early_passes import early_passes
-from compiler.machines.accelerator.lower.footprints import Footprints
+from compiler.machines.accelerator.lower.early_passes import EarlyPasses
 from hw.operations import AluOp
 from hw.topology import MemoryId, Unit
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
@@ -34,7 +34,7 @@ CONFIG = machine("extended")
 def ordered(*commands: Command) -> list[Command]:
     """The commands after the pass, which leave what they left before."""
     columns = columns_of(commands)
-    found = list(early_passes(columns, Footprints.of(columns.prototypes, CONFIG)))
+    found = list(EarlyPasses().apply(columns, CommandContext(CONFIG)))
     left = []
     for program in (commands, found):
         computer = CommandMachine(
@@ -121,8 +121,8 @@ def test_eager_loops() -> None:
         marked = replace(columns, sites=tuple(("out", (("out.part", 0),)) for _ in commands[2:]))
         sites = (("sum", ()), ("sum", ()), *marked.sites)
         sites = (*sites[:3], ("sum", ()), *sites[4:])
-        footprints = Footprints.of(columns.prototypes, CONFIG)
-        found = [*early_passes(replace(columns, sites=sites), footprints, {eager})]
+        step, given = EarlyPasses(frozenset({eager})), replace(columns, sites=sites)
+        found = [*step.apply(given, CommandContext(CONFIG))]
         moved = [commands[0], shift, store(0), commands[1], *commands[3:4], commands[5]]
         assert found == (moved if eager == "out.part" else commands)
 

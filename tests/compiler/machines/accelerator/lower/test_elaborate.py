@@ -8,9 +8,17 @@ import pytest
 from compiler.errors import CapacityError, LoweringError
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
-from compiler.machines.accelerator.lower.commands import ZEROS, Command, Commands, Copy
+from compiler.machines.accelerator.lower.commands import (
+    ZEROS,
+    Command,
+    Commands,
+    Compute,
+    Copy,
+)
 from compiler.machines.accelerator.lower.elaborate import elaborate
 from compiler.machines.accelerator.lower.onchip import ChipMemory
+from compiler.machines.accelerator.machine import AcceleratorTarget
+from hw.features import Feature
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.invocations import INTRINSICS, TARGET, TINY
 
@@ -189,3 +197,89 @@ func f() -> (D: int8[4]):
     )
     with pytest.raises(CapacityError, match=r"^ACC of tiny has 32 elements; a 2, b 31 are 33: 1 t"):
         commands(fine.replace("b: int32[2", "b: int32[31"))
+
+
+REDUCTION = """
+func f(S: int8[6, 1, 4], T: int8[2, 4, 4]) -> (D: int8[2, 1, 4]):
+  alloc a: int8[6, 1, 4] @ inp
+  for i in 6:
+    for l in 4:
+      a[i, 0, l] = S[i, 0, l]
+  alloc w: int8[2, 4, 4] @ wgt
+  for i1 in 2:
+    for l1 in 4:
+      for l2 in 4:
+        w[i1, l1, l2] = T[i1, l1, l2]
+  alloc c: int32[2, 1, 4] @ acc
+  for z in 2:
+    invoke fill_5(c[z :+ 1, 0 :+ 1, 0 :+ 4])
+  for o in 3 unrolled:
+    for x in 2:
+      for k in 2:
+        if {first}:
+          invoke fill_{start}(c[{element} :+ 1, 0 :+ 1, 0 :+ 4])
+        if {test}:
+          invoke gemm(c[x :+ 1, 0 :+ 1, 0 :+ 4], a[o + k + x :+ 1, 0 :+ 1, 0 :+ 4], \
+w[k :+ 1, 0 :+ 4, 0 :+ 4])
+  for m in 2:
+    for n in 4:
+      D[m, 0, n] = int8(c[m, 0, n])
+"""
+FIRST = "(o == 0) & (k == 0)"
+
+
+def words(found: list[Command]) -> list[str]:
+    return [str(each).split()[0] for each in found if isinstance(each, Compute)]
+
+
+@pytest.mark.parametrize("start", ["0", "5"])
+@pytest.mark.parametrize(
+    ("first", "element", "test", "made"),
+    [
+        (FIRST, "x", "True", ["overwrite", "gemm", "gemm", "gemm"]),
+        ("2 * o + k == 0", "x", "True", ["overwrite", "gemm", "gemm", "gemm"]),
+        # The first product is no accumulator's first one, or there is none.
+        (FIRST, "x", "k + o >= 1", ["overwrite", "gemm", "gemm"]),
+        (FIRST, "x", "x + k >= 1", ["reset", *["gemm"] * 6]),
+        (FIRST, "x", "o >= 1", ["reset", "gemm", "gemm"]),
+        # What one iteration after the other has to do.
+        ("o == 0", "x", "True", None),
+        ("(o == 0) & (k == 1)", "x", "True", None),
+        ("(o == 0) & (k + x == 1)", "x", "True", None),
+        (FIRST, "1 - x", "True", None),
+    ],
+)
+def test_a_reduction_with_its_initialiser(
+    first: str, element: str, test: str, made: list[str] | None, start: str
+) -> None:
+    """All of an instruction's accumulators are initialised before the first term of any."""
+    program = REDUCTION.format(first=first, element=element, test=test, start=start)
+    function = parse(program, INTRINSICS)
+    rng = np.random.default_rng(7)
+    source, weight = (
+        rng.integers(-9, 9, shape).astype(np.int8) for shape in ((6, 1, 4), (2, 4, 4))
+    )
+    (wanted,) = interpreter.run(function, [source, weight])
+    features = frozenset({Feature.OVERWRITE})
+    for config in (TINY, TINY.replace(name="overwriting", features=features)):
+        target = AcceleratorTarget.of(config)
+        columns = elaborate(function, target, ChipMemory(config), zero_bytes=48)
+        found = [absolute(each) for each in columns]
+        memory = np.zeros(1024, np.uint8)
+        memory[64:88], memory[128:160] = (
+            source.view(np.uint8).ravel(),
+            weight.view(np.uint8).ravel(),
+        )
+        computer = CommandMachine(config, memory)
+        computer.run(found)
+        np.testing.assert_array_equal(computer.dram[256:264].view(np.int8), wanted.ravel())
+        if config is not TINY and start == "0" and made is not None:
+            assert words(found) == ["reset", "add", *made]
+
+
+def test_elements_that_are_initialised_again_are_refused() -> None:
+    """Here a sum of neighbours: the second element would lose its first term."""
+    program = REDUCTION.format(first=FIRST, element="x", test="True", start="0")
+    again = program.replace("c[x :+", "c[(x + o) // 2 :+")
+    with pytest.raises(LoweringError, match=r"initialises elements of c more than once$"):
+        commands(again)

@@ -31,6 +31,7 @@ from compiler.machines.accelerator.lower.instruction_nests import (
     within,
     written_whole,
 )
+from tests.support.compiler.machines.accelerator.lower.invocations import INTRINSICS
 
 
 def body(text: str) -> Stmt:
@@ -235,3 +236,55 @@ def test_data_inside_of_a_comparison_is_refused() -> None:
     assert buffer.dtype == INDEX
     with pytest.raises(LoweringError, match=r"cannot be A\[i\]: it depends on data"):
         Conditions.of((load(buffer, Var("i")) < 3,))
+
+
+@pytest.mark.parametrize(
+    ("loops", "parts", "whole"),
+    [
+        (("x", "k"), ("if k == 0:", "fill_5(C x)", "gemm(C x, E k, B k)"), True),
+        (("x", "k"), ("if 2 * t + k == 0:", "fill_5(C x)", "gemm(C x, E k, B k)"), True),
+        (("x",), ("if t == 0:", "fill_5(C x)", "gemm(C x, E x, B x)"), True),
+        (("x", "k"), ("if k == 1:", "fill_5(C x)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if k <= 0:", "fill_5(C x)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if k - t == 0:", "fill_5(C x)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if t == 0:", "fill_5(C x)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if k + x == 0:", "fill_5(C x)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if k == 0:", "fill_5(C k)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if k == 0:", "alu_max_imm_m7(A x, C x)", "gemm(C x, E k, B k)"), False),
+        (("x", "k"), ("if k == 0:", "fill_5(C x)", "fill_0(C x)", "gemm(C x, E k, B k)"), False),
+    ],
+)
+def test_an_initialiser_and_its_update(
+    loops: tuple[str, ...], parts: tuple[str, ...], whole: bool
+) -> None:
+    """An instruction if each loop leads to other elements, or initialises in its first one."""
+    test, first, *others = parts
+
+    def invoked(call: str) -> str:
+        name, _, operands = call.removesuffix(")").partition("(")
+        regions = (
+            f"{one[0]}[{one[2:]} :+ 1, 0 :+ {4 if one[0] == 'B' else 1}, 0 :+ 4]"
+            for one in operands.split(", ")
+        )
+        return f"invoke {name}({', '.join(regions)})"
+
+    lines = [f"for {name} in 3:" for name in ("t", *loops)]
+    lines = [indent(line, "  " * (1 + depth)) for depth, line in enumerate(lines)]
+    inside = "  " * (1 + len(lines))
+    lines += [inside + test, f"{inside}  {invoked(first)}"]
+    lines += [inside + invoked(each) for each in others]
+    header = (
+        "func f(C: int32[8, 1, 4] @ acc, A: int32[8, 1, 4] @ acc, E: int8[8, 1, 4] @ inp, "
+        "B: int8[8, 4, 4] @ wgt) -> (C: int32[8, 1, 4] @ acc):"
+    )
+    function = parse("\n".join([header, *lines]), INTRINSICS)
+    assert isinstance(function.body, For)
+    stmt = function.body.body
+    assert is_instruction(stmt) is whole
+    if whole:
+        nest = Nest.of(stmt)
+        assert nest.first is not None
+        assert leaf(stmt) is nest.leaf
+        assert isinstance(nest.leaf, Invoke)
+        assert nest.leaf.intrinsic.name == "gemm"
+        assert not is_load(stmt)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop, Mode
 from compiler.machines.accelerator.lower.output_modes import (
+    RequantiseLastWrites,
     is_requantisation,
-    requantise_last_writes,
 )
 from hw.operations import AluOp
 from hw.topology import MemoryId
@@ -27,7 +28,7 @@ ONCE = Loop(1)
 
 def fused(*commands: Command) -> list[Command]:
     """The commands after the pass; accumulators and what is stored are as before."""
-    found = list(requantise_last_writes(columns_of(commands), CONFIG))
+    found = list(RequantiseLastWrites().apply(columns_of(commands), CommandContext(CONFIG)))
     copies = [each for each in commands if isinstance(each, Copy)]
     assert [each for each in found if isinstance(each, Copy)] == copies
     assert any(each.memory is MemoryId.OUT for each in copies), "the test says what is stored"

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.programs import ProgramCache
+from compiler.machines.accelerator.lower.programs import ProgramCache, command_passes
 from compiler.machines.accelerator.lower.stream import compile_stream
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from tests.support.compiler.machines.accelerator.lower.clip_operators import clip
 from tests.support.compiler.machines.accelerator.lower.invocations import TINY
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.machines.accelerator.templates.random_workloads import RandomConvolution
 
 TARGET = AcceleratorTarget.of(TINY)
 
@@ -39,3 +40,39 @@ def test_what_is_known_is_of_one_target() -> None:
     known = ProgramCache(AcceleratorTarget.of(machine("small8")))
     with pytest.raises(LoweringError, match=r"^programs elaborated for small8 cannot run on tiny$"):
         compile_stream([clip()], TARGET, {}, known)
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        ("tiny", ["drop-unused-loads"]),
+        (
+            "requantising",
+            [
+                *("drop-unused-loads", "check-requantised-reads"),
+                *("requantise-last-writes", "early-passes"),
+            ],
+        ),
+        (
+            "extended",
+            [
+                *("drop-unused-loads", "check-requantised-reads"),
+                *("requantise-last-writes", "early-passes"),
+            ],
+        ),
+    ],
+)
+def test_passes_of_a_machine(config: str, wanted: list[str]) -> None:
+    passes = command_passes(clip().program, machine(config))
+    assert [each.name for each in passes] == wanted
+
+
+@pytest.mark.parametrize("config", ["tiny", "extended", "requantising"])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_stage_of_a_program_is_valid(config: str, seed: int) -> None:
+    """And the last is what the stream is made of."""
+    drawn = RandomConvolution.of(seed, machine(config), largest=3)
+    ((_, program),) = drawn.stream().elaborated
+    *_, (name, last) = program.stages()
+    assert name == command_passes(program.lowered, machine(config))[-1].name
+    assert [*last] == [*program.commands]

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.parser import parse
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import ZEROS, Command, Copy
 from compiler.machines.accelerator.lower.elaborate import elaborate
-from compiler.machines.accelerator.lower.footprints import Footprints
 from compiler.machines.accelerator.lower.onchip import ChipMemory, footprint
-from compiler.machines.accelerator.lower.repeated_loads import drop_repeated_loads, takes_slots
+from compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from hw.config_files import load_config
 from hw.topology import MemoryId
@@ -27,7 +27,7 @@ TINY = load_config("tiny")
 
 def kept(*commands: Command) -> list[Command]:
     columns = columns_of(commands)
-    return [*drop_repeated_loads(columns, Footprints.of(columns.prototypes, TINY), TINY)]
+    return [*DropRepeatedLoads().apply(columns, CommandContext(TINY))]
 
 
 def load(sram: int, dram: int, tensor: str = "data", memory: MemoryId = MemoryId.INP) -> Copy:
@@ -56,7 +56,7 @@ def test_what_changes_or_is_computed_is_loaded_again() -> None:
 def test_the_address_in_dram_counts() -> None:
     columns = columns_of([load(0, 0)] * 3)
     moved = replace(columns, dram=np.array([0, 4, 4]))
-    found = drop_repeated_loads(moved, Footprints.of(columns.prototypes, TINY), TINY)
+    found = DropRepeatedLoads().apply(moved, CommandContext(TINY))
     assert found.dram.tolist() == [0, 4]
 
 

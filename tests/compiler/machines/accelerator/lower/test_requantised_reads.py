@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from compiler.errors import LoweringError
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop, Mode
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.requantised_reads import check_requantised_reads
+from compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
 from hw.operations import AluOp
 from hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
@@ -31,9 +31,8 @@ LOAD = replace(STORE, memory=MemoryId.ACC_8BIT)
 def check(commands: Sequence[Command]) -> None:
     columns = columns_of(commands)
     sites = tuple((f"stage{at}", ()) for at in range(len(columns)))
-    config = machine("extended")
-    footprints = Footprints.of(columns.prototypes, config)
-    check_requantised_reads(replace(columns, sites=sites), footprints, config)
+    given = replace(columns, sites=sites)
+    assert CheckRequantisedReads().apply(given, CommandContext(machine("extended"))) is given
 
 
 @pytest.mark.parametrize(

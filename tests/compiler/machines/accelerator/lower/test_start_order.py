@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.start_order import start_early
+from compiler.machines.accelerator.lower.start_order import StartEarly
 from hw.config_files import load_config
 from hw.operations import AluOp
 from hw.topology import MemoryId
@@ -25,7 +25,7 @@ TINY = load_config("tiny")
 def ordered(*commands: Command) -> list[Command]:
     """The commands in their new order, which leave what they left before."""
     columns = columns_of(commands)
-    found = [*start_early(columns, Footprints.of(columns.prototypes, TINY), TINY)]
+    found = [*StartEarly().apply(columns, CommandContext(TINY))]
     left = []
     for program in (commands, found):
         computer = CommandMachine(TINY, np.arange(1024, dtype=np.uint16).astype(np.uint8), seed=5)

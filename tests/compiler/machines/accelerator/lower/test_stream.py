@@ -190,14 +190,20 @@ def test_dump_has_every_stage() -> None:
     assert list(found) == [
         "clip: schedule",
         "clip: lowered",
+        "clip: elaborate",
+        "clip: drop-unused-loads",
         "clip (1): schedule",
         "clip (1): lowered",
+        "clip (1): elaborate",
+        "clip (1): drop-unused-loads",
         "commands",
         "instructions",
     ]
     for name, (operator, program) in zip(("clip", "clip (1)"), stream.elaborated, strict=True):
         assert found[f"{name}: schedule"] == text(operator.program)
         assert found[f"{name}: lowered"] == text(program.lowered)
+        stages = [each for made, each in found.items() if made.startswith(f"{name}: ")][2:]
+        assert {*stages} == {"\n".join(map(str, program.commands))}
     assert found["instructions"] == disassemble(stream.program)
 
 
