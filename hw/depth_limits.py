@@ -65,8 +65,7 @@ class _Depths:
 
     def index_bits(self, memory: MemoryId, /) -> int:
         """log2 of the number of elements of `memory`."""
-        found: int = getattr(self, memory.name.lower())
-        return found
+        return getattr(self, memory.name.lower())
 
     def reduced(self, reduction: Reduction) -> _Depths:
         """These depths, some of them smaller."""

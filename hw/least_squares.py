@@ -28,8 +28,7 @@ def fitted(terms: Floats, values: Floats) -> Floats:
     sizes = np.sqrt((scaled**2).sum(axis=0)) + 1e-12
     normed = scaled / sizes
     matrix = normed.T @ normed + _RIDGE * np.eye(len(sizes))
-    result: Floats = _least(matrix, normed.sum(axis=0)) / sizes
-    return result
+    return _least(matrix, normed.sum(axis=0)) / sizes
 
 
 def _least(matrix: Floats, wanted: Floats) -> Floats:

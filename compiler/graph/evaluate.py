@@ -213,8 +213,7 @@ def _run(call: _Call, evaluation: _Evaluation) -> NestedArray:
                 waiting.append(evaluation.function(stop.value))
                 result = None
             elif not waiting:
-                found: NestedArray = stop.value
-                return found
+                return stop.value
             else:
                 result = stop.value
         else:

@@ -50,8 +50,7 @@ class NetworkBuilder:
 
     def normal(self, shape: Sequence[int], inputs: int, scale: float = 1.0) -> NDArray[Any]:
         """Random weights that keep the variance of data, if `inputs` products are summed."""
-        found: NDArray[Any] = self.random.standard_normal(tuple(shape)) * scale / np.sqrt(inputs)
-        return found
+        return self.random.standard_normal(tuple(shape)) * scale / np.sqrt(inputs)
 
     def biases(self, outputs: int) -> NDArray[Any]:
         """Random biases, small against the sums."""

@@ -54,8 +54,7 @@ class Choices:
         if knob in self.settings:
             words = self.settings[knob]
             number = words.index(setting) if setting in words else -1
-        found: Bools = self.columns[knob] == number
-        return found
+        return self.columns[knob] == number
 
     def where(self, rows: Bools | Ints) -> Choices:
         """The choices selected by a mask or by row indices."""

@@ -52,12 +52,10 @@ class TemplateCosts(CostModel):
     machine: Any
 
     def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        found: Floats = template.estimate(workload, choices, self.machine)
-        return found
+        return template.estimate(workload, choices, self.machine)
 
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
-        found: Choices = template.shortlist(workload, choices, self.machine)
-        return found
+        return template.shortlist(workload, choices, self.machine)
 
 
 class TunedChoices(ABC):

@@ -161,14 +161,12 @@ class _Measured:
 def rounded(values: _Array, scale: Scale) -> _Array:
     """Values quantised to int8 with a scale; NaN becomes the zero point."""
     near = np.rint(values.astype(np.float64) / scale.step) + scale.zero
-    found: _Array = np.clip(near, INT8.low, INT8.high).astype(np.int8)
-    return found
+    return np.clip(near, INT8.low, INT8.high).astype(np.int8)
 
 
 def dequantised(values: _Array, scale: Scale) -> NDArray[np.float64]:
     """The real numbers that int8 values of a scale stand for."""
-    found: NDArray[np.float64] = (values.astype(np.float64) - scale.zero) * scale.step
-    return found
+    return (values.astype(np.float64) - scale.zero) * scale.step
 
 
 def _tensor(function: Function, given: Sequence[_Array], run: Runner) -> _Array:

@@ -34,5 +34,4 @@ def run(call: Steps[T]) -> T:
         else:
             stack.append(inner)
             result = None
-    found: T = result
-    return found
+    return result

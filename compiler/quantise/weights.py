@@ -39,8 +39,7 @@ class Weights:
         shape = [1] * self.values.ndim
         if self.scales.size > 1:
             shape[self.axis] = -1
-        found: NDArray[np.float64] = self.values * self.scales.reshape(shape)
-        return found
+        return self.values * self.scales.reshape(shape)
 
     def moved_first(self, axis: int) -> Weights | None:
         """The weights with `axis` moved to the front; None if scales belong to another axis."""
@@ -51,8 +50,7 @@ class Weights:
     @property
     def sums(self) -> NDArray[np.int64]:
         """The sum of each channel's integers; [C]."""
-        total: NDArray[np.int64] = self._rows.sum(1, dtype=np.int64)
-        return total
+        return self._rows.sum(1, dtype=np.int64)
 
     @property
     def reach(self) -> int:

@@ -59,8 +59,7 @@ class Measured:
         measured = np.isfinite(self.costs)
         dearest = self.costs[measured].max()
         costs = np.where(measured, self.costs, UNMEASURED * dearest)
-        found: Floats = np.log(costs / self.references)
-        return found
+        return np.log(costs / self.references)
 
 
 class BoostedTrees:

@@ -112,8 +112,7 @@ class Candidates:
 
 def references(bounds: Floats) -> Floats:
     """What a learned cost model compares costs with, from lower bounds."""
-    found: Floats = np.where(bounds > 0, bounds, 1.0)
-    return found
+    return np.where(bounds > 0, bounds, 1.0)
 
 
 def _key(choice: Choice) -> tuple[tuple[str, Setting], ...]:

@@ -78,8 +78,7 @@ def broken_rules(facts: RuleInputs) -> dict[Fault, Mask]:
 
 
 def _is(column: Ints, value: int) -> Mask:
-    equal: Mask = column == value
-    return equal
+    return column == value
 
 
 def _is_any(column: Ints, values: Sequence[int]) -> Mask:
@@ -90,8 +89,7 @@ def _is_any(column: Ints, values: Sequence[int]) -> Mask:
 
 
 def _above(column: Ints, value: int) -> Mask:
-    above: Mask = column > value
-    return above
+    return column > value
 
 
 def _bad_opcode(facts: RuleInputs) -> Mask:

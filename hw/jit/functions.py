@@ -57,8 +57,7 @@ class Compiled:
     @property
     def python(self) -> Callable[..., Any]:
         """The function in Python."""
-        python: Callable[..., Any] = self.source.python
-        return python
+        return self.source.python
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""

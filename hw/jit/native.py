@@ -39,8 +39,7 @@ def machine_code(text: str) -> bytes:
     options = binding.create_pipeline_tuning_options(_LEVEL)
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
-    code: bytes = machine.emit_object(module)
-    return code
+    return machine.emit_object(module)
 
 
 def load(code: bytes) -> Callable[[int], None]:

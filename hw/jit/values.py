@@ -83,8 +83,7 @@ def floating(value: float) -> Value:
 
 
 def _bits(value: float) -> int:
-    found: int = struct.unpack("Q", struct.pack("d", value))[0]
-    return found
+    return struct.unpack("Q", struct.pack("d", value))[0]
 
 
 def record(values: Sequence[Value]) -> Value:

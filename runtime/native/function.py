@@ -205,8 +205,7 @@ def _allocate(function: str, purpose: str, shape: tuple[int, ...], dtype: np.dty
 
 
 def _pointer(array: _Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+    return array.__array_interface__["data"][0]
 
 
 def _check(label: str, parameter: Parameter, array: _Array, written: bool) -> None:

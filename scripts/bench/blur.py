@@ -61,8 +61,7 @@ def scheduled(blury: Tensor) -> Schedule:
 def blur(image: Image) -> Image:
     """The box filter in NumPy."""
     rows = (image[:, :-2] + image[:, 1:-1] + image[:, 2:]) // 3
-    result: Image = (rows[:-2] + rows[1:-1] + rows[2:]) // 3
-    return result
+    return (rows[:-2] + rows[1:-1] + rows[2:]) // 3
 
 
 def measure() -> Iterator[Measurement]:

@@ -57,8 +57,7 @@ def searched(model: str, options: list[str]) -> dict[str, Any]:
     """The JSON of a search in a process of its own."""
     command = [sys.executable, "-m", "scripts.cli", "search", model, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 def values(found: dict[str, Any], names: list[str]) -> list[Values]:

@@ -83,5 +83,4 @@ def spec_of(chart: alt.Chart | alt.LayerChart, height: int) -> ChartSpec:
         ),
         view=alt.ViewConfig(stroke=None),
     )
-    spec: ChartSpec = styled.to_dict()
-    return spec
+    return styled.to_dict()

@@ -112,12 +112,10 @@ def _times(events: EventTable, kind: EventKind, instructions: int) -> list[int]:
     rows = events.kind == KINDS.index(kind)
     found = np.zeros(instructions, np.int64)
     found[events.instruction[rows]] = events.cycle[rows]
-    times: list[int] = found.tolist()
-    return times
+    return found.tolist()
 
 
 def _moves(events: EventTable, kind: EventKind, queue: TokenQueue) -> list[int]:
     """The instructions that popped or pushed a queue's tokens, in order."""
     rows = (events.kind == KINDS.index(kind)) & (events.queue == queue)
-    instructions: list[int] = events.instruction[rows].tolist()
-    return instructions
+    return events.instruction[rows].tolist()

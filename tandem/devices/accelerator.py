@@ -55,8 +55,7 @@ class Accelerator(TargetDevice):
 
     @property
     def machine_record(self) -> Mapping[str, Any]:
-        found: dict[str, Any] = json.loads(dump_config(self.config))
-        return found
+        return json.loads(dump_config(self.config))
 
     @property
     def memory_record(self) -> str:

@@ -167,8 +167,7 @@ class DaskPool(Generic[R]):
             return None
         if isinstance(answer, tuple):
             raise self._wrong_version(*answer)
-        outcome: R = answer
-        return outcome
+        return answer
 
     def _await_workers(self) -> None:
         """Return when there is a worker, and all that there are can be used."""

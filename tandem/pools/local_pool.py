@@ -87,8 +87,7 @@ class LocalPool(Generic[R]):
                 return self._submit(job, choice, limit).result()
             except BrokenProcessPool:
                 self._stop()
-        died: R = self._failed("the process that measured it died")
-        return died
+        return self._failed("the process that measured it died")
 
     def _submit(self, job: bytes, choice: Any, limit: float) -> Future[R]:
         executor = self._running()

@@ -115,8 +115,7 @@ class Layer:
             for name in ("addend", "multiplier", "shift")
         )
         scaled = (total * multiplier + addend + residual * SCALE) >> shift
-        clipped: npt.NDArray[np.int8] = np.clip(scaled, LOW, HIGH).astype(np.int8)
-        return clipped
+        return np.clip(scaled, LOW, HIGH).astype(np.int8)
 
 
 def _expected(program: Program, image: Image) -> Image:

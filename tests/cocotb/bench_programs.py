@@ -72,8 +72,7 @@ def _numpy_matmul(config: HardwareConfig, image: Image) -> Image:
     bias = image[BASES[MemoryId.ACC_8BIT] :][: 2 * ROWS * size].view(np.int8)
     total = np.einsum("krc,nkoc->nro", inp.astype(int), wgt.astype(int))
     total += bias.reshape(2, ROWS, size)
-    clipped: Image = np.clip(total >> SHIFT, 0, 127).astype(np.uint8).reshape(-1)
-    return clipped
+    return np.clip(total >> SHIFT, 0, 127).astype(np.uint8).reshape(-1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -116,8 +116,7 @@ class SharedSums:
         rng = np.random.default_rng(self.seed)
 
         def normal(*shape: int) -> Array:
-            found: Array = rng.standard_normal(shape) / sqrt(prod(shape[1:]))
-            return found
+            return rng.standard_normal(shape) / sqrt(prod(shape[1:]))
 
         width = self.channels
         joined = width * len(self.readers) if self.join == "Concat" else width

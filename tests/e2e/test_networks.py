@@ -26,8 +26,7 @@ MODELS = Path(__file__).parents[2] / "compiler" / "models"
 def run(*arguments: object) -> dict[str, object]:
     result = CliRunner().invoke(app, ["run", *map(str, arguments), "--json"])
     assert result.exit_code == 0, result.stderr
-    written: dict[str, object] = json.loads(result.stdout)
-    return written
+    return json.loads(result.stdout)
 
 
 def checked(*arguments: object) -> dict[str, object]:

@@ -28,8 +28,7 @@ def by_onnx_runtime(made: ModelProto, data: dict[str, Array]) -> list[Array]:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(made.SerializeToString(), options)
-    found: list[Array] = session.run(None, data)
-    return found
+    return session.run(None, data)
 
 
 @pytest.mark.parametrize(

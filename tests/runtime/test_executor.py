@@ -35,8 +35,7 @@ def reference(given: dict[str, NDArray[Any]]) -> NDArray[Any]:
     layer = np.maximum(np.einsum("oc,ncyx->noyx", weight, given["x"].astype(np.float64)), 0)
     pooled = layer.reshape(1, 4, 3, 2, 3, 2).max((3, 5))
     sums = (2 * pooled).sum((2, 3))
-    found: NDArray[Any] = sums @ np.array([[1.0, 0.0, -1.0, 2.0], [0.5] * 4]).T
-    return found
+    return sums @ np.array([[1.0, 0.0, -1.0, 2.0], [0.5] * 4]).T
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -36,8 +36,7 @@ def refused(message: str, *arguments: object) -> None:
 def run(*arguments: object) -> dict[str, Any]:
     result = tandem("run", *arguments, "--json")
     assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return json.loads(result.stdout)
 
 
 @pytest.fixture(scope="module")

@@ -64,8 +64,7 @@ def definition(node: NodeProto, versions: Mapping[str, int]) -> int | None:
     version = versions.get(domain_of(node), 0)
     if not defs.has(node.op_type, version, domain_of(node)):
         return None
-    found: int = defs.get_schema(node.op_type, version, domain_of(node)).since_version
-    return found
+    return defs.get_schema(node.op_type, version, domain_of(node)).since_version
 
 
 @dataclass

@@ -189,8 +189,7 @@ class Node:
             return None
         if found.size != 1 or found.dtype == object:
             self.refuse(f"{self._name(position)} is {self.input(position).type}, and no number")
-        element: int | float | bool = found.reshape(-1)[0].item()
-        return element
+        return found.reshape(-1)[0].item()
 
     def only_first(self) -> None:
         """Raise an error if a result other than the first is used."""

@@ -25,5 +25,4 @@ class Exact(Explorer):
 
     def propose(self, count: int) -> Sequence[int]:
         open_ = ~self.seen & (self.candidates.bounds < self.best)
-        found: list[int] = self._order[open_[self._order]][:count].tolist()
-        return found
+        return self._order[open_[self._order]][:count].tolist()

@@ -62,5 +62,4 @@ def pairs_height(rows: Sequence[LayerRow], pairs: int, bar_height: int = BAR) ->
 
 def end_labels(chart: alt.Chart) -> alt.Chart:
     """Text marks to the right of the ends of the chart's bars; the caller encodes the text."""
-    text: alt.Chart = chart.mark_text(color=INK, align="left", baseline="middle", dx=4, fontSize=10)
-    return text
+    return chart.mark_text(color=INK, align="left", baseline="middle", dx=4, fontSize=10)

@@ -124,8 +124,7 @@ def test_kernels_of_other_targets_need_no_reason() -> None:
 def workload(size: int = 6, blocks: int = 2) -> MaxPoolWorkload:
     config = TINY.machine.config
     call = pooling(size, blocks * config.block_out)
-    found: MaxPoolWorkload = Planner(TINY).plan(call).workload
-    return found
+    return Planner(TINY).plan(call).workload
 
 
 def pooling(size: int = 6, channels: int = 8, name: str = "k", target: str = "accelerator") -> Call:

@@ -29,8 +29,7 @@ def as_tuple(number: int | tuple[int, ...]) -> tuple[int, ...]:
 
 def emulated(spec: RequantSpec, acc: list[int]) -> list[int]:
     """The outputs of the accelerator."""
-    found: list[int] = emulate_requantisation(lower_requantisation(spec), np.array(acc)).tolist()
-    return found
+    return emulate_requantisation(lower_requantisation(spec), np.array(acc)).tolist()
 
 
 def relative_errors(spec: RequantSpec, scales: list[float]) -> list[Fraction]:

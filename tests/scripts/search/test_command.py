@@ -38,8 +38,7 @@ def run(folder: Path, *arguments: str) -> dict[str, Any]:
     url = f"sqlite:///{folder / 'studies.db'}"
     result = CliRunner().invoke(app, ["search", *arguments, "--storage", url, "--json"])
     assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return json.loads(result.stdout)
 
 
 def plain(found: dict[str, Any]) -> dict[str, Any]:

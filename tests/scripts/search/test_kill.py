@@ -66,8 +66,7 @@ def whole(space: Path, storage: Path) -> list[Any]:
     """The points of a search to its end, in this process."""
     result = CliRunner().invoke(app, [*options(space, storage), "--jobs", "1"])
     assert result.exit_code == 0, result.stderr
-    points: list[Any] = json.loads(result.stdout)["points"]
-    return points
+    return json.loads(result.stdout)["points"]
 
 
 @pytest.fixture(scope="module")

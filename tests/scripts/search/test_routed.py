@@ -39,8 +39,7 @@ SPACE: dict[str, Any] = {
 def invoke(*arguments: str) -> dict[str, Any]:
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return json.loads(result.stdout)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
 def tuned(*arguments: object) -> dict[str, Any]:
     code, output, errors = invoke(*arguments, "--json", "--jobs", 1)
     assert code == 0, errors
-    found: dict[str, Any] = json.loads(output)
-    return found
+    return json.loads(output)
 
 
 @pytest.fixture

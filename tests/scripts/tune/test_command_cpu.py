@@ -25,8 +25,7 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
 def answer(*arguments: object) -> dict[str, Any]:
     code, output, errors = invoke(*arguments, "--json")
     assert code == 0, errors
-    found: dict[str, Any] = json.loads(output)
-    return found
+    return json.loads(output)
 
 
 def test_tuned_and_taken(tmp_path: Path) -> None:

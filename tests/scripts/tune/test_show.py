@@ -38,8 +38,7 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
 def shown(*arguments: object) -> list[dict[str, Any]]:
     code, output, errors = invoke("--show", "--json", *arguments)
     assert code == 0, errors
-    found: list[dict[str, Any]] = json.loads(output)["tasks"]
-    return found
+    return json.loads(output)["tasks"]
 
 
 def test_the_best_is_the_first_of_the_lowest_cost() -> None:

@@ -51,5 +51,4 @@ def simulator_bench() -> MakeBench:
 @pytest.fixture(params=["compiled_bench", "simulator_bench"])
 def make_bench(request: pytest.FixtureRequest) -> MakeBench:
     """Makes benches of either kind."""
-    made: MakeBench = request.getfixturevalue(request.param)
-    return made
+    return request.getfixturevalue(request.param)

@@ -94,8 +94,7 @@ def long_alu(asm: Assembler) -> None:
 
 
 def expected(image: np.ndarray[Any, Any]) -> list[int]:
-    values: list[int] = ((image[DATA : DATA + 64].view("<i4") + 5) & 0xFF).tolist()
-    return values
+    return ((image[DATA : DATA + 64].view("<i4") + 5) & 0xFF).tolist()
 
 
 # Results and time ---------------------------------------------------------------------------

@@ -82,8 +82,7 @@ def every_memory(
 def stored(memory: Bytes, config: HardwareConfig, offset: int = 0) -> list[int]:
     """What the program left."""
     size = 4 * config.element_bytes(MemoryId.OUT)
-    values: list[int] = memory[offset + RESULT :][:size].tolist()
-    return values
+    return memory[offset + RESULT :][:size].tolist()
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)

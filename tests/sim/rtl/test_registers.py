@@ -43,8 +43,7 @@ SLICE = 500
 @pytest.fixture(params=CONFIGS, ids=lambda config: config.name)
 def config(request: pytest.FixtureRequest) -> HardwareConfig:
     """A machine without extensions, and one with them all."""
-    found: HardwareConfig = request.param
-    return found
+    return request.param
 
 
 @pytest.fixture

@@ -186,8 +186,7 @@ class ReferenceMachine:
             return None
         at = self.mode.par_base + o * self.mode.par_factor_out + i * self.mode.par_factor_in
         self._check(position, "PAR", at, len(self.par))
-        element: npt.NDArray[np.uint8] = self.par[at]
-        return element
+        return self.par[at]
 
     def _micro_ops(self, loops: Gemm | Alu) -> Iterator[tuple[MicroOp, int, int]]:
         for o in range(loops.iter_out):

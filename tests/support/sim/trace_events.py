@@ -35,8 +35,7 @@ class Arrow:
 
 def records_of(text: str) -> list[Record]:
     """The records of a file."""
-    records: list[Record] = _parse(text)["traceEvents"]
-    return records
+    return _parse(text)["traceEvents"]
 
 
 def arrows_of(text: str) -> list[Arrow]:

@@ -180,8 +180,7 @@ class Compute:
         """`indices` as [iterations of `outer`, of `inner`, micro-ops]."""
         outer = np.arange(self.outer.extent, dtype=np.int64) * getattr(self.outer, which)
         inner = np.arange(self.inner.extent, dtype=np.int64) * getattr(self.inner, which)
-        total: Ints = outer[:, None, None] + inner[:, None] + self.column(which)
-        return total
+        return outer[:, None, None] + inner[:, None] + self.column(which)
 
     def column(self, which: str) -> Ints:
         """The index of each micro-op in the first iteration of both loops, as an array to be

@@ -57,8 +57,7 @@ class EarlyPasses:
             resets = [isinstance(each, Compute) and each.reset for each in commands.prototypes]
             marked = [any(name in self.eager for name, _ in around) for _, around in commands.sites]
             moves |= np.array(marked, np.bool_) & ~np.array(resets, np.bool_)[commands.which]
-        found: list[bool] = moves.tolist()
-        return found
+        return moves.tolist()
 
 
 def _is_pass(command: Command) -> bool:

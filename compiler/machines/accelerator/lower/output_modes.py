@@ -214,8 +214,7 @@ def _distinct(values: Ints) -> list[int]:
     """The different values, in ascending order: mostly one."""
     if len(values) and bool((values == values[0]).all()):
         return [int(values[0])]
-    found: list[int] = np.unique(values).tolist()
-    return found
+    return np.unique(values).tolist()
 
 
 @dataclass(slots=True)

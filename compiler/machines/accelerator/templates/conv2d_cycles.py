@@ -66,8 +66,7 @@ class Conv2dCycles:
     def _kernels_stay(self) -> Bools:
         """Whether the micro-ops of all threads stay on chip."""
         kernel = self.workload.kernel_length(self.choices)
-        stay: Bools = self.choices["threads"] * (kernel + 4) <= self.cost.config.depth(MemoryId.UOP)
-        return stay
+        return self.choices["threads"] * (kernel + 4) <= self.cost.config.depth(MemoryId.UOP)
 
     def simulated(self) -> Floats:
         """Cycles by simulation of the tiles on the decoupled units; infinite if micro-ops do not

@@ -53,8 +53,7 @@ class _Counts:
 
     def size(self, knob: str) -> Floats:
         sizes = self.choices.columns.get(knob, np.ones(len(self.choices)))
-        found: Floats = np.log2(np.maximum(0.5, sizes))
-        return found
+        return np.log2(np.maximum(0.5, sizes))
 
     def word(self, knob: str, setting: str) -> Bools:
         if knob in self.choices.columns:

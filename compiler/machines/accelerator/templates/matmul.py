@@ -113,8 +113,7 @@ class MatmulWorkload(Conv2dWorkload):
         if self.groups == 1:
             return oc
         groups = np.minimum(self.spanned_groups(oc), self.groups)
-        found: Ints = np.where(own % oc == 0, oc, groups * own)
-        return found
+        return np.where(own % oc == 0, oc, groups * own)
 
 
 class MatmulOnArray(Conv2dOnArray):

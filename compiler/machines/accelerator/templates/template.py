@@ -77,8 +77,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
     def fits(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> Bools:
         usage = self.usage(workload, choices)
         found = [used <= machine.config.depth(memory) for memory, used in usage.items()]
-        every: Bools = np.logical_and.reduce(found)
-        return every
+        return np.logical_and.reduce(found)
 
     def no_fit_reason(self, workload: W, choices: Choices, machine: AcceleratorTarget) -> str:
         config = machine.config

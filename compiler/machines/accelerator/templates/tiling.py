@@ -93,8 +93,7 @@ def unusual_residency(
     if not operands:
         return np.zeros(len(choices), np.bool_)
     usual = 4 * operands * channels <= config.depth(MemoryId.ACC)
-    found: Bools = choices["resident"] != int(usual)
-    return found
+    return choices["resident"] != int(usual)
 
 
 def resident_operands(choices: Choices) -> Bools:

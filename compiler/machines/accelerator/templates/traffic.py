@@ -45,5 +45,4 @@ def loaded_elements(window: Window, sizes: Ints) -> Ints:
         low = first * window.stride - window.before
         high = low + (size - 1) * window.stride + reach
         totals.append(np.maximum(0, np.minimum(high, window.extent) - np.maximum(low, 0)).sum())
-    found: Ints = np.array(totals, np.int64)[places]
-    return found
+    return np.array(totals, np.int64)[places]

@@ -267,8 +267,7 @@ def _rectangles(
 def kernel_length(*axes: Ints | int) -> Ints:
     """Micro-ops of an instruction: the iterations of all loops except its two longest."""
     extents = np.broadcast_arrays(*axes)
-    length: Ints = np.sort(extents, axis=0)[:-2].prod(axis=0)
-    return length
+    return np.sort(extents, axis=0)[:-2].prod(axis=0)
 
 
 def thread_redundancy(choices: Choices, extents: Mapping[str, int]) -> Floats:

@@ -89,8 +89,7 @@ def _machine_code(text: str, target: CpuTarget) -> bytes:
 
     def made() -> bytes:
         machine = machine_of(target)
-        code: bytes = machine.emit_object(optimise(text, machine))
-        return code
+        return machine.emit_object(optimise(text, machine))
 
     processor = (target.triple, target.cpu, target.feature_string)
     return ObjectCache.default().object_of((*_SETTINGS, *processor, text), made)

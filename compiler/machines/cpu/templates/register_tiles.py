@@ -73,8 +73,7 @@ class TileSpace:
         """Whether sums fit in registers beside a step's weights and one broadcast element."""
         vectors = choices["channels"] // self.lanes
         pixels = choices["rows"] * choices["columns"]
-        found: Bools = vectors * pixels + vectors + 1 <= self.registers
-        return found
+        return vectors * pixels + vectors + 1 <= self.registers
 
     def costs(self, choices: Choices) -> Floats:
         """Ranks by the cycles of the busiest thread for the whole output, then by rows that can be
@@ -108,14 +107,12 @@ class TileSpace:
         whole, rest = self.rows // choices["rows"], self.rows % choices["rows"]
         # A last tile of fewer rows has code of its own: threads share whole blocks of channels.
         tasks = blocks * np.where((whole > 0) & (rest > 0), 1, whole + (rest > 0))
-        found: Floats = -(-tasks // self.threads) * self.threads / tasks
-        return found
+        return -(-tasks // self.threads) * self.threads / tasks
 
 
 def step_time(vectors: Ints, pixels: Ints) -> Ints:
     """The time of a step of one tile, in multiplications of vectors."""
-    found: Ints = np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
-    return found
+    return np.maximum(np.maximum(vectors * pixels, vectors + pixels), _LATENCY)
 
 
 def best_tile(channels: int, rows: int, columns: int, dtype: DType, simd: Simd) -> Tile:

@@ -48,8 +48,7 @@ class WinogradSizes:
             space = self.tiles(outputs)
             inside = (choices["rows"] <= space.rows) & (choices["columns"] <= space.columns)
             found &= (choices["outputs"] != outputs) | (inside & space.fits(choices))
-        result: Bools = found
-        return result
+        return found
 
     def cycles(self, choices: Choices) -> Floats:
         """Estimated cycles of each choice, with all threads."""

@@ -68,5 +68,4 @@ def reference(
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    found: list[NDArray[Any]] = session.run(names, feeds)
-    return found
+    return session.run(names, feeds)

@@ -54,8 +54,7 @@ def expected(node: RandomNode, model: ModelProto, feeds: dict[str, Array]) -> Se
         session = rival.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        found: Sequence[Any] = session.run(None, feeds)
-        return found
+        return session.run(None, feeds)
     wanted = ReferenceEvaluator(model).run(None, feeds)
     assert isinstance(wanted, list)
     return wanted

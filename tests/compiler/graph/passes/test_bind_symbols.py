@@ -35,12 +35,10 @@ def test_a_function_for_each_size() -> None:
     assert text(found) == text(
         graph("""
 kernel @relu(p0: float32[6]) -> float32[6]:
-  relu: float32[6] = relu(p0)
-  return relu
+  return relu(p0)
 
 kernel @relu_1(p0: float32[3]) -> float32[3]:
-  relu: float32[3] = relu(p0)
-  return relu
+  return relu(p0)
 
 func @f(x: float32[2, 3], y: float32[3]):
   a: float32[6, 1] = flatten(x, axis=2)
@@ -48,8 +46,7 @@ func @f(x: float32[2, 3], y: float32[3]):
   c: float32[6] = @relu(b)
   d: float32[3] = @relu_1(y)
   e: float32[3] = @relu_1(d)
-  z: (float32[6], float32[3]) = (c, e)
-  return z
+  return (c, e)
 """)
     )
 

@@ -25,8 +25,7 @@ func @f(x: float32[N, 4], c: bool[]):
 """
     after = """
 func @g(a: float32[M]) -> float32[M]:
-  b: float32[M] = relu(a)
-  return b
+  return relu(a)
 
 func @f(x: float32[N, 4], c: bool[]) -> (float32[4*N], bool[]):
   y: float32[4*N, 1] = flatten(x, axis=2)
@@ -36,8 +35,7 @@ func @f(x: float32[N, 4], c: bool[]) -> (float32[4*N], bool[]):
     yield n
   else:
     yield z
-  t: (float32[4*N], bool[]) = (r, c)
-  return t
+  return (r, c)
 """
     becomes(InferTypes(), before, after)
     becomes(InferTypes(), after, after)

@@ -20,8 +20,7 @@ LAYER = ("--layer", "a=4,4,8,8,3,1,1", "--config", "small8", "--jobs", "1", "--j
 def tuned(*arguments: object) -> dict[str, Any]:
     result = CliRunner().invoke(app, ["tune", *LAYER, *map(str, arguments)])
     assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return json.loads(result.stdout)
 
 
 def chart(text: str, key: str) -> list[list[dict[str, Any]]]:

@@ -74,8 +74,7 @@ def onnx(operator: str, *arrays: Array | None, **attributes: Any) -> Array:
     feeds = {name: array for name, array in zip(names, arrays, strict=True) if name}
     outputs = evaluator.run(["y"], feeds)
     assert isinstance(outputs, list)
-    result: Array = np.asarray(outputs[0])
-    return result
+    return np.asarray(outputs[0])
 
 
 def same(actual: Array, expected: Array, tolerance: float = 1e-5) -> None:

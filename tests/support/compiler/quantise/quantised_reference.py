@@ -66,15 +66,13 @@ def _quantise(args: Sequence[Array], given: Any) -> Array:
     with np.errstate(all="ignore"):
         nearest = np.nan_to_num(np.rint(x / _along_axis(step, x, given.axis)).astype(np.float64))
         moved = nearest + _along_axis(zero, x, given.axis)
-    found: Array = np.clip(moved, limits.min, limits.max).astype(given.to.numpy)
-    return found
+    return np.clip(moved, limits.min, limits.max).astype(given.to.numpy)
 
 
 def _dequantise(args: Sequence[Array], given: Any) -> Array:
     x, step, zero = args
     whole = x.astype(np.int64) - _along_axis(zero, x, given.axis)
-    found: Array = whole.astype(step.dtype) * _along_axis(step, x, given.axis)
-    return found
+    return whole.astype(step.dtype) * _along_axis(step, x, given.axis)
 
 
 def _requantise(args: Sequence[Array], given: Any) -> Array:
@@ -91,8 +89,7 @@ def _requantise(args: Sequence[Array], given: Any) -> Array:
         for type_ in types
         if np.iinfo(type_).min <= given.low and given.high <= np.iinfo(type_).max
     )
-    found: Array = outputs.astype(to)
-    return found
+    return outputs.astype(to)
 
 
 # Sums ---------------------------------------------------------------------------------------------
@@ -160,8 +157,7 @@ def _matmul(args: Sequence[Array], given: Any) -> Array:
 def _reduce_sum(args: Sequence[Array], given: Any) -> Array:
     (x,) = args
     _whole("reduce_sum", x)
-    found: Array = x.astype(np.int64).sum(given.axes, keepdims=given.keepdims).astype(x.dtype)
-    return found
+    return x.astype(np.int64).sum(given.axes, keepdims=given.keepdims).astype(x.dtype)
 
 
 # Data movement ------------------------------------------------------------------------------------
@@ -176,8 +172,7 @@ def _max_pool(args: Sequence[Array], given: Any) -> Array:
     pads = ((0, 0), (0, 0), (top, bottom), (left, right))
     padded = np.pad(x, pads, constant_values=np.iinfo(x.dtype).min)
     strides, dilation = given.strides or (1, 1), given.dilation or (1, 1)
-    found: Array = _windows(padded, given.kernel, strides, dilation).max((4, 5))
-    return found
+    return _windows(padded, given.kernel, strides, dilation).max((4, 5))
 
 
 def _pad(args: Sequence[Array], given: Any) -> Array:

@@ -210,8 +210,7 @@ def _shapes(
 
 def _integers(random: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
     limits = np.iinfo(dtype)
-    found: Array = random.integers(limits.min, limits.max + 1, shape).astype(dtype)
-    return found
+    return random.integers(limits.min, limits.max + 1, shape).astype(dtype)
 
 
 def _model(nodes: list[NodeProto], inputs: dict[str, Array], given: dict[str, Array]) -> ModelProto:

@@ -68,8 +68,7 @@ def may_stay(drawn: DrawnLayer, choices: Choices) -> Bools:
     tiles = slots(workload, choices)["weight_slots"]
     tiles = tiles // loads_of_tile(workload, choices)["weight_slots"]
     next_image = choices.equals("order", "outputs") & (tiles > y * x) & (workload.data[0] > 1)
-    found: Bools = (np.minimum(weights, image) == 1) | next_image
-    return found
+    return (np.minimum(weights, image) == 1) | next_image
 
 
 @settings(max_examples=12)

@@ -52,8 +52,7 @@ func @main(xa: int8{list(a)}, xb: int8{list(b)}, m: int32{list(multiplier)}, c: 
 
 def expected(a: Array, b: Array) -> Array:
     sums = a.astype(np.int64) @ b.astype(np.int64)
-    found: Array = np.clip((sums * 5 + 64) >> 7, -128, 127).astype(np.int8)
-    return found
+    return np.clip((sums * 5 + 64) >> 7, -128, 127).astype(np.int8)
 
 
 def check(

@@ -31,8 +31,7 @@ def same(one: NDArray[Any], other: NDArray[Any]) -> None:
 def assembly(text: str, target: CpuTarget) -> str:
     """The assembly of LLVM IR text for a target."""
     machine = machine_of(target)
-    code: str = machine.emit_assembly(optimise(text, machine))
-    return code
+    return machine.emit_assembly(optimise(text, machine))
 
 
 def same_as_interpreter(

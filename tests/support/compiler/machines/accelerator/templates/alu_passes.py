@@ -69,8 +69,7 @@ class Passes:
         if step.residual is not None:
             total = total + self.values[step.residual].astype(np.int64) * self.immediates["scale"]
         low, high = self.immediates["low"], self.immediates["high"]
-        found: Wide = np.clip(total >> (words >> 48 & 31), low, high)
-        return found
+        return np.clip(total >> (words >> 48 & 31), low, high)
 
     def _operand(self, values: Wide, step: AluPass) -> Wide:
         match step.kind:

@@ -180,8 +180,7 @@ def pack_sums(sums: Wide, config: HardwareConfig) -> Wide:
     batch, lanes = config.batch, config.block_out
     images, blocks = -(-n // batch), -(-o // lanes)
     padded = np.pad(sums, [(0, images * batch - n), (0, blocks * lanes - o), (0, 0), (0, 0)])
-    parts: Wide = padded.reshape(images, batch, blocks, lanes, h, w).transpose(0, 2, 4, 5, 1, 3)
-    return parts
+    return padded.reshape(images, batch, blocks, lanes, h, w).transpose(0, 2, 4, 5, 1, 3)
 
 
 def draw_conv2d(
