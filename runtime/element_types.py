@@ -18,7 +18,7 @@ DTYPES = frozenset(
 
 def dtype_of(name: object) -> np.dtype[Any]:
     """The NumPy type of a name or type; TypeError if there is none."""
-    return _BFLOAT16 if name == "bfloat16" else np.dtype(name)  # type: ignore[call-overload, no-any-return]
+    return _BFLOAT16 if name == "bfloat16" else np.dtype(name)  # type: ignore[call-overload]
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:

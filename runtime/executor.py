@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runtime.aligned_arrays import aligned_empty
 from runtime.artifact import (
     Artifact,
-    Constant,
+    ConstantPlace,
     Input,
     Kept,
     Output,
@@ -27,9 +27,9 @@ from runtime.errors import RunError
 from runtime.frame import new_frame
 from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from runtime.inputs.network import inputs_of
-from runtime.machine import Machine
 from runtime.measurement import Measurement
 from runtime.profile import Profile, StepProfile
+from runtime.register_machine import RegisterMachine
 
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -90,7 +90,7 @@ class Executor:
         self._fixed: dict[str, Any] = dict(artifact.constants)
         self._rounded = rounded_inputs(artifact.manifest)
         manifest = artifact.manifest
-        self._machine = Machine(artifact, by_name) if manifest.functions else None
+        self._machine = RegisterMachine(artifact, by_name) if manifest.functions else None
         own = {name for function in manifest.functions[1:] for name in function.tensors}
         tensors = [tensor for tensor in manifest.tensors if tensor.name not in own]
         self._fixed |= new_frame(manifest.name, manifest.arena_bytes, tensors, by_name)
@@ -249,7 +249,9 @@ def _results(artifact: Artifact, arrays: Mapping[str, _Array]) -> dict[str, _Arr
     returned: set[str] = set()
     for port in artifact.manifest.results:
         array = arrays[port.tensor]
-        shared = isinstance(tensors[port.tensor].place, Input | Constant) or port.tensor in returned
+        shared = (
+            isinstance(tensors[port.tensor].place, Input | ConstantPlace) or port.tensor in returned
+        )
         whole = array.copy() if shared else array
         results[port.name] = cut(f"result {port.name}", whole, counts.get(port.name, {}))
         returned.add(port.tensor)

@@ -16,7 +16,13 @@ from compiler.graph.indices import rows_of_tables
 from compiler.graph.live_ranges import live_ranges
 from compiler.graph.memory import plan_memory
 from compiler.graph.nodes import Atom, Function, Tuple
-from compiler.graph.passes import BindSymbols, EliminateDead, Pass, simplifying_passes, transform
+from compiler.graph.passes import (
+    BindSymbols,
+    EliminateDead,
+    GraphPass,
+    simplifying_passes,
+    transform,
+)
 from compiler.graph.types import leaves, part_names, symbols_of
 from compiler.graph.verify import verify
 from compiler.graph.visit import functions
@@ -174,7 +180,7 @@ def _passes(
     backends: Backends,
     sizes: Mapping[str, int] | None,
     fallback: bool,
-) -> Iterator[Pass]:
+) -> Iterator[GraphPass]:
     """The target-independent passes, then the passes of each target."""
     called = functions(function)[:-1]
     if sizes or any(symbols_of(param.type) for each in called for param in each.params):

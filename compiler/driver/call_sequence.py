@@ -29,7 +29,7 @@ from compiler.graph.nodes import (
 )
 from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from compiler.graph.visit import all_lets, bodies
-from compiler.plan.parts import Invocation, Operand
+from compiler.plan.parts import Argument, Invocation
 from runtime.artifact import (
     Branch,
     CallFunction,
@@ -41,8 +41,8 @@ from runtime.artifact import (
     TailCall,
 )
 
-_Value: TypeAlias = Nested[Operand]
-NameOf: TypeAlias = Callable[[Operand], str]
+_Value: TypeAlias = Nested[Argument]
+NameOf: TypeAlias = Callable[[Argument], str]
 """The name in the artifact of a tensor or a constant."""
 Draft: TypeAlias = Callable[[NameOf], Instruction]
 """An instruction, as soon as constants have names; numbers of steps count in the sequence."""
@@ -68,7 +68,7 @@ class CallSequence:
     invocations: tuple[Invocation, ...]
     types: Mapping[str, TensorType]
     params: tuple[str, ...]
-    results: tuple[Operand, ...]
+    results: tuple[Argument, ...]
     drafts: tuple[Draft, ...]
 
 
@@ -140,7 +140,7 @@ class _Walk:
         self._body(self.function.body, results, last=True)
         return self._sequence(results)
 
-    def _sequence(self, results: Sequence[Operand]) -> CallSequence:
+    def _sequence(self, results: Sequence[Argument]) -> CallSequence:
         return CallSequence(
             self.function.name,
             tuple(self.invocations),
@@ -209,7 +209,7 @@ class _Walk:
         self._body(value.otherwise, targets, last=last)
         end.at = len(self.drafts)
 
-    def _again(self, operands: Sequence[Operand]) -> None:
+    def _again(self, operands: Sequence[Argument]) -> None:
         """Begin again with other parameters: all are read before they are written."""
         pending = {
             param: operand
@@ -231,7 +231,7 @@ class _Walk:
             self._move(pending.pop(free), free)
         self.drafts.append(lambda _: Jump(0))
 
-    def _move(self, source: Operand, target: str) -> None:
+    def _move(self, source: Argument, target: str) -> None:
         self.drafts.append(lambda of: Move(of(source), target))
 
     # Values ---------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class _Walk:
     def _atom(self, atom: Atom) -> _Value:
         return atom if isinstance(atom, Constant) else self.values[atom.name]
 
-    def _tensors(self, atom: Atom) -> tuple[Operand, ...]:
+    def _tensors(self, atom: Atom) -> tuple[Argument, ...]:
         return tuple(leaves(self._atom(atom)))
 
     def _value(self, let: Let, type_: Type, place: Sequence[str] | None) -> _Value:

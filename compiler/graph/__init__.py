@@ -64,7 +64,7 @@ from compiler.graph.nodes import (
     Value,
     Var,
 )
-from compiler.graph.opspec import OpSpec, Pattern, Registry
+from compiler.graph.opspec import OpPattern, OpSpec, Registry
 from compiler.graph.types import FunctionType, TensorType, TupleType, Type
 
 __all__ = [
@@ -82,9 +82,9 @@ __all__ = [
     "If",
     "Let",
     "Module",
+    "OpPattern",
     "OpSpec",
     "Param",
-    "Pattern",
     "Registry",
     "TensorType",
     "Tuple",

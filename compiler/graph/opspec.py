@@ -53,7 +53,7 @@ class Linear:
 A = TypeVar("A", bound=Attributes)
 
 
-class Pattern(IntEnum):
+class OpPattern(IntEnum):
     """How an operator's result depends on its operands, from the simplest to the most general.
 
     The classes and their order are TVM's (Chen et al., OSDI'18, section 3), whose softmax is
@@ -207,7 +207,7 @@ class OpSpec(Generic[A]):
     """
 
     name: str
-    pattern: Pattern
+    pattern: OpPattern
     operands: Operands
     attributes: type[A]
     compute: Callable[[str, Sequence[Tensor], A], tuple[Tensor, ...]]
@@ -291,7 +291,7 @@ def keywords(attributes: Attributes) -> dict[str, Any]:
 
 def define_operator(
     function: Callable[..., Any],
-    pattern: Pattern,
+    pattern: OpPattern,
     operands: Operands,
     attributes: type[A],
     symbolic: Callable[[TypeQuery, Any], tuple[TensorType, ...]],

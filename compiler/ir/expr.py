@@ -106,11 +106,11 @@ class ExprFacts(NamedTuple):
     loads: Mapping[str, Buffer]
 
 
-def _infix(op: BinaryOp) -> Callable[[ExprOperators, Operand], Expr]:
+def _infix(op: BinaryOp) -> Callable[[ExprOperators, ExprLike], Expr]:
     return lambda left, right: binary(op, left, right)
 
 
-def _swapped(op: BinaryOp) -> Callable[[ExprOperators, Operand], Expr]:
+def _swapped(op: BinaryOp) -> Callable[[ExprOperators, ExprLike], Expr]:
     """The reflected operator: the method's own expression is the right operand."""
     return lambda right, left: binary(op, left, right)
 
@@ -279,7 +279,7 @@ class Select(ExprOperators):
 
 
 Expr: TypeAlias = Union[Const, Var, Load, Unary, Binary, Cast, Reinterpret, Select]  # noqa: UP007
-Operand: TypeAlias = Union["ExprOperators", int, float, bool]
+ExprLike: TypeAlias = Union["ExprOperators", int, float, bool]
 """An operand of Python's operators: a number takes the type of the other operand."""
 
 
@@ -322,7 +322,7 @@ def _rounded(value: int | float | bool, dtype: DType) -> float:
     return math.nan if math.isnan(result) else result
 
 
-def operand(value: Operand, dtype: DType) -> Expr:
+def operand(value: ExprLike, dtype: DType) -> Expr:
     """Return an operand as an expression of a type; IRError if it has another type."""
     if not isinstance(value, ExprOperators):
         return constant(value, dtype)
@@ -337,7 +337,7 @@ def _same(expected: DType, found: DType) -> None:
         raise IRError(f"{expected} is expected here, not {found}: cast() converts")
 
 
-def common_dtype(what: str, left: Operand, right: Operand) -> DType:
+def common_dtype(what: str, left: ExprLike, right: ExprLike) -> DType:
     """The type of two operands of `what`; a Python number takes the type of the other operand."""
     for value in (left, right):
         if isinstance(value, ExprOperators):
@@ -345,7 +345,7 @@ def common_dtype(what: str, left: Operand, right: Operand) -> DType:
     raise IRError(f"{what} of two plain numbers, which have no type")
 
 
-def binary(op: BinaryOp, left: Operand, right: Operand) -> Expr:
+def binary(op: BinaryOp, left: ExprLike, right: ExprLike) -> Expr:
     """Return `op` of two values of one type; a Python number takes the other operand's type."""
     dtype = common_dtype(op.value, left, right)
     a, b = operand(left, dtype), operand(right, dtype)

@@ -15,11 +15,11 @@ from compiler.ir.stmt import (
     Alloc,
     Block,
     For,
-    Function,
     If,
     Invoke,
     IterKind,
     LoopKind,
+    PrimFunc,
     Region,
     Seq,
     Stmt,
@@ -35,7 +35,7 @@ _ANY_ORDER = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.VIRTUAL_THREAD)
 
 
 def run(
-    function: Function, arrays: Sequence[NDArray[Any]], *, complete: bool = True
+    function: PrimFunc, arrays: Sequence[NDArray[Any]], *, complete: bool = True
 ) -> tuple[NDArray[Any], ...]:
     """Run a program and return its outputs, in order.
 
@@ -76,7 +76,7 @@ def run(
     return tuple(_result(frame.memories[each.name], complete) for each in function.outputs)
 
 
-def _check(function: Function, memory: Memory, array: NDArray[Any]) -> None:
+def _check(function: PrimFunc, memory: Memory, array: NDArray[Any]) -> None:
     buffer = memory.buffer
     name = f"input {buffer.name} of {function.name}"
     if not isinstance(array, np.ndarray):
@@ -203,7 +203,7 @@ def _invoke(stmt: Invoke, frame: Frame) -> _Action:
     return _in_order([*bindings, _action(intrinsic.body, inside)])
 
 
-def _binding(intrinsic: Function, region: Region, parameter: Memory, frame: Frame) -> _Action:
+def _binding(intrinsic: PrimFunc, region: Region, parameter: Memory, frame: Frame) -> _Action:
     """Return a function that makes a parameter of an intrinsic a view of its operand."""
     operand = frame.memories[region.buffer.name]
     lower = [frame.value(each) for each in region.lower]

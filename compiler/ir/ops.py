@@ -15,9 +15,9 @@ from compiler.ir.expr import (
     Cast,
     Const,
     Expr,
+    ExprLike,
     ExprOperators,
     Load,
-    Operand,
     Reinterpret,
     Select,
     binary,
@@ -90,7 +90,7 @@ def fold_operands(op: BinaryOp, parts: Iterable[Expr]) -> Expr:
     return reduce(partial(Binary, op), parts)
 
 
-def select(condition: ExprOperators, then: Operand, otherwise: Operand) -> Expr:
+def select(condition: ExprOperators, then: ExprLike, otherwise: ExprLike) -> Expr:
     """Return `then` if the condition holds, else `otherwise`. Only one of the two is evaluated, so
     that a condition can keep an index within its buffer."""
     test = operand(condition, BOOL)
@@ -98,7 +98,7 @@ def select(condition: ExprOperators, then: Operand, otherwise: Operand) -> Expr:
     return Select(test, operand(then, dtype), operand(otherwise, dtype))
 
 
-def load(buffer: Buffer, *indices: Operand) -> Expr:
+def load(buffer: Buffer, *indices: ExprLike) -> Expr:
     """Return the element of `buffer` at `indices`."""
     if len(indices) != len(buffer.shape):
         raise IRError(

@@ -18,11 +18,11 @@ from compiler.ir.stmt import (
     Block,
     BlockIter,
     For,
-    Function,
     If,
     Invoke,
     IterKind,
     LoopKind,
+    PrimFunc,
     Region,
     Seq,
     Stmt,
@@ -31,11 +31,11 @@ from compiler.ir.stmt import (
 from compiler.ir.syntax import NUMBER_WORDS
 from compiler.ir.visit import sequence
 
-_NO_INTRINSICS: Final[Mapping[str, Function]] = MappingProxyType({})
+_NO_INTRINSICS: Final[Mapping[str, PrimFunc]] = MappingProxyType({})
 _Word = TypeVar("_Word", bound=Enum)
 
 
-def parse(text: str, intrinsics: Mapping[str, Function] = _NO_INTRINSICS) -> Function:
+def parse(text: str, intrinsics: Mapping[str, PrimFunc] = _NO_INTRINSICS) -> PrimFunc:
     """Return the program in a text. Checks only syntax and types; `verify` checks the rest.
 
     `parse(text(f))` is `f` for every legal `f`, with sequences in normal form (`visit.sequence`).
@@ -59,12 +59,12 @@ def parse(text: str, intrinsics: Mapping[str, Function] = _NO_INTRINSICS) -> Fun
 
 
 class _Parser(Cursor):
-    def __init__(self, text: str, intrinsics: Mapping[str, Function]) -> None:
+    def __init__(self, text: str, intrinsics: Mapping[str, PrimFunc]) -> None:
         super().__init__(text)
         self._intrinsics = intrinsics
         self._buffers: dict[str, Buffer] = {}
 
-    def function(self) -> Function:
+    def function(self) -> PrimFunc:
         """Parse the whole text."""
         self.expect("func")
         name = self.take(TokenKind.NAME, "the function's name").text
@@ -74,7 +74,7 @@ class _Parser(Cursor):
         body = self._body()
         if self.token.kind is not TokenKind.END:
             self.fail("the end of the text")
-        return Function(name, inputs, outputs, body)
+        return PrimFunc(name, inputs, outputs, body)
 
     def _parameter(self) -> Buffer:
         token = self.token

@@ -33,10 +33,10 @@ from compiler.ir.stmt import (
     Block,
     BlockIter,
     For,
-    Function,
     If,
     Invoke,
     LoopKind,
+    PrimFunc,
     Region,
     Seq,
     Stmt,
@@ -48,10 +48,10 @@ from compiler.ir.visit import sequence
 _INDENT = "  "
 
 
-def text(node: Function | Stmt | Expr) -> str:
+def text(node: PrimFunc | Stmt | Expr) -> str:
     """Return the text of a node; that of a program or a statement ends with a newline."""
     match node:
-        case Function():
+        case PrimFunc():
             return _lines(_function(node))
         case Store() | Seq() | For() | If() | Alloc() | Block() | Invoke():
             return _lines(_stmt(node))
@@ -67,7 +67,7 @@ def _indented(stmt: Stmt) -> Iterator[str]:
     return (_INDENT + line for line in _stmt(stmt))
 
 
-def _function(function: Function) -> Iterator[str]:
+def _function(function: PrimFunc) -> Iterator[str]:
     inputs, outputs = (
         ", ".join(declaration(each) for each in buffers)
         for buffers in (function.inputs, function.outputs)

@@ -13,7 +13,7 @@ from compiler.ir.linear_ops import flatten_operands, negated
 from compiler.ir.normal import Normaliser
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove
-from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, IterKind, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, IterKind, PrimFunc, Seq, Stmt, Store
 from compiler.ir.visit import map_children, map_expressions, with_body
 
 
@@ -27,7 +27,7 @@ def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:
     return Normaliser(ranges).expr(expr)
 
 
-def simplify_function(function: Function) -> Function:
+def simplify_function(function: PrimFunc) -> PrimFunc:
     """Return a program with its expressions simplified for the ranges of loops and the conditions.
 
     Removes conditions that always hold, statements that are never executed, and empty loops and

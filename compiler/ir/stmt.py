@@ -192,7 +192,7 @@ class Invoke(Node):
     then its outputs. An operand has its parameter's shape, with more axes of extent 1 anywhere.
     """
 
-    intrinsic: Function
+    intrinsic: PrimFunc
     operands: tuple[Region, ...]
 
     @property
@@ -206,7 +206,7 @@ Stmt: TypeAlias = Store | Seq | For | If | Alloc | Block | Invoke
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class PrimFunc:
     """A program: reads `inputs`, writes every element of `outputs`.
 
     A buffer that an intrinsic updates is both an input and an output.
@@ -218,7 +218,7 @@ class Function:
     body: Stmt
 
 
-def parameters(intrinsic: Function) -> tuple[Buffer, ...]:
+def parameters(intrinsic: PrimFunc) -> tuple[Buffer, ...]:
     """The parameters of an intrinsic: its inputs, then those outputs that are not inputs."""
     return tuple(dict.fromkeys((*intrinsic.inputs, *intrinsic.outputs)))
 

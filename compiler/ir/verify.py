@@ -14,10 +14,10 @@ from compiler.ir.stmt import (
     Block,
     Facts,
     For,
-    Function,
     If,
     Invoke,
     LoopKind,
+    PrimFunc,
     Region,
     Seq,
     Stmt,
@@ -30,7 +30,7 @@ from compiler.ir.verifier_scope import VerifierScope
 from compiler.ir.visit import subexpressions
 
 
-def verify(function: Function) -> None:
+def verify(function: PrimFunc) -> None:
     """Raise an error unless a program is legal. Takes time linear in the program's size; statements
     that were verified before, in other programs or elsewhere in this one, are not walked again.
 
@@ -55,7 +55,7 @@ class _Verifier:
         self._intrinsics: set[int] = set()
         """The identities of intrinsics that are legal."""
 
-    def function(self, function: Function) -> None:
+    def function(self, function: PrimFunc) -> None:
         """Verify a whole program."""
         self._at.check_name(function.name, "a function")
         for buffer in function.inputs:

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar, assert_never
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
 from compiler.ir.facts import expr_facts, facts
-from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Region, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, PrimFunc, Region, Seq, Stmt, Store
 
 _T = TypeVar("_T")
 _Access: TypeAlias = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]
@@ -320,7 +320,7 @@ def writes(stmt: Stmt) -> Iterator[Store]:
     return (each for each in statements(stmt) if isinstance(each, Store))
 
 
-def buffers_in(function: Function) -> tuple[Buffer, ...]:
+def buffers_in(function: PrimFunc) -> tuple[Buffer, ...]:
     """The inputs, the outputs and all buffers that a function allocates, without duplicates."""
     allocated = facts(function.body).allocated.values()
     return tuple(dict.fromkeys((*function.inputs, *function.outputs, *allocated)))

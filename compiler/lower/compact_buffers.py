@@ -12,7 +12,7 @@ from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
 from compiler.ir.facts import expr_facts
 from compiler.ir.interval_ops import Interval
 from compiler.ir.normal import Normaliser
-from compiler.ir.stmt import Alloc, For, Function, Invoke, Region, Stmt, Store
+from compiler.ir.stmt import Alloc, For, Invoke, PrimFunc, Region, Stmt, Store
 from compiler.ir.visit import children, expressions, map_accesses, map_children, subexpressions
 from compiler.lower.ranges import loop_range
 
@@ -48,7 +48,7 @@ class CompactBuffers:
 
     name: str = "compact-buffers"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program with smaller buffers. It must have no blocks."""
         uses = _BufferUses()
         uses.collect(function.body, {})

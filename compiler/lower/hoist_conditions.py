@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from compiler.ir.expr import Expr
 from compiler.ir.facts import facts
-from compiler.ir.stmt import Alloc, For, Function, If, Seq, Stmt
+from compiler.ir.stmt import Alloc, For, If, PrimFunc, Seq, Stmt
 from compiler.ir.visit import map_children, variables, with_body, with_parts
 from compiler.lower.conditions import conjuncts, guarded, reads_memory
 
@@ -33,7 +33,7 @@ class HoistConditions:
 
     name: str = "hoist-conditions"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program with each condition outside of all loops in which it is invariant."""
         return replace(function, body=hoisted(function.body))
 

@@ -11,7 +11,7 @@ from compiler.ir.facts import facts
 from compiler.ir.interval import interval
 from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import equal
-from compiler.ir.stmt import Alloc, For, Function, If, LoopKind, Seq, Stmt
+from compiler.ir.stmt import Alloc, For, If, LoopKind, PrimFunc, Seq, Stmt
 from compiler.ir.visit import (
     map_children,
     sequence,
@@ -52,7 +52,7 @@ class HoistReductionInit:
 
     name: str = "hoist-reduction-init"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program without tests for a first iteration in its inner loops."""
         return replace(function, body=_Hoister(all_ranges(function.body)).whole(function.body))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Const
 from compiler.ir.ops import equal
-from compiler.ir.stmt import Block, Function, IterKind, Stmt
+from compiler.ir.stmt import Block, IterKind, PrimFunc, Stmt
 from compiler.ir.visit import rewrite, sequence, substitute_in
 from compiler.lower.conditions import guarded
 
@@ -34,7 +34,7 @@ class LowerBlocks:
 
     name: str = "lower-blocks"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program without blocks."""
         return replace(function, body=rewrite(function.body, _lower))
 

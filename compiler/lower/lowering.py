@@ -8,7 +8,7 @@ from typing import Protocol
 
 from compiler.errors import IRError
 from compiler.ir.simplify import simplify_function
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.ir.verify import verify
 from compiler.lower.compact_buffers import CompactBuffers
 from compiler.lower.hoist_conditions import HoistConditions
@@ -17,14 +17,14 @@ from compiler.lower.lower_blocks import LowerBlocks
 from compiler.lower.tighten_loops import TightenLoops
 
 
-class Pass(Protocol):
+class LoopPass(Protocol):
     """A frozen value with options as fields, which maps a legal program to a legal program."""
 
     @property
     def name(self) -> str:
         """The pass's name in error messages."""
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program after the pass."""
 
 
@@ -34,12 +34,12 @@ class Simplify:
 
     name: str = "simplify"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The simplified program."""
         return simplify_function(function)
 
 
-LOOP_PASSES: tuple[Pass, ...] = (
+LOOP_PASSES: tuple[LoopPass, ...] = (
     LowerBlocks(),
     Simplify(),
     CompactBuffers(),
@@ -53,7 +53,7 @@ LOOP_PASSES: tuple[Pass, ...] = (
 a reduction initialiser can move once the initialiser is gone."""
 
 
-def lower(function: Function, passes: Sequence[Pass] = LOOP_PASSES) -> Function:
+def lower(function: PrimFunc, passes: Sequence[LoopPass] = LOOP_PASSES) -> PrimFunc:
     """The program after all `passes`, verified before the first and after each.
 
     Raises

@@ -15,7 +15,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import Binary, Cast, Expr, Load, Reinterpret, Select, Unary
 from compiler.ir.interval import Ranges, interval
-from compiler.ir.stmt import For, Function, If, Invoke, LoopKind, Stmt, Store, parameters
+from compiler.ir.stmt import For, If, Invoke, LoopKind, PrimFunc, Stmt, Store, parameters
 from compiler.ir.strides import stride
 from compiler.ir.visit import children, reads, subexpressions, variables
 from compiler.lower.ranges import loop_range
@@ -90,7 +90,7 @@ class NestFeatures:
         return sum(self.operations.values()) / touched if touched else 0.0
 
 
-def features(function: Function) -> tuple[NestFeatures, ...]:
+def features(function: PrimFunc) -> tuple[NestFeatures, ...]:
     """The features of each store and intrinsic of a lowered program, in program order.
 
     A loop of unknown trip count counts as one iteration.

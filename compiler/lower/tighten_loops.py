@@ -11,7 +11,7 @@ from compiler.ir.interval import Ranges
 from compiler.ir.linear import Linear, linear
 from compiler.ir.ops import maximum, minimum
 from compiler.ir.simplify import simplify
-from compiler.ir.stmt import For, Function, If, LoopKind, Stmt
+from compiler.ir.stmt import For, If, LoopKind, PrimFunc, Stmt
 from compiler.ir.visit import map_children, variables, with_body
 from compiler.lower.conditions import conjuncts, guarded, reads_memory
 from compiler.lower.ranges import loop_range
@@ -38,7 +38,7 @@ class TightenLoops:
 
     name: str = "tighten-loops"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program with shorter loops."""
         return replace(function, body=shorter_loops(function.body))
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Function
 from runtime.aligned_arrays import aligned_copy
-from runtime.artifact import Code, Tensor
-from runtime.artifact import Constant as ConstantPlace
+from runtime.artifact import Code, ConstantPlace, Tensor
 
-Operand: TypeAlias = str | Constant
+Argument: TypeAlias = str | Constant
 """A tensor by name, or a constant."""
 Progress: TypeAlias = Callable[[str], None]
 """A function that shows one line of text for each step of compilation."""
@@ -36,7 +35,7 @@ class Invocation:
 
     name: str
     kernel: Function
-    operands: tuple[Operand, ...]
+    operands: tuple[Argument, ...]
     outputs: tuple[str, ...]
     reason: str | None = None
 
@@ -63,7 +62,7 @@ class ArtifactParts:
 
     def tensor_of(
         self,
-        operand: Operand,
+        operand: Argument,
         pack: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
         layout: str = "",
     ) -> str:

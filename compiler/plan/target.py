@@ -11,8 +11,8 @@ import numpy as np
 
 from compiler.graph.evaluate import Interpreter, Runner
 from compiler.graph.nodes import Call
-from compiler.graph.passes.pipeline import Pass as GraphPass
-from compiler.lower.lowering import Pass
+from compiler.graph.passes.pipeline import GraphPass
+from compiler.lower.lowering import LoopPass
 from compiler.plan.parts import ArtifactParts, Invocation, Progress
 from compiler.plan.pattern import Apply
 from compiler.plan.schedule_template import ScheduleTemplate
@@ -126,7 +126,7 @@ class Target(Generic[M]):
     name: str
     machine: M
     templates: tuple[ScheduleTemplate[Any, M], ...]
-    passes: tuple[Pass, ...]
+    passes: tuple[LoopPass, ...]
     cost: CostModel
     make_backend: Callable[[Target[M]], Backend]
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()

@@ -15,7 +15,7 @@ from compiler.graph.passes import Fuse, transform
 from compiler.graph.verify import verify
 from compiler.ir.dtypes import INT8
 from compiler.quantise.forms import Scale
-from compiler.quantise.layers import Layer, layers
+from compiler.quantise.layers import QuantisedLayer, layers
 from compiler.quantise.network import Quantised, has_scales
 from compiler.quantise.points import int8_values, return_values
 from compiler.quantise.signal_to_noise import SignalToNoise
@@ -95,7 +95,7 @@ class _Measured:
         Whether the real network rounds, too, so that references are rounded.
     """
 
-    layer: Layer
+    layer: QuantisedLayer
     function: Function
     real: Function
     rounds: bool
@@ -106,7 +106,7 @@ class _Measured:
     elements: int = 0
 
     @classmethod
-    def of(cls, layer: Layer, rounds: bool) -> _Measured:
+    def of(cls, layer: QuantisedLayer, rounds: bool) -> _Measured:
         """A layer without samples yet."""
         function, real = (transform(each, (Fuse(),)) for each in (layer.function, layer.real))
         return cls(layer, function, real, rounds)

@@ -20,7 +20,7 @@ _EXACT = {*DATA_MOVEMENT, "dequantise", "identity"}
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class QuantisedLayer:
     """A part of a quantised network that computes on int8 operands, or rounds to int8.
 
     Its operands and its result stand for values of the real network, and no value between them
@@ -57,7 +57,7 @@ class Layer:
     scale: Scale | None
 
 
-def layers(network: Quantised) -> Iterator[Layer]:
+def layers(network: Quantised) -> Iterator[QuantisedLayer]:
     """The layers, in order.
 
     Layers in branches, in loops and in functions that the network calls are left out, and those
@@ -85,7 +85,9 @@ def layers(network: Quantised) -> Iterator[Layer]:
             continue
         function = _function(own, found, types, end)
         real = _function(part, read, real_types, name)
-        yield Layer(name, end, let.source, _shown(operators), function, real, inputs, scale)
+        yield QuantisedLayer(
+            name, end, let.source, _shown(operators), function, real, inputs, scale
+        )
 
 
 def _function(

@@ -21,7 +21,7 @@ from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Body, Call, Let, Value, Var
 from compiler.graph.operators.elementwise import Clip
-from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.opspec import OpPattern, OpSpec
 from compiler.graph.reasons import Reason
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
@@ -385,7 +385,7 @@ class Rewriter:
             return let.reasons
         text = self._refusals.get(let.name)
         if text is None:
-            if value.callee.name not in self._rules and value.callee.pattern is Pattern.INJECTIVE:
+            if value.callee.name not in self._rules and value.callee.pattern is OpPattern.INJECTIVE:
                 return let.reasons  # Integers could move likewise.
             text = _UNREAD if value.callee.name in self._rules else _NO_RULE
         return (*let.reasons, Reason(value.callee.name, text))
@@ -407,7 +407,7 @@ def _moves(value: Value) -> bool:
     return (
         isinstance(value, Call)
         and isinstance(value.callee, OpSpec)
-        and value.callee.pattern is Pattern.INJECTIVE
+        and value.callee.pattern is OpPattern.INJECTIVE
         and len(value.args) == 1
     )
 

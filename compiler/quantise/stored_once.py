@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler.errors import QuantisationError
 from compiler.graph.nodes import Atom, Body, Call, Let, Var
-from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.opspec import OpPattern, OpSpec
 from compiler.graph.visit import names_of, use_counts
 from compiler.ir.dtypes import INT8
 from compiler.quantise.builder import Builder
@@ -118,7 +118,7 @@ def _is_sum(let: Let) -> bool:
     return (
         isinstance(value, Call)
         and isinstance(value.callee, OpSpec)
-        and value.callee.pattern in (Pattern.REDUCTION, Pattern.OUT_FUSABLE)
+        and value.callee.pattern in (OpPattern.REDUCTION, OpPattern.OUT_FUSABLE)
     )
 
 

@@ -17,7 +17,7 @@ from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.products import Conv2d, Product
 from compiler.graph.operators.shapes import Reshape, Transpose
-from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.opspec import OpPattern, OpSpec
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.verify import verify
@@ -172,7 +172,7 @@ class _Rewriter:
     def _elementwise(self, let: Let, call: Call) -> bool:
         """Whether the value is made on images: it has the shape of its operands that are images,
         and the others are constants for all elements or for each feature."""
-        if not isinstance(call.callee, OpSpec) or call.callee.pattern > Pattern.BROADCAST:
+        if not isinstance(call.callee, OpSpec) or call.callee.pattern > OpPattern.BROADCAST:
             return False
         operands = [atom for atom in call.args if isinstance(atom, Var)]
         names = [operand.name for operand in operands if operand.name not in self.stated]

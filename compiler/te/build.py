@@ -8,7 +8,7 @@ from math import prod
 from compiler.errors import TensorError
 from compiler.ir.expr import Binary, BinaryOp, Cast, Expr, Load, Var, binary
 from compiler.ir.ops import index
-from compiler.ir.stmt import Alloc, Block, BlockIter, For, Function, IterKind, LoopKind, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, BlockIter, For, IterKind, LoopKind, PrimFunc, Stmt, Store
 from compiler.ir.visit import rewrite_expr, sequence, subexpressions
 from compiler.te.tensor import Combiner, Compute, ReduceAxis, Tensor
 from compiler.te.tree import LoopRef
@@ -36,7 +36,7 @@ def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 def program_of(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor] = (), name: str | None = None
-) -> Function:
+) -> PrimFunc:
     """Return the program that computes one stage after the other, over all of its axes in order.
 
     Parameters
@@ -60,7 +60,7 @@ def program_of(
     for tensor in reversed(order):
         if tensor.source is not None and tensor.name not in results:
             body = Alloc(tensor.buffer(), body)
-    return Function(
+    return PrimFunc(
         name or outputs[-1].name,
         tuple(each.buffer() for each in known.values()),
         tuple(each.buffer() for each in outputs),

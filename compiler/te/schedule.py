@@ -12,7 +12,7 @@ from typing import Self
 from compiler.errors import IRError, ScheduleError
 from compiler.ir.buffer import Scope
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.ir.verify import verify
 from compiler.te import primitives
 from compiler.te.build import program_of
@@ -116,7 +116,7 @@ class PrimitiveMethods(ABC):
         return self.then(primitives.SkipTerms(stage))
 
     def tensorize(
-        self, stage: str, axis: str, intrinsic: Function, initialise: Function | None = None
+        self, stage: str, axis: str, intrinsic: PrimFunc, initialise: PrimFunc | None = None
     ) -> Self:
         """Replace a loop and all inside it by a tensor intrinsic; and a reduction's initialiser by
         a second one."""
@@ -159,7 +159,7 @@ class Schedule(PrimitiveMethods):
         If a primitive cannot be applied, or cannot be shown to keep the result.
     """
 
-    program: Function
+    program: PrimFunc
     trace: Trace = ()
 
     @staticmethod

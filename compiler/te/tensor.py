@@ -15,7 +15,7 @@ from compiler.errors import IRError, TensorError
 from compiler.ir.arithmetic import neutral
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INDEX, DType
-from compiler.ir.expr import BinaryOp, Const, Expr, ExprOperators, Load, Operand, Var, operand
+from compiler.ir.expr import BinaryOp, Const, Expr, ExprLike, ExprOperators, Load, Var, operand
 from compiler.ir.visit import subexpressions
 
 
@@ -75,7 +75,7 @@ class Tensor(Buffer):
 
     source: Compute | None = field(default=None, repr=False)
 
-    def __getitem__(self, indices: Operand | tuple[Operand, ...]) -> Expr:
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Expr:
         given = indices if isinstance(indices, tuple) else (indices,)
         if len(given) != len(self.shape):
             raise TensorError(

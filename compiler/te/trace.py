@@ -11,7 +11,7 @@ import msgspec
 
 from compiler.errors import ReplayError
 from compiler.ir.buffer import Scope
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.te.knobs import Knob, OpenTrace, When
 from compiler.te.primitives import PRIMITIVES, Primitive
 
@@ -25,7 +25,7 @@ def trace_to_json(trace: Sequence[Primitive | When]) -> str:
     return f'{{"format": {FORMAT}, "steps": [\n  {body}\n]}}\n'
 
 
-def trace_from_json(text: str, intrinsics: Mapping[str, Function] | None = None) -> OpenTrace:
+def trace_from_json(text: str, intrinsics: Mapping[str, PrimFunc] | None = None) -> OpenTrace:
     """Return the trace in a text.
 
     Parameters
@@ -64,7 +64,7 @@ def _to_json(value: Any) -> Any:
             return {"knob": name, "options": [[key, _to_json(each)] for key, each in options]}
         case Scope():
             return value.value
-        case Function(name=name):
+        case PrimFunc(name=name):
             return name
         case _:
             return value
@@ -72,7 +72,7 @@ def _to_json(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    intrinsics: Mapping[str, Function]
+    intrinsics: Mapping[str, PrimFunc]
 
     def steps(self, where: str, found: Any) -> OpenTrace:
         if not isinstance(found, list):
@@ -110,9 +110,9 @@ class _Reader:
                 return Knob(name, options)
             case str() if kind is Scope:
                 return Scope(value)
-            case None if kind == Function | None:
+            case None if kind == PrimFunc | None:
                 return None
-            case str() if kind in (Function, Function | None):
+            case str() if kind in (PrimFunc, PrimFunc | None):
                 if value not in self.intrinsics:
                     raise ReplayError(f"{where}: there is no intrinsic {value}")
                 return self.intrinsics[value]

@@ -39,7 +39,7 @@ from runtime.artifact.instructions import (
 from runtime.artifact.manifest import (
     HOST,
     Arena,
-    Constant,
+    ConstantPlace,
     Count,
     Input,
     Kept,
@@ -65,7 +65,7 @@ __all__ = [
     "Branch",
     "CallFunction",
     "Code",
-    "Constant",
+    "ConstantPlace",
     "Count",
     "FunctionCode",
     "Input",

@@ -15,7 +15,7 @@ from runtime.artifact.check_code import check_code
 from runtime.artifact.code import Code
 from runtime.artifact.manifest import (
     Arena,
-    Constant,
+    ConstantPlace,
     Input,
     Kept,
     Manifest,
@@ -66,7 +66,7 @@ class _Check:
         for tensor in manifest.tensors:
             self._tensor(tensor)
         for name in self._constants:
-            if not isinstance(self._named(name, "a constant").place, Constant):
+            if not isinstance(self._named(name, "a constant").place, ConstantPlace):
                 self._fail(f"{name} has a value, but is no constant")
         inputs = [each.name for each in manifest.tensors if isinstance(each.place, Input)]
         named = [each.tensor for each in manifest.inputs]
@@ -129,7 +129,7 @@ class _Check:
                         f"{tensor.name} lies from {offset} to {end} in an arena of {arena} bytes, "
                         f"at multiples of {ALIGNMENT}"
                     )
-            case Constant():
+            case ConstantPlace():
                 array = self._constants.get(tensor.name)
                 if array is None:
                     self._fail(f"constant {tensor.name} has no value")

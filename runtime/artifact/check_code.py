@@ -23,7 +23,7 @@ from runtime.artifact.instructions import (
     RunStep,
     TailCall,
 )
-from runtime.artifact.manifest import Arena, Constant, Input, Kept, Manifest, Output, Tensor
+from runtime.artifact.manifest import Arena, ConstantPlace, Input, Kept, Manifest, Output, Tensor
 
 
 def check_code(
@@ -40,13 +40,17 @@ def check_code(
     owners: dict[str, str] = {}
     for function in manifest.functions:
         for name in function.tensors:
-            if name not in tensors or isinstance(tensors[name].place, Constant) or name in owners:
+            if (
+                name not in tensors
+                or isinstance(tensors[name].place, ConstantPlace)
+                or name in owners
+            ):
                 fail(f"{name} is no tensor of {function.name} alone")
             if isinstance(tensors[name].place, Input | Output) and function is not main:
                 fail(f"{name} of {function.name} is an input or a result of the network")
             owners[name] = function.name
     for name, tensor in tensors.items():
-        if name not in owners and not isinstance(tensor.place, Constant):
+        if name not in owners and not isinstance(tensor.place, ConstantPlace):
             fail(f"{name} is a tensor of no function")
     run = [
         instruction.step
@@ -163,7 +167,7 @@ class _Function:
         tensor = self._tensors.get(name)
         if tensor is None:
             self._fail(f"an operand of instruction {at} is {name}, and there is no such tensor")
-        if name not in self._bits and not isinstance(tensor.place, Constant):
+        if name not in self._bits and not isinstance(tensor.place, ConstantPlace):
             self._fail(f"instruction {at} has the operand {name}, of another function")
         return tensor
 

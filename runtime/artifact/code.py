@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Protocol, Self
 
 
-class Operand(Protocol):
+class NamedArray(Protocol):
     """An array that code reads or writes; `dtype` is NumPy's name of its type, as `float32`."""
 
     @property
@@ -37,11 +37,11 @@ class Code(Protocol):
     kind: ClassVar[str]
 
     @property
-    def reads(self) -> Sequence[Operand]:
+    def reads(self) -> Sequence[NamedArray]:
         """The inputs, in the order in which steps name their tensors."""
 
     @property
-    def writes(self) -> Sequence[Operand]:
+    def writes(self) -> Sequence[NamedArray]:
         """The outputs, in the order in which steps name their tensors."""
 
     def to_bytes(self) -> bytes:

@@ -19,7 +19,7 @@ from hw.input_files import ARTIFACT_BYTES, open_input, read_input
 from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.code import Code
-from runtime.artifact.manifest import Constant, Manifest, Provenance
+from runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
 from runtime.artifact.stream import StreamCode
 from runtime.element_types import dtype_of
 from runtime.errors import ArtifactError, NativeCodeError
@@ -193,7 +193,7 @@ def _offsets(manifest: Manifest) -> tuple[dict[str, int], int]:
     """The offset of each constant, in the order of the tensors, and the size of all constants."""
     offsets, end = {}, 0
     for tensor in manifest.tensors:
-        if isinstance(tensor.place, Constant):
+        if isinstance(tensor.place, ConstantPlace):
             offsets[tensor.name] = end
             end += aligned_size(tensor.bytes)
     return offsets, end
@@ -214,7 +214,7 @@ def _unpacked(manifest: Manifest, memory: NDArray[np.uint8]) -> Mapping[str, NDA
         raise ArtifactError(f"its constants have {memory.size} bytes: the manifest has {size}")
     constants = {}
     for tensor in manifest.tensors:
-        if isinstance(tensor.place, Constant):
+        if isinstance(tensor.place, ConstantPlace):
             content = memory[offsets[tensor.name] :][: tensor.bytes]
             constants[tensor.name] = content.view(dtype_of(tensor.dtype)).reshape(tensor.shape)
     return constants

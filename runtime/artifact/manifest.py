@@ -40,7 +40,7 @@ class Output(Struct, frozen=True, tag="output", forbid_unknown_fields=True):
     """The place of an output: a new array in each run, returned to the caller."""
 
 
-class Constant(Struct, frozen=True, tag="constant", forbid_unknown_fields=True):
+class ConstantPlace(Struct, frozen=True, tag="constant", forbid_unknown_fields=True):
     """The place of a constant, whose value is part of the artifact."""
 
 
@@ -56,7 +56,7 @@ class Kept(Struct, frozen=True, tag="kept", forbid_unknown_fields=True):
     device: str
 
 
-Place: TypeAlias = Input | Output | Constant | Arena | Kept
+Place: TypeAlias = Input | Output | ConstantPlace | Arena | Kept
 """The storage of a tensor."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compiler.ir.dtypes import UINT16
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.te import Schedule, Tensor, compute, placeholder
 from scripts.bench.measurements import Measurement, print_measurements
@@ -89,7 +89,7 @@ def measure() -> Iterator[Measurement]:
 
 
 def _call(
-    program: Function, target: CpuTarget, image: Image, expected: Image
+    program: PrimFunc, target: CpuTarget, image: Image, expected: Image
 ) -> Callable[[], object]:
     """A function that runs the compiled program, after its result was compared with `expected`."""
     function, result = compile_function(program, target), np.empty_like(expected)

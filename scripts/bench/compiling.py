@@ -34,7 +34,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from tandem.utilization.build import HIDING, Convolution
 from tandem.utilization.case import make_case
-from tandem.utilization.conv_layers import Layer, parse_layer
+from tandem.utilization.conv_layers import ConvLayer, parse_layer
 
 CANDIDATE_SECONDS = 20e-3
 """The part of a candidate's time that does not depend on its number of instructions."""
@@ -93,7 +93,7 @@ class Candidate:
         return (self.seconds - CANDIDATE_SECONDS) * 1e6 / self.instructions
 
 
-def candidates(layer: Layer, channels: Sequence[int] = CHANNELS) -> Iterator[Candidate]:
+def candidates(layer: ConvLayer, channels: Sequence[int] = CHANNELS) -> Iterator[Candidate]:
     """Measure candidates for convolutions that differ from `layer` in their input channels.
 
     A warm-up convolution is compiled first and not returned.

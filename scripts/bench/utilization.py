@@ -15,7 +15,7 @@ from scripts.bench.measurements import Measurement, print_measurements
 from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
 from scripts.utilization.table import print_rows
 from sim.engines import make_engine
-from tandem.utilization import RESNET18, Layer, Row, measure, total
+from tandem.utilization import RESNET18, ConvLayer, Row, measure, total
 
 MOST_CYCLES = 7.4e6
 """Cycles of all layers, weighted by count: at least 6.62 million; VTA's best is 7.73 million."""
@@ -23,7 +23,7 @@ LEAST_BEST = 92
 LEAST_HIDDEN = 1
 
 
-def run(config: str, layers: Sequence[Layer] = RESNET18) -> list[Row]:
+def run(config: str, layers: Sequence[ConvLayer] = RESNET18) -> list[Row]:
     """Measure, and print the table."""
     engine = make_engine("rtl", load_config(config), parse_memory(DEFAULT_MEMORY))
     try:

@@ -57,7 +57,7 @@ from tandem.models import ModelOptions, model_inputs, prepared_network
 from tandem.pools.open_pool import open_pool
 from tandem.recorded_choices import known_records
 from tandem.tuning import NetworkTuning, TunedTasks, examples_of
-from tandem.utilization.conv_layers import Layer, distinct
+from tandem.utilization.conv_layers import ConvLayer, distinct
 from tandem.utilization.tasks import tasks_of_layers
 
 DEFAULT_TRIALS = 64
@@ -88,7 +88,7 @@ def command(
         typer.Argument(metavar="MODEL", help=f"{MODELS[0].upper()}{MODELS[1:]}."),
     ] = None,
     layer: Annotated[
-        list[Layer] | None,
+        list[ConvLayer] | None,
         typer.Option(
             "--layer",
             metavar="NAME=H,W,IC,OC,K,STRIDE,PAD",
@@ -291,7 +291,9 @@ def command(
             console.print(decided_text(tuned.decisions))
 
 
-def _tasks_of_layers(layers: Sequence[Layer], device: TargetDevice, seed: int) -> tuple[Task, ...]:
+def _tasks_of_layers(
+    layers: Sequence[ConvLayer], device: TargetDevice, seed: int
+) -> tuple[Task, ...]:
     assert isinstance(device, Accelerator), "--layer is refused"
     return tasks_of_layers(layers, device, seed)
 
@@ -316,7 +318,7 @@ def _summary(tuned: TunedTasks, device: Accelerator | Cpu, memory: str) -> str:
 def _shown(
     known: list[Record],
     model: str | None,
-    layers: tuple[Layer, ...],
+    layers: tuple[ConvLayer, ...],
     device: TargetDevice,
     options: ModelOptions,
 ) -> list[RecordedWorkload]:

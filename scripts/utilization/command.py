@@ -34,7 +34,7 @@ from scripts.utilization.table import print_rows
 from sim.engines import make_engine
 from tandem.errors import SweepError
 from tandem.models import model_inputs
-from tandem.utilization.conv_layers import RESNET18, Layer, distinct
+from tandem.utilization.conv_layers import RESNET18, ConvLayer, distinct
 from tandem.utilization.measure import measure
 from tandem.utilization.models import layers_of
 from tandem.utilization.rows import total
@@ -59,7 +59,7 @@ def command(
         ),
     ] = None,
     layer: Annotated[
-        list[Layer] | None,
+        list[ConvLayer] | None,
         typer.Option(
             "--layer",
             metavar="NAME[=H,W,IC,OC,K,STRIDE,PAD]",

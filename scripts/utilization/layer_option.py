@@ -5,10 +5,10 @@ from __future__ import annotations
 import typer
 
 from tandem.errors import ConvolutionError
-from tandem.utilization.conv_layers import Layer, parse_layer
+from tandem.utilization.conv_layers import ConvLayer, parse_layer
 
 
-def parse_layer_option(text: str) -> Layer:
+def parse_layer_option(text: str) -> ConvLayer:
     """The value of `--layer`."""
     try:
         return parse_layer(text)

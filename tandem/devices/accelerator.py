@@ -25,7 +25,7 @@ from runtime.artifact import Artifact, streams_of
 from sim.engines import make_engine
 from tandem.devices.cpu import Cpu
 from tandem.devices.device import Say, TargetDevice
-from tandem.measurers.on_cycle import Layer, cycles_of, exact_cycles
+from tandem.measurers.on_cycle import MeasuredLayer, cycles_of, exact_cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Accelerator(TargetDevice):
         assert isinstance(backend, StreamBackend), "the accelerator's"
         return [call for stream in backend.planned.values() for call in stream]
 
-    def layer(self, task: Task) -> Layer:
-        return Layer(
+    def layer(self, task: Task) -> MeasuredLayer:
+        return MeasuredLayer(
             self.config,
             self.memory,
             task.template,

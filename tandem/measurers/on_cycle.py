@@ -28,7 +28,7 @@ from sim.memory import place_program
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class MeasuredLayer:
     """A layer to compile and measure alone; it goes to any process that can import its template.
 
     Attributes
@@ -49,7 +49,7 @@ class Layer:
     channels: Mapping[str, NDArray[np.generic]]
 
 
-def cycles_of(layer: Layer, choice: Choice, limit: float) -> Outcome:
+def cycles_of(layer: MeasuredLayer, choice: Choice, limit: float) -> Outcome:
     """The exact cycles of `layer` with a choice, from launch to done; abandoned above `limit`."""
     machine, engine = _machine(layer.config), _engine(layer.config, layer.memory)
     try:

@@ -5,8 +5,8 @@ for row in measure(engine, RESNET18):
     print(row.layer.name, row.times.cycles_with, row.times.utilization_with)
 """
 
-from tandem.utilization.conv_layers import RESNET18, Layer, parse_layer
+from tandem.utilization.conv_layers import RESNET18, ConvLayer, parse_layer
 from tandem.utilization.measure import measure
 from tandem.utilization.rows import Row, Times, total
 
-__all__ = ["RESNET18", "Layer", "Row", "Times", "measure", "parse_layer", "total"]
+__all__ = ["RESNET18", "ConvLayer", "Row", "Times", "measure", "parse_layer", "total"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.requantisation import RequantSpec
-from tandem.utilization.conv_layers import LARGEST_SUM, Layer
+from tandem.utilization.conv_layers import LARGEST_SUM, ConvLayer
 
 Int8 = npt.NDArray[np.int8]
 
@@ -30,13 +30,13 @@ class Case:
         From accumulators to int8 in 0..127: per-channel bias, rounding, shift and clipping.
     """
 
-    layer: Layer
+    layer: ConvLayer
     data: Int8
     weight: Int8
     requantisation: RequantSpec
 
 
-def make_case(layer: Layer, seed: int) -> Case:
+def make_case(layer: ConvLayer, seed: int) -> Case:
     """A case with random values, and a shift for which the outputs cover their range.
 
     The case depends on the layer and the seed only, not on other layers.

@@ -17,7 +17,7 @@ MOST_PRODUCTS = LARGEST_SUM >> 14
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class ConvLayer:
     """A convolution of one image with square windows.
 
     Attributes
@@ -97,27 +97,27 @@ class Layer:
         return f"{self.height}x{self.width} {self.inputs}->{self.outputs} {window}"
 
 
-FIRST = Layer("C1", 224, 224, 3, 64, 7, 2, 3)
+FIRST = ConvLayer("C1", 224, 224, 3, 64, 7, 2, 3)
 """ResNet-18's first convolution: three channels, so that most of the array is idle."""
 
 RESNET18 = (
-    Layer("C2", 56, 56, 64, 64, 3, 1, 1, count=4),
-    Layer("C3", 56, 56, 64, 128, 3, 2, 1),
-    Layer("C4", 56, 56, 64, 128, 1, 2, 0),
-    Layer("C5", 28, 28, 128, 128, 3, 1, 1, count=3),
-    Layer("C6", 28, 28, 128, 256, 3, 2, 1),
-    Layer("C7", 28, 28, 128, 256, 1, 2, 0),
-    Layer("C8", 14, 14, 256, 256, 3, 1, 1, count=3),
-    Layer("C9", 14, 14, 256, 512, 3, 2, 1),
-    Layer("C10", 14, 14, 256, 512, 1, 2, 0),
-    Layer("C11", 7, 7, 512, 512, 3, 1, 1, count=3),
+    ConvLayer("C2", 56, 56, 64, 64, 3, 1, 1, count=4),
+    ConvLayer("C3", 56, 56, 64, 128, 3, 2, 1),
+    ConvLayer("C4", 56, 56, 64, 128, 1, 2, 0),
+    ConvLayer("C5", 28, 28, 128, 128, 3, 1, 1, count=3),
+    ConvLayer("C6", 28, 28, 128, 256, 3, 2, 1),
+    ConvLayer("C7", 28, 28, 128, 256, 1, 2, 0),
+    ConvLayer("C8", 14, 14, 256, 256, 3, 1, 1, count=3),
+    ConvLayer("C9", 14, 14, 256, 512, 3, 2, 1),
+    ConvLayer("C10", 14, 14, 256, 512, 1, 2, 0),
+    ConvLayer("C11", 7, 7, 512, 512, 3, 1, 1, count=3),
 )
 """ResNet-18's other convolutions (He et al., CVPR'16, table 1), named as in VTA's benchmark."""
 
 _KNOWN = {layer.name: layer for layer in (FIRST, *RESNET18)}
 
 
-def parse_layer(text: str) -> Layer:
+def parse_layer(text: str) -> ConvLayer:
     """Parse `NAME=H,W,IC,OC,K,STRIDE,PAD`, or the name of a convolution of ResNet-18.
 
     Raises
@@ -140,14 +140,14 @@ def parse_layer(text: str) -> Layer:
             f"layer {text!r}: written NAME={','.join(NUMBERS)}, seven whole numbers, such as "
             f"C2=56,56,64,64,3,1,1"
         )
-    return Layer(name.strip(), *map(int, parts))
+    return ConvLayer(name.strip(), *map(int, parts))
 
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(r" *[0-9]{1,9} *", text) is not None
 
 
-def distinct(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def distinct(layers: Sequence[ConvLayer]) -> tuple[ConvLayer, ...]:
     """The layers as a tuple; raises `ConvolutionError` if two have the same name."""
     names = [layer.name for layer in layers]
     for layer in layers:

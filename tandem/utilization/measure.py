@@ -16,7 +16,7 @@ from tandem.errors import ConvolutionError, WrongResultError
 from tandem.utilization import case as cases
 from tandem.utilization.build import HIDING, CompiledConvolution, Convolution
 from tandem.utilization.case import Int8
-from tandem.utilization.conv_layers import RESNET18, Layer, distinct
+from tandem.utilization.conv_layers import RESNET18, ConvLayer, distinct
 from tandem.utilization.rows import Row, Traffic
 
 Report = Callable[[str], None]
@@ -24,7 +24,7 @@ Report = Callable[[str], None]
 
 def measure(
     engine: Engine,
-    layers: Sequence[Layer] = RESNET18,
+    layers: Sequence[ConvLayer] = RESNET18,
     seed: int = 0,
     report: Report | None = None,
 ) -> Iterator[Row]:
@@ -53,7 +53,7 @@ def measure(
         yield _measured(engine, layer, seed, say)
 
 
-def _measured(engine: Engine, layer: Layer, seed: int, say: Report) -> Row:
+def _measured(engine: Engine, layer: ConvLayer, seed: int, say: Report) -> Row:
     say(f"{layer.name}: compiling")
     case = cases.make_case(layer, seed)
     model = engine.memory_model

@@ -17,12 +17,12 @@ from compiler.graph.types import TensorType
 from compiler.models import BUILT_IN, built_in
 from tandem.errors import ConvolutionError
 from tandem.models import model_file
-from tandem.utilization.conv_layers import Layer
+from tandem.utilization.conv_layers import ConvLayer
 
 
 def layers_of(
     model: str, seed: int = 0, shapes: Sequence[StatedShape] = ()
-) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+) -> tuple[tuple[ConvLayer, ...], tuple[str, ...]]:
     """The convolutions of a model that can be measured, and the names of those that cannot.
 
     Equal convolutions become one layer, with their count and the name of the first convolution.
@@ -41,8 +41,8 @@ def layers_of(
     )
     function = import_network(proto, stated=shapes).function
     types = infer(function)
-    found: dict[Layer, int] = {}
-    names: dict[Layer, str] = {}
+    found: dict[ConvLayer, int] = {}
+    names: dict[ConvLayer, str] = {}
     left: list[str] = []
     for let in function.body.lets:
         match let.value:
@@ -65,7 +65,7 @@ def layers_of(
     return tuple(layers), tuple(left)
 
 
-def _layer(name: str, data: object, weight: object, attributes: Conv2d) -> Layer | None:
+def _layer(name: str, data: object, weight: object, attributes: Conv2d) -> ConvLayer | None:
     """A convolution as a layer to measure; None if it cannot be measured."""
     assert isinstance(data, TensorType), "verified"
     assert isinstance(weight, TensorType), "verified"
@@ -74,6 +74,6 @@ def _layer(name: str, data: object, weight: object, attributes: Conv2d) -> Layer
     alike = tall == wide and len({*attributes.strides}) == len({*attributes.padding}) == 1
     if not alike or attributes.groups != 1 or {*attributes.dilation} != {1} or batch != 1:
         return None
-    return Layer(
+    return ConvLayer(
         name, height, width, inputs, outputs, tall, attributes.strides[0], attributes.padding[0]
     )

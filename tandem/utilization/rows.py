@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hw.isa import Work
-from tandem.utilization.conv_layers import Layer
+from tandem.utilization.conv_layers import ConvLayer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,14 @@ class Row:
         Traffic without latency hiding and with it.
     """
 
-    layer: Layer
+    layer: ConvLayer
     times: Times
     traffic_without: Traffic
     traffic_with: Traffic
 
     @staticmethod
     def of(
-        layer: Layer,
+        layer: ConvLayer,
         multipliers: int,
         cycles: tuple[int | None, int | None],
         traffic: tuple[Traffic, Traffic],

@@ -23,7 +23,7 @@ from tandem.errors import SweepError
 from tandem.utilization import case as cases
 from tandem.utilization.build import HIDING, Convolution
 from tandem.utilization.case import Case, Int8
-from tandem.utilization.conv_layers import Layer, distinct
+from tandem.utilization.conv_layers import ConvLayer, distinct
 from tandem.utilization.measure import Report, ignore, run_checked
 from tandem.utilization.rows import Row, Times, Traffic, total
 from tandem.utilization.sweep_axes import Axis, Point, describe, machine_at, points
@@ -69,7 +69,7 @@ def sweep(
     axes: Sequence[Axis],
     config: HardwareConfig,
     memory: MemoryModel,
-    layers: Sequence[Layer],
+    layers: Sequence[ConvLayer],
     seed: int = 0,
     report: Report | None = None,
 ) -> tuple[SweptPoint, ...]:
@@ -126,12 +126,12 @@ def sweep(
 class _Test:
     """A layer with values, and the result that is expected."""
 
-    layer: Layer
+    layer: ConvLayer
     case: Case
     wanted: Int8
 
     @staticmethod
-    def of(layer: Layer, seed: int) -> _Test:
+    def of(layer: ConvLayer, seed: int) -> _Test:
         case = cases.make_case(layer, seed)
         return _Test(layer, case, cases.expected(case))
 

@@ -9,11 +9,11 @@ from compiler.tune.tasks import Task
 from tandem.devices import Accelerator
 from tandem.utilization.build import Convolution
 from tandem.utilization.case import make_case
-from tandem.utilization.conv_layers import Layer
+from tandem.utilization.conv_layers import ConvLayer
 
 
 def tasks_of_layers(
-    layers: Sequence[Layer], accelerator: Accelerator, seed: int
+    layers: Sequence[ConvLayer], accelerator: Accelerator, seed: int
 ) -> tuple[Task, ...]:
     """The tasks of convolutions, each with one epilogue, as `tandem utilization` measures them."""
     found = []

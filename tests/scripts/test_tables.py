@@ -21,7 +21,7 @@ from scripts.tables import percentage, plain_table, print_table, whole_number
 from scripts.utilization.table import print_rows
 from sim.events import EventTable
 from sim.result import Result, UnitCycles
-from tandem.utilization import Layer, Row, Times
+from tandem.utilization import ConvLayer, Row, Times
 from tandem.utilization.rows import Traffic
 
 COLUMNS = 80
@@ -128,7 +128,7 @@ def test_counters_of_sim(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_utilization(capsys: pytest.CaptureFixture[str]) -> None:
     name = "/layer1/layer1.0/conv1/Conv_output_0_quantized"
-    layer = Layer(name, 224, 224, 1024, 1024, 3, 2, 1, count=12)
+    layer = ConvLayer(name, 224, 224, 1024, 1024, 3, 2, 1, count=12)
     times = Times(name, 12, HUGE, 256, HUGE, HUGE - 1)
     nothing = Traffic(0, 0)
     print_rows([Row(layer, times, nothing, nothing)], "rtl", "pynq", "fast")

@@ -33,7 +33,7 @@ from tandem.networks import Network, open_model
 from tandem.platform import Platform
 from tandem.utilization.build import HIDING, Convolution
 from tandem.utilization.case import make_case
-from tandem.utilization.conv_layers import FIRST, RESNET18, Layer
+from tandem.utilization.conv_layers import FIRST, RESNET18, ConvLayer
 from tests.support.compiler.frontends.onnx_models import light_model
 from tests.support.compiler.plan.offloaded import both
 from tests.support.compiler.plan.random_offloads import Offloading
@@ -97,7 +97,7 @@ def _cpu_cases() -> Iterator[Case]:
         yield Case(f"cpu/{model}/fallback", partial(_cpu, model, Mode.MULTIPLIER))
 
 
-def _layer(config: str, layer: Layer, threads: int) -> Digests:
+def _layer(config: str, layer: ConvLayer, threads: int) -> Digests:
     """The digests of a single convolution, or the error's type if compiling it fails."""
     hardware, memory = load_config(config), parse_memory(_MEMORY)
     timing = MemoryTiming(memory.latency, memory.interval)

@@ -10,7 +10,7 @@ from typing import get_type_hints
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import broadcast
-from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.broadcast import Elementwise
@@ -81,7 +81,7 @@ def _operands(operator: Elementwise) -> Operands:
 
 def _spec(operator: Elementwise) -> AnyOp:
     operands = _operands(operator)
-    pattern = Pattern.ELEMENTWISE if operands == Operands(("x",)) else Pattern.BROADCAST
+    pattern = OpPattern.ELEMENTWISE if operands == Operands(("x",)) else OpPattern.BROADCAST
 
     def type_rule(query: TypeQuery, attributes: Attributes) -> tuple[TensorType, ...]:
         shape = broadcast(query, [each.shape for each in query.types])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import axis_of, leading, passed_through, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import DATA, AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.operators import (
     col2im,
@@ -88,23 +88,23 @@ def _matrices(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
 _UPDATED = Operands(("data", "indices", "updates"))
 
 SPECS: tuple[AnyOp, ...] = (
-    define_operator(cumulative.cumulative_sum, Pattern.OPAQUE, DATA, Cumulative, _along),
-    define_operator(cumulative.cumulative_product, Pattern.OPAQUE, DATA, Cumulative, _along),
-    define_operator(top_k.top_k, Pattern.OPAQUE, DATA, TopK, _along),
+    define_operator(cumulative.cumulative_sum, OpPattern.OPAQUE, DATA, Cumulative, _along),
+    define_operator(cumulative.cumulative_product, OpPattern.OPAQUE, DATA, Cumulative, _along),
+    define_operator(top_k.top_k, OpPattern.OPAQUE, DATA, TopK, _along),
     define_operator(
         compaction.true_positions,
-        Pattern.OPAQUE,
+        OpPattern.OPAQUE,
         Operands(("mask",)),
         Attributes,
         leading(1),
     ),
     define_operator(
-        scatter.scatter_elements, Pattern.OPAQUE, _UPDATED, ScatterElements, leading(0)
+        scatter.scatter_elements, OpPattern.OPAQUE, _UPDATED, ScatterElements, leading(0)
     ),
-    define_operator(scatter.scatter_nd, Pattern.OPAQUE, _UPDATED, ScatterNd, leading(0)),
+    define_operator(scatter.scatter_nd, OpPattern.OPAQUE, _UPDATED, ScatterNd, leading(0)),
     define_operator(
-        sample.sample, Pattern.OPAQUE, Operands(("data", "positions")), Sample, _first_of_both
+        sample.sample, OpPattern.OPAQUE, Operands(("data", "positions")), Sample, _first_of_both
     ),
-    define_operator(col2im.col2im, Pattern.OUT_FUSABLE, DATA, Col2Im, leading(1)),
-    define_operator(determinant.determinant, Pattern.OPAQUE, DATA, Attributes, _matrices),
+    define_operator(col2im.col2im, OpPattern.OUT_FUSABLE, DATA, Col2Im, leading(1)),
+    define_operator(determinant.determinant, OpPattern.OPAQUE, DATA, Attributes, _matrices),
 )

@@ -8,7 +8,7 @@ from math import prod
 from compiler.errors import GraphError
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import Dim
-from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.layouts.conversion import convert, view
 from compiler.layouts.layout import Layout, image_blocks
@@ -97,9 +97,9 @@ def _unused(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
 SPECS: tuple[AnyOp, ...] = tuple(
     define_operator(function, pattern, DATA, attributes, _unused, stored=stored)
     for function, pattern, attributes, stored in (
-        (convert, Pattern.INJECTIVE, Convert, _converted),
-        (view, Pattern.INJECTIVE, View, _viewed),
+        (convert, OpPattern.INJECTIVE, Convert, _converted),
+        (view, OpPattern.INJECTIVE, View, _viewed),
         # Reads each element many times: its operand must not be fused into it.
-        (blocks.pack_windows, Pattern.OUT_FUSABLE, PackWindows, _windows),
+        (blocks.pack_windows, OpPattern.OUT_FUSABLE, PackWindows, _windows),
     )
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compiler.graph.attributes import Attributes
 from compiler.graph.extents import sum_of
 from compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Operands, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import DATA, AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.operators import gather, pad, slicing
 
@@ -161,7 +161,7 @@ _INDEXED = Operands(("data", "indices"))
 SPECS: tuple[AnyOp, ...] = (
     define_operator(
         lambda *tensors, **attributes: slicing.concat(tensors, **attributes),
-        Pattern.INJECTIVE,
+        OpPattern.INJECTIVE,
         Operands(("x",), variadic=True),
         Concat,
         _concat_symbolic,
@@ -169,20 +169,20 @@ SPECS: tuple[AnyOp, ...] = (
     ),
     define_operator(
         lambda indices, values, **attributes: gather.one_hot(indices, values=values, **attributes),
-        Pattern.OUT_FUSABLE,
+        OpPattern.OUT_FUSABLE,
         Operands(("indices", "values")),
         OneHot,
         _one_hot_symbolic,
         name="one_hot",
     ),
-    define_operator(slicing.split, Pattern.INJECTIVE, DATA, Split, _split_symbolic, several=True),
+    define_operator(slicing.split, OpPattern.INJECTIVE, DATA, Split, _split_symbolic, several=True),
     define_operator(
-        slicing.slice_of, Pattern.INJECTIVE, DATA, Slice, _slice_symbolic, name="slice"
+        slicing.slice_of, OpPattern.INJECTIVE, DATA, Slice, _slice_symbolic, name="slice"
     ),
-    define_operator(pad.pad, Pattern.INJECTIVE, DATA, Pad, _pad_symbolic),
-    define_operator(gather.gather, Pattern.INJECTIVE, _INDEXED, Gather, _gather_symbolic),
+    define_operator(pad.pad, OpPattern.INJECTIVE, DATA, Pad, _pad_symbolic),
+    define_operator(gather.gather, OpPattern.INJECTIVE, _INDEXED, Gather, _gather_symbolic),
     define_operator(
-        gather.gather_elements, Pattern.INJECTIVE, _INDEXED, Gather, _gather_elements_symbolic
+        gather.gather_elements, OpPattern.INJECTIVE, _INDEXED, Gather, _gather_elements_symbolic
     ),
-    define_operator(gather.gather_nd, Pattern.INJECTIVE, _INDEXED, GatherNd, _gather_nd_symbolic),
+    define_operator(gather.gather_nd, OpPattern.INJECTIVE, _INDEXED, GatherNd, _gather_nd_symbolic),
 )

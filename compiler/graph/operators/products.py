@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import AxisMap, broadcast, leading, passed_through
-from compiler.graph.opspec import AnyOp, Linear, Operands, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import AnyOp, Linear, Operands, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import DType
 from compiler.operators.conv2d import conv2d
@@ -96,16 +96,16 @@ _MATRICES = Operands(("a", "b", "c"), optional=1)
 SPECS: tuple[AnyOp, ...] = (
     define_operator(
         conv2d,
-        Pattern.OUT_FUSABLE,
+        OpPattern.OUT_FUSABLE,
         _LAYER,
         Conv2d,
         leading(1),
         takes_borders=True,
         linear=_linear,
     ),
-    define_operator(dense, Pattern.OUT_FUSABLE, _LAYER, Product, leading(1), linear=_linear),
+    define_operator(dense, OpPattern.OUT_FUSABLE, _LAYER, Product, leading(1), linear=_linear),
     define_operator(
-        gemm, Pattern.OUT_FUSABLE, _MATRICES, Gemm, _gemm_symbolic, linear=_gemm_linear
+        gemm, OpPattern.OUT_FUSABLE, _MATRICES, Gemm, _gemm_symbolic, linear=_gemm_linear
     ),
-    define_operator(matmul, Pattern.OUT_FUSABLE, Operands(("a", "b")), Product, _matmul_symbolic),
+    define_operator(matmul, OpPattern.OUT_FUSABLE, Operands(("a", "b")), Product, _matmul_symbolic),
 )

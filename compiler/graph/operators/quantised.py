@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.graph.attributes import Attributes
 from compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
-from compiler.graph.opspec import AnyOp, Operands, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.ir.dtypes import INT8, DType
 from compiler.operators import quantised
@@ -62,8 +62,8 @@ _SUMS = Operands(("acc", "multiplier", "addend"))
 _ADDED = Operands((*_SUMS.names, "skip", "skip_multiplier"))
 
 SPECS: tuple[AnyOp, ...] = (
-    define_operator(quantised.quantise, Pattern.BROADCAST, _SCALED, Quantise, _along),
-    define_operator(quantised.dequantise, Pattern.BROADCAST, _SCALED, Dequantise, _along),
-    define_operator(quantised.requantise, Pattern.BROADCAST, _SUMS, Requantise, _along),
-    define_operator(quantised.requantise_add, Pattern.BROADCAST, _ADDED, Requantise, _added),
+    define_operator(quantised.quantise, OpPattern.BROADCAST, _SCALED, Quantise, _along),
+    define_operator(quantised.dequantise, OpPattern.BROADCAST, _SCALED, Dequantise, _along),
+    define_operator(quantised.requantise, OpPattern.BROADCAST, _SUMS, Requantise, _along),
+    define_operator(quantised.requantise_add, OpPattern.BROADCAST, _ADDED, Requantise, _added),
 )

@@ -16,7 +16,7 @@ from compiler.graph.opspec import (
     AnyOp,
     ChannelAffine,
     Operands,
-    Pattern,
+    OpPattern,
     TypeQuery,
     define_operator,
 )
@@ -147,38 +147,40 @@ SPECS: tuple[AnyOp, ...] = (
         define_operator(
             function,
             # `reduce_log_sum_exp` reads its operand twice: it would compute fused operators twice.
-            Pattern.OUT_FUSABLE if function is reduce.reduce_log_sum_exp else Pattern.REDUCTION,
+            OpPattern.OUT_FUSABLE if function is reduce.reduce_log_sum_exp else OpPattern.REDUCTION,
             DATA,
             Reduction,
             _reduction,
         )
         for function in reduce.REDUCTIONS
     ),
-    define_operator(reduce.arg_max, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
-    define_operator(reduce.arg_min, Pattern.OUT_FUSABLE, DATA, Arg, _arg),
-    define_operator(pool.max_pool, Pattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
-    define_operator(pool.average_pool, Pattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
-    define_operator(pool.lp_pool, Pattern.OUT_FUSABLE, DATA, LpPool, leading(2)),
-    define_operator(pool.max_pool_index, Pattern.OUT_FUSABLE, DATA, MaxPoolIndex, leading(0)),
-    define_operator(pool.global_max_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    define_operator(pool.global_average_pool, Pattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    define_operator(norm.softmax, Pattern.NORMALISATION, DATA, Softmax, _softmax),
-    define_operator(norm.log_softmax, Pattern.NORMALISATION, DATA, Softmax, _softmax),
+    define_operator(reduce.arg_max, OpPattern.OUT_FUSABLE, DATA, Arg, _arg),
+    define_operator(reduce.arg_min, OpPattern.OUT_FUSABLE, DATA, Arg, _arg),
+    define_operator(pool.max_pool, OpPattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
+    define_operator(pool.average_pool, OpPattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
+    define_operator(pool.lp_pool, OpPattern.OUT_FUSABLE, DATA, LpPool, leading(2)),
+    define_operator(pool.max_pool_index, OpPattern.OUT_FUSABLE, DATA, MaxPoolIndex, leading(0)),
+    define_operator(pool.global_max_pool, OpPattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
+    define_operator(
+        pool.global_average_pool, OpPattern.OUT_FUSABLE, DATA, Attributes, _global_pool
+    ),
+    define_operator(norm.softmax, OpPattern.NORMALISATION, DATA, Softmax, _softmax),
+    define_operator(norm.log_softmax, OpPattern.NORMALISATION, DATA, Softmax, _softmax),
     define_operator(
         norm.batch_norm,
-        Pattern.BROADCAST,
+        OpPattern.BROADCAST,
         Operands((*_NORMS, "mean", "variance")),
         Epsilon,
         _batch_norm,
         channel_affine=_normalised,
     ),
     define_operator(
-        norm.instance_norm, Pattern.NORMALISATION, Operands(_NORMS), Epsilon, leading(1)
+        norm.instance_norm, OpPattern.NORMALISATION, Operands(_NORMS), Epsilon, leading(1)
     ),
     define_operator(
-        norm.layer_norm, Pattern.NORMALISATION, Operands(_NORMS, 1), LayerNorm, _last_axes
+        norm.layer_norm, OpPattern.NORMALISATION, Operands(_NORMS, 1), LayerNorm, _last_axes
     ),
     define_operator(
-        norm.rms_norm, Pattern.NORMALISATION, Operands(_NORMS[:2]), LayerNorm, _last_axes
+        norm.rms_norm, OpPattern.NORMALISATION, Operands(_NORMS[:2]), LayerNorm, _last_axes
     ),
 )

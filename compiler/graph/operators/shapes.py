@@ -13,7 +13,7 @@ from compiler.graph.operators.symbolic import (
     same_axes,
     substituted_shapes,
 )
-from compiler.graph.opspec import DATA, AnyOp, Pattern, TypeQuery, define_operator
+from compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
 from compiler.graph.types import TensorType
 from compiler.operators import layout
 
@@ -163,7 +163,7 @@ def _upsample(query: TypeQuery, attributes: Upsample) -> tuple[TensorType, ...]:
 
 
 SPECS: tuple[AnyOp, ...] = tuple(
-    define_operator(function, Pattern.INJECTIVE, DATA, attributes, symbolic)
+    define_operator(function, OpPattern.INJECTIVE, DATA, attributes, symbolic)
     for function, attributes, symbolic in (
         (layout.transpose, Transpose, _transpose),
         (layout.reshape, Reshape, _reshape),

@@ -8,7 +8,7 @@ from compiler.graph.passes.fold_normalisation import FoldNormalisation
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
 from compiler.graph.passes.inline import Inline
-from compiler.graph.passes.pipeline import Pass, simplifying_passes, transform
+from compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
 from compiler.graph.passes.unroll import Unroll
 
 __all__ = [
@@ -18,9 +18,9 @@ __all__ = [
     "FoldConstants",
     "FoldNormalisation",
     "Fuse",
+    "GraphPass",
     "InferTypes",
     "Inline",
-    "Pass",
     "Unroll",
     "simplifying_passes",
     "transform",

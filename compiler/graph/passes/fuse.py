@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
-from compiler.graph.opspec import AnyOp, OpSpec, Pattern
+from compiler.graph.opspec import AnyOp, OpPattern, OpSpec
 from compiler.graph.passes.expression_size import ExpressionSize, expression_size
 from compiler.graph.passes.grouping import Edge, groups_of
 from compiler.graph.passes.kernel_pool import KernelPool
@@ -60,7 +60,7 @@ class Fuse:
             for let in body.lets
         ]
         specs = [_operator(let.value) for let in lets]
-        patterns = [Pattern.OPAQUE if spec is None else spec.pattern for spec in specs]
+        patterns = [OpPattern.OPAQUE if spec is None else spec.pattern for spec in specs]
         escapes = [body.result == Var(let.name) for let in lets]
         sizes = [_size(let.value, types) for let in lets]
         users = _users(lets, patterns, sizes, types)
@@ -119,7 +119,7 @@ def _size(value: Value, types: Mapping[str, Type]) -> ExpressionSize:
 
 def _users(
     lets: Sequence[Let],
-    patterns: Sequence[Pattern],
+    patterns: Sequence[OpPattern],
     sizes: Sequence[ExpressionSize],
     types: Mapping[str, Type],
 ) -> list[list[Edge]]:
@@ -130,8 +130,8 @@ def _users(
         for name in names_of(let.value):
             if name in positions:
                 pattern = patterns[number]
-                if pattern is Pattern.BROADCAST and _same_shape(types[name], types[let.name]):
-                    pattern = Pattern.ELEMENTWISE
+                if pattern is OpPattern.BROADCAST and _same_shape(types[name], types[let.name]):
+                    pattern = OpPattern.ELEMENTWISE
                 reads = max(1, sizes[number].reads.get(name, 1))
                 found[positions[name]].append(Edge(number, pattern, reads))
     return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from compiler.graph.opspec import Pattern
+from compiler.graph.opspec import OpPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Edge:
     of its expression."""
 
     user: int
-    pattern: Pattern
+    pattern: OpPattern
     reads: int = 1
 
 
@@ -37,7 +37,7 @@ class PostDominator:
     """
 
     node: int
-    pattern: Pattern
+    pattern: OpPattern
     depth: int
 
 
@@ -71,9 +71,9 @@ def post_dominators(
 
 def _meet(
     found: Sequence[PostDominator | None], left: int | None, right: int | None
-) -> tuple[int | None, Pattern]:
+) -> tuple[int | None, OpPattern]:
     """The nearest common post-dominator, and the most general pattern on the paths to it."""
-    pattern = Pattern.ELEMENTWISE
+    pattern = OpPattern.ELEMENTWISE
     while left != right:
         if left is None or right is None:
             return None, pattern
@@ -88,12 +88,12 @@ def _meet(
     return left, pattern
 
 
-_Allowed = Callable[[Pattern, bool], bool]
+_Allowed = Callable[[OpPattern, bool], bool]
 """Whether to fuse a group, from its pattern and whether it contains the post-dominator."""
 
 
 def groups_of(
-    patterns: Sequence[Pattern],
+    patterns: Sequence[OpPattern],
     users: Sequence[Sequence[Edge]],
     escapes: Sequence[bool],
     limit: int,
@@ -123,7 +123,7 @@ def groups_of(
 class _Groups:
     def __init__(
         self,
-        patterns: Sequence[Pattern],
+        patterns: Sequence[OpPattern],
         users: Sequence[Sequence[Edge]],
         escapes: Sequence[bool],
         limit: int,
@@ -132,7 +132,7 @@ class _Groups:
     ) -> None:
         self._patterns = list(patterns)
         """The pattern of a group, at its last node."""
-        self._inlined = [pattern <= Pattern.INJECTIVE for pattern in patterns]
+        self._inlined = [pattern <= OpPattern.INJECTIVE for pattern in patterns]
         self._lengths = lengths
         self._longest = longest
         self._users = users
@@ -159,17 +159,17 @@ class _Groups:
     def _try(self, node: int, after: PostDominator, injective: bool) -> None:
         """Fuse a node's group with its post-dominator's group, if the phase allows."""
         pattern = self._patterns[self._last(node)]
-        if pattern is Pattern.OUT_FUSABLE and not injective:
-            if after.pattern is Pattern.ELEMENTWISE:
-                self._fuse(node, after.node, lambda group, _: group <= Pattern.BROADCAST)
-        elif pattern <= Pattern.BROADCAST and not injective:
-            if after.pattern <= Pattern.REDUCTION or after.pattern is Pattern.NORMALISATION:
+        if pattern is OpPattern.OUT_FUSABLE and not injective:
+            if after.pattern is OpPattern.ELEMENTWISE:
+                self._fuse(node, after.node, lambda group, _: group <= OpPattern.BROADCAST)
+        elif pattern <= OpPattern.BROADCAST and not injective:
+            if after.pattern <= OpPattern.REDUCTION or after.pattern is OpPattern.NORMALISATION:
                 self._fuse(node, after.node, _simple)
-        elif pattern is Pattern.INJECTIVE and injective:
+        elif pattern is OpPattern.INJECTIVE and injective:
             self._fuse(node, after.node, _injective)
-        elif pattern is Pattern.NORMALISATION and injective:
-            if after.pattern <= Pattern.INJECTIVE:
-                self._fuse(node, after.node, lambda group, _: group <= Pattern.INJECTIVE)
+        elif pattern is OpPattern.NORMALISATION and injective:
+            if after.pattern <= OpPattern.INJECTIVE:
+                self._fuse(node, after.node, lambda group, _: group <= OpPattern.INJECTIVE)
 
     def _fuse(self, node: int, sink: int, allowed: _Allowed) -> None:
         between = self._between(node, sink)
@@ -182,7 +182,7 @@ class _Groups:
         if len(members) > self._limit or self._is_too_long(members, target):
             return
         for group in groups - {target}:
-            if self._patterns[group] in (Pattern.OUT_FUSABLE, Pattern.NORMALISATION):
+            if self._patterns[group] in (OpPattern.OUT_FUSABLE, OpPattern.NORMALISATION):
                 self._patterns[target] = self._patterns[group]
             self._parents[group] = target
         self._members[target] = members
@@ -195,7 +195,8 @@ class _Groups:
         for node in sorted(members, reverse=True):
             if node != last:
                 places = [
-                    copies[edge.user] * (1 if edge.pattern is Pattern.NORMALISATION else edge.reads)
+                    copies[edge.user]
+                    * (1 if edge.pattern is OpPattern.NORMALISATION else edge.reads)
                     for edge in self._users[node]
                     if edge.user in copies
                 ]
@@ -215,11 +216,11 @@ class _Groups:
         return found
 
 
-def _simple(pattern: Pattern, last: bool) -> bool:
+def _simple(pattern: OpPattern, last: bool) -> bool:
     """Whether simple operators may be fused with a group of this pattern."""
-    return pattern <= Pattern.INJECTIVE or (last and pattern <= Pattern.NORMALISATION)
+    return pattern <= OpPattern.INJECTIVE or (last and pattern <= OpPattern.NORMALISATION)
 
 
-def _injective(pattern: Pattern, last: bool) -> bool:
+def _injective(pattern: OpPattern, last: bool) -> bool:
     """Whether injective operators may be fused with a group of this pattern."""
-    return pattern <= Pattern.INJECTIVE or (last and pattern is Pattern.NORMALISATION)
+    return pattern <= OpPattern.INJECTIVE or (last and pattern is OpPattern.NORMALISATION)

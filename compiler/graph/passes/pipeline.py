@@ -17,7 +17,7 @@ from compiler.graph.passes.unroll import Unroll
 from compiler.graph.verify import verify
 
 
-class Pass(Protocol):
+class GraphPass(Protocol):
     """A rewrite of a legal function to an equivalent function; a frozen dataclass of options."""
 
     @property
@@ -28,7 +28,7 @@ class Pass(Protocol):
         """The rewritten function."""
 
 
-def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
+def simplifying_passes(run: Runner) -> tuple[GraphPass, ...]:
     """The passes that run before target-specific passes; `run` computes constants."""
     return (
         EliminateDead(),
@@ -41,7 +41,7 @@ def simplifying_passes(run: Runner) -> tuple[Pass, ...]:
     )
 
 
-def transform(function: Function, passes: Sequence[Pass]) -> Function:
+def transform(function: Function, passes: Sequence[GraphPass]) -> Function:
     """The function after all `passes`, verified before the first pass and after every pass.
 
     Raises

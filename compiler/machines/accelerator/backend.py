@@ -10,7 +10,7 @@ from compiler.errors import BuildError
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Atom, Call, Function, Tuple, Var
 from compiler.graph.operators.layouts import View
-from compiler.graph.passes.pipeline import Pass
+from compiler.graph.passes.pipeline import GraphPass
 from compiler.graph.types import TensorType
 from compiler.graph.visit import names_of, rename
 from compiler.machines.accelerator.lower import Operator, Stream, compile_stream
@@ -42,7 +42,7 @@ class StreamBackend(Backend):
         self.planned: dict[str, tuple[PlannedCall, ...]] = {}
         """The calls of each compiled stream, by its name."""
 
-    def passes(self) -> tuple[Pass, ...]:
+    def passes(self) -> tuple[GraphPass, ...]:
         return offload_passes(self.target, self.planner.plan)
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.graph.constant import Constant
 from compiler.graph.nodes import Call
 from compiler.graph.operators.parts import Gather
-from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.opspec import OpPattern, OpSpec
 
 _PIXEL_AXES = (2, 3)
 
@@ -29,7 +29,7 @@ def limit_of(call: Call) -> str | None:
             )
         case "conv2d" | "dense" | "matmul" | "max_pool":
             return None
-        case _ if call.callee.pattern is Pattern.INJECTIVE:
+        case _ if call.callee.pattern is OpPattern.INJECTIVE:
             return (
                 "elements change their places within blocks of channels, which LOAD and STORE move "
                 "as they are"

@@ -12,7 +12,7 @@ from compiler.graph.memory import LiveRange, plan_memory
 from compiler.graph.nodes import Call
 from compiler.graph.types import TensorType, Type
 from compiler.ir.buffer import Scope
-from compiler.ir.stmt import Function as Program
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.lower.dram_layout import dram_alignment, first_address
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.plan.placement import bytes_of, regions_of
@@ -53,7 +53,7 @@ class PlannedCall:
         given = {name: f"{self.name}.{name}" for name in self.plan.arguments.tensors}
         return given | self.tensors | {"out": self.name}
 
-    def check(self, program: Program) -> None:
+    def check(self, program: PrimFunc) -> None:
         """Raise `BuildError` unless the program and this call have the same tensors."""
         found, arguments = self.plan.found, self.plan.arguments.tensors
         types = {each: found.type_of(each) for each in self.tensors} | {"out": self.type}

@@ -16,8 +16,8 @@ from compiler.graph.nodes import Call, Function, Var
 from compiler.graph.opspec import OpSpec
 from compiler.graph.passes.fuse import Fuse
 from compiler.graph.passes.infer_types import InferTypes
-from compiler.graph.passes.pipeline import Pass
-from compiler.ir.stmt import Function as Program
+from compiler.graph.passes.pipeline import GraphPass
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
 from compiler.machines.cpu.schedules.generic import cpu_schedule
 from compiler.machines.cpu.schedules.simd import Simd
@@ -52,9 +52,9 @@ class CpuKernel:
         Useful multiply-accumulates.
     """
 
-    program: Program
+    program: PrimFunc
     operands: tuple[int, ...]
-    packing: Mapping[int, Program]
+    packing: Mapping[int, PrimFunc]
     operators: tuple[str, ...]
     macs: int
 
@@ -85,7 +85,7 @@ def scheduled_kernel(
 
 
 def _kernel(
-    kernel: Function, schedule: Schedule, packers: Sequence[Program] = (), weight: int = 0
+    kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = (), weight: int = 0
 ) -> CpuKernel:
     """The kernel of a schedule; `packers` pack the parameter `weight`."""
     program = replace(schedule.program, name=kernel.name)
@@ -135,9 +135,9 @@ class KernelBackend(Backend):
         self.planned: dict[str, PlannedKernel] = {}
         self.planner = Planner(target)
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
-        self._packers: dict[Program, Callable[..., tuple[NDArray[Any], ...]]] = {}
+        self._packers: dict[PrimFunc, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
-    def passes(self) -> tuple[Pass, ...]:
+    def passes(self) -> tuple[GraphPass, ...]:
         return (Fuse(), InferTypes())
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
@@ -197,7 +197,7 @@ class KernelBackend(Backend):
         machine, passes = self.target.machine, self.target.passes
         return made, emit_object(made.program, machine, passes, made.streamed)
 
-    def _packer(self, packing: Program) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    def _packer(self, packing: PrimFunc) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if packing not in self._packers:
             self._packers[packing] = compile_function(packing, CpuTarget.host(threads=1))
         run = self._packers[packing]

@@ -13,7 +13,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INT8, INT32, UINT8, DType
 from compiler.ir.expr import Var
 from compiler.ir.ops import cast, index, load
-from compiler.ir.stmt import For, Function, LoopKind, Store
+from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 
 DEPTH = 4
 """Products in a sum: the bytes of a 32-bit lane."""
@@ -33,12 +33,12 @@ class CpuIntrinsic:
         Whether its code adds 128 to the left operand and subtracts the excess again.
     """
 
-    function: Function
+    function: PrimFunc
     features: frozenset[str]
     shifts: bool = False
 
 
-def dot_product(name: str, left: DType, lanes: int) -> Function:
+def dot_product(name: str, left: DType, lanes: int) -> PrimFunc:
     """The behaviour of a dot product of `lanes` sums: type `left` times int8."""
     c = Buffer("C", (lanes,), INT32)
     a = Buffer("A", (DEPTH,), left)
@@ -47,7 +47,7 @@ def dot_product(name: str, left: DType, lanes: int) -> Function:
     product = cast(load(a, k), INT32) * cast(load(b, i, k), INT32)
     body = Store(c, (i,), load(c, i) + product)
     inner = For(k, index(DEPTH), LoopKind.SERIAL, body)
-    return Function(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
+    return PrimFunc(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
 
 
 _VNNI = frozenset({"avx512f", "avx512vnni"})

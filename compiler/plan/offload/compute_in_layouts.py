@@ -11,7 +11,7 @@ from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, Let, Var
 from compiler.graph.operators import OPERATORS
 from compiler.graph.operators.layouts import Convert, View
-from compiler.graph.opspec import OpSpec, Pattern
+from compiler.graph.opspec import OpPattern, OpSpec
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import all_lets, map_functions, names_of, rewrite_bodies
@@ -243,7 +243,7 @@ def _layout(let: Let | None) -> Layout | None:
 def _computed_shape(let: Let, types: Mapping[str, Type]) -> tuple[int, ...] | None:
     """The shape of an element-wise operator's operands and result; None for all else."""
     match let.value:
-        case Call(callee=OpSpec(name=name, pattern=Pattern.ELEMENTWISE | Pattern.BROADCAST)):
+        case Call(callee=OpSpec(name=name, pattern=OpPattern.ELEMENTWISE | OpPattern.BROADCAST)):
             pass
         case _:
             return None

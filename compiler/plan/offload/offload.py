@@ -13,7 +13,7 @@ from compiler.graph.nodes import Body, Call, Function, Let
 from compiler.graph.passes.eliminate_common import EliminateCommon
 from compiler.graph.passes.eliminate_dead import EliminateDead
 from compiler.graph.passes.kernel_pool import KernelPool
-from compiler.graph.passes.pipeline import Pass
+from compiler.graph.passes.pipeline import GraphPass
 from compiler.graph.reasons import Reason
 from compiler.graph.types import Type
 from compiler.graph.verify import verify
@@ -172,12 +172,12 @@ def _with(body: Body, rewritten: Mapping[str, Rewrite]) -> Body:
     return Body(tuple(lets), body.result)
 
 
-def kernel_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
+def kernel_passes(target: Target[Any], plan: Plans) -> tuple[GraphPass, ...]:
     """The passes that move all supported operators to a target other than the host, in kernels."""
     return (Offload(target, plan), CancelConversions(), EliminateDead(), EliminateCommon())
 
 
-def offload_passes(target: Target[Any], plan: Plans) -> tuple[Pass, ...]:
+def offload_passes(target: Target[Any], plan: Plans) -> tuple[GraphPass, ...]:
     """`kernel_passes`, and those that join kernels to streams."""
     return (
         *kernel_passes(target, plan),

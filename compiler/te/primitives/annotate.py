@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from compiler.ir.stmt import For, Function, LoopKind
+from compiler.ir.stmt import For, LoopKind, PrimFunc
 from compiler.ir.visit import loops
 from compiler.te.dependences import carried_dependence, vectorization_obstacle
 from compiler.te.primitives.base import Primitive
@@ -20,14 +20,14 @@ class _Annotation(Primitive):
     axis: str
     kind: ClassVar[LoopKind]
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         loop = self.require_serial(self.loop(program.body, self.stage, self.axis))
         if reason := self.objection(program, loop):
             self.refuse(reason)
         body = replace_loop(program.body, loop.var.name, lambda loop: replace(loop, kind=self.kind))
         return replace(program, body=body)
 
-    def objection(self, program: Function, loop: For) -> str | None:
+    def objection(self, program: PrimFunc, loop: For) -> str | None:
         """The reason why the loop cannot be of this kind; None if it can."""
         return None
 
@@ -47,7 +47,7 @@ class Vectorize(_Annotation):
     name: ClassVar[str] = "vectorize"
     kind: ClassVar[LoopKind] = LoopKind.VECTORIZED
 
-    def objection(self, program: Function, loop: For) -> str | None:
+    def objection(self, program: PrimFunc, loop: For) -> str | None:
         for around in loops_on_path(path_to(program.body, loop)):
             if around.kind is LoopKind.VECTORIZED:
                 return f"{loop.var.name} lies inside {around.var.name}, vectorized already"
@@ -67,7 +67,7 @@ class Parallel(_Annotation):
     name: ClassVar[str] = "parallel"
     kind: ClassVar[LoopKind] = LoopKind.PARALLEL
 
-    def objection(self, program: Function, loop: For) -> str | None:
+    def objection(self, program: PrimFunc, loop: For) -> str | None:
         for around in loops_on_path(path_to(program.body, loop))[:-1]:
             if around.kind in (LoopKind.PARALLEL, LoopKind.VECTORIZED):
                 return f"{loop.var.name} lies inside {around.var.name}: {around.kind.value}"
@@ -104,7 +104,7 @@ class VirtualThread(_Annotation):
     name: ClassVar[str] = "virtual_thread"
     kind: ClassVar[LoopKind] = LoopKind.VIRTUAL_THREAD
 
-    def objection(self, program: Function, loop: For) -> str | None:
+    def objection(self, program: PrimFunc, loop: For) -> str | None:
         return carried_dependence(loop)
 
 

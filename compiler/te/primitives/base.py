@@ -13,7 +13,7 @@ from compiler.ir.dtypes import BOOL
 from compiler.ir.expr import Const, Expr
 from compiler.ir.ops import index
 from compiler.ir.simplify import simplify
-from compiler.ir.stmt import Block, For, Function, IterKind, LoopKind, Stmt
+from compiler.ir.stmt import Block, For, IterKind, LoopKind, PrimFunc, Stmt
 from compiler.ir.visit import blocks, buffers_in, substitute
 from compiler.te.dependences import axis_kinds
 from compiler.te.tree import (
@@ -40,7 +40,7 @@ class Primitive(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         """Return the program after this step."""
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Primitive(ABC):
                     pass  # the default
                 case Scope(value=name):
                     shown.append(name)
-                case Function(name=name):
+                case PrimFunc(name=name):
                     shown.append(name)
                 case tuple():
                     shown.append(f"({', '.join(str(each) for each in value)})")
@@ -120,7 +120,7 @@ class Primitive(ABC):
             self.refuse(f"{stage} has a loop {axis} already")
         return name
 
-    def new_stage(self, program: Function, stage: str) -> str:
+    def new_stage(self, program: PrimFunc, stage: str) -> str:
         """Return the name of a new stage and buffer."""
         if not stage.isidentifier():
             self.refuse(f"{stage!r} is no name for a stage: letters, digits and _")

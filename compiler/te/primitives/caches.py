@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Load, Var
-from compiler.ir.stmt import Alloc, Block, Function, Invoke, IterKind, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, Invoke, IterKind, PrimFunc, Seq, Stmt, Store
 from compiler.ir.visit import blocks, buffers_in, writes
 from compiler.te.build import stage_nest
 from compiler.te.primitives.base import Primitive, element_nest
@@ -55,7 +55,7 @@ class CacheRead(Primitive):
 
     name: ClassVar[str] = "cache_read"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         source = self._source(program)
         name = self.new_stage(program, self.copy or f"{self.buffer}_{self.scope.value}")
         copy = Buffer(name, source.shape, source.dtype, self.scope)
@@ -98,7 +98,7 @@ class CacheRead(Primitive):
         # A buffer computed in a loop holds only a box: copy the box that is read in that loop.
         return ComputeAt(name, *LoopRef.of(around[-1])).apply(cached)
 
-    def _source(self, program: Function) -> Buffer:
+    def _source(self, program: PrimFunc) -> Buffer:
         known = {each.name: each for each in buffers_in(program)}
         if self.buffer not in known:
             self.refuse(f"there is no buffer {self.buffer}")
@@ -131,7 +131,7 @@ class CacheWrite(Primitive):
 
     name: ClassVar[str] = "cache_write"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         block = self.block_of(program.body, self.stage)
         store = block.body
         elements = tuple(axis.var for axis in block.axes(IterKind.SPATIAL))

@@ -14,7 +14,7 @@ from compiler.ir.linear import linear
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
 from compiler.ir.simplify import simplify
-from compiler.ir.stmt import Alloc, Block, For, Function, IterKind, LoopKind, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, IterKind, LoopKind, PrimFunc, Stmt, Store
 from compiler.ir.visit import blocks, reads, substitute, variables, writes
 from compiler.te.build import nest
 from compiler.te.primitives.base import Primitive
@@ -62,7 +62,7 @@ class ComputeAt(Primitive):
 
     name: ClassVar[str] = "compute_at"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         body = program.body
         block = self.block_of(body, self.stage)
         buffer = self._target(block)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from compiler.ir.expr import Expr, Load
-from compiler.ir.stmt import Function, Invoke, Stmt, Store
+from compiler.ir.stmt import Invoke, PrimFunc, Stmt, Store
 from compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements, substitute
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import NO_OP, read_by, replace_stmt, without_alloc
@@ -31,7 +31,7 @@ class ComputeInline(Primitive):
 
     name: ClassVar[str] = "compute_inline"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         block = self.block_of(program.body, self.stage)
         store = block.body
         if not isinstance(store, Store):

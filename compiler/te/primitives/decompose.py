@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.ops import index
 from compiler.ir.printer import text
 from compiler.ir.simplify import simplify
-from compiler.ir.stmt import Function, IterKind
+from compiler.ir.stmt import IterKind, PrimFunc
 from compiler.ir.visit import sequence, substitute
 from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive, element_nest
@@ -38,7 +38,7 @@ class DecomposeReduction(Primitive):
 
     name: ClassVar[str] = "decompose_reduction"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         block = self.block_of(program.body, self.stage)
         if block.init is None:
             self.refuse(f"{self.stage} has no reduction initialiser, or has it elsewhere already")

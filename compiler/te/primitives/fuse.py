@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.expr import Var
 from compiler.ir.ops import index
-from compiler.ir.stmt import For, Function, LoopKind
+from compiler.ir.stmt import For, LoopKind, PrimFunc
 from compiler.ir.visit import blocks, substitute_in
 from compiler.te.dependences import axis_kinds
 from compiler.te.primitives.base import Primitive
@@ -38,7 +38,7 @@ class Fuse(Primitive):
 
     name: ClassVar[str] = "fuse"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         outer = self.require_serial(self.loop(program.body, self.stage, self.outer))
         inner = self.require_serial(self.loop(program.body, self.stage, self.inner))
         if outer.body is not inner:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.interval_ops import Interval
 from compiler.ir.ops import index, not_equal
 from compiler.ir.prove import prove
-from compiler.ir.stmt import Block, For, Function, IterKind, Stmt
+from compiler.ir.stmt import Block, For, IterKind, PrimFunc, Stmt
 from compiler.ir.visit import blocks, map_children, sequence, substitute_in
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import (
@@ -49,7 +49,7 @@ class Partition(Primitive):
 
     name: ClassVar[str] = "partition"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         at = self.require_positive(self.at, "at")
         loop = self.require_serial(self.loop(program.body, self.stage, self.axis))
         extent = extent_of(loop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from compiler.ir.stmt import For, Function, IterKind, Stmt
+from compiler.ir.stmt import For, IterKind, PrimFunc, Stmt
 from compiler.ir.visit import blocks
 from compiler.te.dependences import axis_kinds, reassociable
 from compiler.te.primitives.base import Primitive
@@ -31,7 +31,7 @@ class Reorder(Primitive):
 
     name: ClassVar[str] = "reorder"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         if len(set(self.axes)) != len(self.axes) or len(self.axes) < 2:
             self.refuse("two or more different axes are needed")
         wanted = [self.loop(program.body, self.stage, axis) for axis in self.axes]

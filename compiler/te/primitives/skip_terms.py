@@ -8,7 +8,7 @@ from typing import ClassVar
 from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Select
 from compiler.ir.ops import all_of
 from compiler.ir.printer import text
-from compiler.ir.stmt import Block, Function, If, Store
+from compiler.ir.stmt import Block, If, PrimFunc, Store
 from compiler.ir.visit import blocks, substitute
 from compiler.te.primitives.base import Primitive, with_guard
 from compiler.te.tensor import Combiner
@@ -37,7 +37,7 @@ class SkipTerms(Primitive):
 
     name: ClassVar[str] = "skip_terms"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         block = self.block_of(program.body, self.stage)
         tests: tuple[Expr, ...] = ()
         store = block.body
@@ -59,7 +59,7 @@ class SkipTerms(Primitive):
         return replace(program, body=replace_stmt(program.body, block, new))
 
     def _check(
-        self, program: Function, block: Block, store: Store, op: BinaryOp, other: Expr
+        self, program: PrimFunc, block: Block, store: Store, op: BinaryOp, other: Expr
     ) -> None:
         """Refuse unless reducing `other` changes no value."""
         combiners = {combiner.value: combiner for combiner in Combiner}
@@ -79,7 +79,7 @@ class SkipTerms(Primitive):
             f"which may change a result"
         )
 
-    def _initial(self, program: Function, block: Block, store: Store) -> Const | None:
+    def _initial(self, program: PrimFunc, block: Block, store: Store) -> Const | None:
         """The initial value of the elements, or None if they have no common constant."""
         name = store.buffer.name
         others = [each for each in blocks(program.body) if each is not block]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.expr import Var
 from compiler.ir.ops import index
-from compiler.ir.stmt import For, Function, LoopKind
+from compiler.ir.stmt import For, LoopKind, PrimFunc
 from compiler.ir.visit import substitute_in
 from compiler.te.primitives.base import Primitive, with_guard
 from compiler.te.tree import extent_of, map_blocks, replace_loop
@@ -38,7 +38,7 @@ class Split(Primitive):
 
     name: ClassVar[str] = "split"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         factor = self.require_positive(self.factor, "factor")
         loop = self.require_serial(self.loop(program.body, self.stage, self.axis))
         axes = self.axes or (f"{self.axis}_o", f"{self.axis}_i")

@@ -10,7 +10,7 @@ from typing import ClassVar
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Expr
 from compiler.ir.facts import facts
-from compiler.ir.stmt import Function, Invoke
+from compiler.ir.stmt import Invoke, PrimFunc
 from compiler.ir.visit import map_accesses_in, statements
 from compiler.te.primitives.base import Primitive
 from compiler.te.tree import map_buffers
@@ -32,7 +32,7 @@ class SetScope(Primitive):
 
     name: ClassVar[str] = "set_scope"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         old = self.require_intermediate(program.body, self.buffer)
         buffer = replace(old, scope=self.scope)
         return replace(program, body=map_buffers(program.body, {self.buffer: buffer}))
@@ -60,7 +60,7 @@ class SetLayout(Primitive):
 
     name: ClassVar[str] = "set_layout"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         old = self.require_intermediate(program.body, self.buffer)
         parts = self._parts(len(old.shape))
         new = replace(
@@ -128,7 +128,7 @@ class MultiBuffer(Primitive):
 
     name: ClassVar[str] = "multi_buffer"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         old = self.require_intermediate(program.body, self.buffer)
         buffer = replace(old, slots=self.require_positive(self.slots, "slots"))
         return replace(program, body=map_buffers(program.body, {self.buffer: buffer}))

@@ -25,11 +25,11 @@ from compiler.ir.stmt import (
     Block,
     BlockIter,
     For,
-    Function,
     If,
     Invoke,
     IterKind,
     LoopKind,
+    PrimFunc,
     Region,
     Stmt,
     Store,
@@ -56,12 +56,12 @@ class Tensorize(Primitive):
 
     stage: str
     axis: str
-    intrinsic: Function
-    initialise: Function | None = None
+    intrinsic: PrimFunc
+    initialise: PrimFunc | None = None
 
     name: ClassVar[str] = "tensorize"
 
-    def apply(self, program: Function) -> Function:
+    def apply(self, program: PrimFunc) -> PrimFunc:
         loop = self.loop(program.body, self.stage, self.axis)
         block = self.block_of(program.body, self.stage)
         others = [each.name for each in blocks(loop) if each.name != self.stage]
@@ -102,7 +102,7 @@ class Tensorize(Primitive):
         return self._invoke(block.init, inside, self.initialise, elements)
 
     def _invoke(
-        self, stmt: Stmt, inside: Mapping[str, Linear], intrinsic: Function, tile: tuple[For, ...]
+        self, stmt: Stmt, inside: Mapping[str, Linear], intrinsic: PrimFunc, tile: tuple[For, ...]
     ) -> Invoke:
         """An invocation in place of the tile's loops around a statement of the block."""
         if not isinstance(stmt, Store):
@@ -122,7 +122,7 @@ class Tensorize(Primitive):
         if any(variables(each) & names for each in tests):
             self.refuse(f"the tile is not always whole: {self.stage} is guarded inside it")
 
-    def _check_loops(self, tile: tuple[For, ...], intrinsic: Function) -> None:
+    def _check_loops(self, tile: tuple[For, ...], intrinsic: PrimFunc) -> None:
         wanted = [extent_of(each) for each in loops(intrinsic.body)]
         found = [extent_of(each) for each in tile]
         if found != wanted:
@@ -183,7 +183,7 @@ def _split_terms(value: Linear, names: Set[str]) -> tuple[Linear, Linear]:
 
 
 def _match_store(
-    store: Store, axes: Mapping[str, Linear], intrinsic: Function, tile: tuple[For, ...]
+    store: Store, axes: Mapping[str, Linear], intrinsic: PrimFunc, tile: tuple[For, ...]
 ) -> dict[str, Region]:
     """Return the boxes that are operands of the intrinsic, by the names of its parameters.
 
@@ -219,7 +219,7 @@ def _match_store(
 
 @dataclass
 class _Matcher:
-    intrinsic: Function
+    intrinsic: PrimFunc
     tile: set[str]
     renamed: dict[str, Expr]
     regions: dict[str, Region] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from compiler.ir.dtypes import FLOAT32
 from compiler.ir.expr import Const, Expr, Load, Var
 from compiler.ir.facts import expr_facts, facts
 from compiler.ir.ops import index
-from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, LoopKind, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, PrimFunc, Seq, Stmt, Store
 from compiler.ir.syntax import MAX_DEPTH
 from compiler.ir.verify import verify
 from compiler.ir.visit import children, expressions, operands, statements, subexpressions
@@ -35,7 +35,7 @@ def height(stmt: Stmt) -> int:
 
 
 @given(functions())
-def test_facts_are_what_a_walk_finds(function: Function) -> None:
+def test_facts_are_what_a_walk_finds(function: PrimFunc) -> None:
     for stmt in statements(function.body):
         below = list(statements(stmt))
         exprs = [one for each in below for top in expressions(each) for one in subexpressions(top)]
@@ -64,7 +64,7 @@ def test_facts_are_what_a_walk_finds(function: Function) -> None:
 
 
 @given(functions())
-def test_facts_of_expressions_are_what_a_walk_finds(function: Function) -> None:
+def test_facts_of_expressions_are_what_a_walk_finds(function: PrimFunc) -> None:
     for stmt in statements(function.body):
         for expr in expressions(stmt):
             parts = list(subexpressions(expr))
@@ -76,7 +76,7 @@ def test_facts_of_expressions_are_what_a_walk_finds(function: Function) -> None:
 
 
 @given(functions())
-def test_facts_are_no_part_of_the_value(function: Function) -> None:
+def test_facts_are_no_part_of_the_value(function: PrimFunc) -> None:
     fresh = pickle.loads(pickle.dumps(function))
     verify(function)
     assert fresh == function
@@ -89,21 +89,21 @@ def test_facts_are_no_part_of_the_value(function: Function) -> None:
 def accepted() -> For:
     """`A[i] = 0.0` in a loop, verified once."""
     loop = For(Var("i"), index(8), LoopKind.SERIAL, Store(A, (Var("i"),), ZERO))
-    verify(Function("f", (), (A,), loop))
+    verify(PrimFunc("f", (), (A,), loop))
     assert facts(loop).verified
     return loop
 
 
 def parallel() -> Stmt:
     loop = replace(accepted(), kind=LoopKind.PARALLEL)
-    verify(Function("f", (), (A,), loop))
+    verify(PrimFunc("f", (), (A,), loop))
     return loop
 
 
 def reading() -> Stmt:
     """`B[0] = A[k]` in a loop over `k`, of which the part inside is verified."""
     store = Store(B, (index(0),), Load(A, (Var("k"),)))
-    verify(Function("f", (A,), (B,), For(Var("k"), index(8), LoopKind.SERIAL, store)))
+    verify(PrimFunc("f", (A,), (B,), For(Var("k"), index(8), LoopKind.SERIAL, store)))
     assert facts(store).verified
     return store
 
@@ -117,31 +117,31 @@ def deep(body: Stmt) -> Stmt:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (Function("g", (), (B,), accepted()), "there is no buffer A here"),
-        (Function("g", (), (replace(A, shape=(9,)),), accepted()), "and declared as"),
-        (Function("g", (A,), (B,), accepted()), "A is an input: nothing is stored"),
-        (Function("g", (), (A,), Seq((accepted(), accepted()))), "i names a loop, and already"),
-        (Function("g", (), (A,), deep(accepted())), f"nested more than {MAX_DEPTH} deep"),
-        (Function("g", (A,), (B,), reading()), "variable k is not in scope"),
+        (PrimFunc("g", (), (B,), accepted()), "there is no buffer A here"),
+        (PrimFunc("g", (), (replace(A, shape=(9,)),), accepted()), "and declared as"),
+        (PrimFunc("g", (A,), (B,), accepted()), "A is an input: nothing is stored"),
+        (PrimFunc("g", (), (A,), Seq((accepted(), accepted()))), "i names a loop, and already"),
+        (PrimFunc("g", (), (A,), deep(accepted())), f"nested more than {MAX_DEPTH} deep"),
+        (PrimFunc("g", (A,), (B,), reading()), "variable k is not in scope"),
         (
-            Function("g", (), (A,), For(Var("v"), index(2), LoopKind.VECTORIZED, parallel())),
+            PrimFunc("g", (), (A,), For(Var("v"), index(2), LoopKind.VECTORIZED, parallel())),
             "a parallel loop inside the vectorized loop v",
         ),
         (
-            Function("g", (), (A,), Alloc(Buffer("i", (1,), FLOAT32), accepted())),
+            PrimFunc("g", (), (A,), Alloc(Buffer("i", (1,), FLOAT32), accepted())),
             "i names a loop, and already an allocation",
         ),
     ],
 )
 def test_what_was_legal_elsewhere_is_refused_where_it_is_not(
-    function: Function, message: str
+    function: PrimFunc, message: str
 ) -> None:
     with pytest.raises(IRError, match=message):
         verify(function)
 
 
 @given(functions())
-def test_verified_programs_are_accepted_again_and_alike(function: Function) -> None:
+def test_verified_programs_are_accepted_again_and_alike(function: PrimFunc) -> None:
     verify(function)
     verify(function)
     copy = pickle.loads(pickle.dumps(function))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.errors import IRError
-from compiler.ir import Function, LoopKind
+from compiler.ir import LoopKind, PrimFunc
 from compiler.ir.interpreter import run
 from compiler.ir.parser import parse
 from compiler.ir.stmt import For, Stmt
@@ -295,10 +295,10 @@ def test_random_programs_run_and_loop_kinds_do_not_matter(data: st.DataObject) -
         np.testing.assert_array_equal(array, expected)
 
 
-def _serial(program: Function) -> Function:
+def _serial(program: PrimFunc) -> PrimFunc:
     def change(stmt: Stmt) -> Stmt:
         if isinstance(stmt, For):
             return For(stmt.var, stmt.extent, LoopKind.SERIAL, stmt.body)
         return stmt
 
-    return Function(program.name, program.inputs, program.outputs, rewrite(program.body, change))
+    return PrimFunc(program.name, program.inputs, program.outputs, rewrite(program.body, change))

@@ -24,9 +24,9 @@ from compiler.ir import (
     DType,
     Expr,
     For,
-    Function,
     Load,
     LoopKind,
+    PrimFunc,
     Select,
     Seq,
     Store,
@@ -62,7 +62,7 @@ def value(written: str, dtype: str = "int8") -> Expr:
 
 
 @given(functions(accelerator=True))
-def test_what_is_printed_is_read_back(function: Function) -> None:
+def test_what_is_printed_is_read_back(function: PrimFunc) -> None:
     verify(function)
     assert parse(text(function), INTRINSICS) == function
 
@@ -73,7 +73,7 @@ def test_expressions_are_read_back(data: st.DataObject, dtype: DType) -> None:
     expr = data.draw(expressions(dtype, {"L.i": 3}, inputs, depth=6))
     output = Buffer("R", (), dtype)
     loop = For(Var("L.i"), index(3), LoopKind.SERIAL, Store(output, (), expr))
-    function = Function("f", tuple(inputs), (output,), loop)
+    function = PrimFunc("f", tuple(inputs), (output,), loop)
     verify(function)
     assert parse(text(function)) == function
 
@@ -82,7 +82,7 @@ def test_expressions_are_read_back(data: st.DataObject, dtype: DType) -> None:
 def test_constants_are_read_back_to_the_bit(data: st.DataObject, dtype: DType) -> None:
     const = data.draw(constants(dtype))
     output = Buffer("R", (), dtype)
-    body = parse(text(Function("f", (), (output,), Store(output, (), const)))).body
+    body = parse(text(PrimFunc("f", (), (output,), Store(output, (), const)))).body
     assert isinstance(body, Store)
     # Not by `==`: it cannot tell -0.0 from 0.0.
     assert repr(body.value) == repr(const)
@@ -91,7 +91,7 @@ def test_constants_are_read_back_to_the_bit(data: st.DataObject, dtype: DType) -
 def test_sequences_come_back_in_their_normal_form() -> None:
     x, t = Buffer("X", (), FLOAT64), Buffer("T", (), FLOAT64)
     a, b = Store(x, (), Const(1.0, FLOAT64)), Store(t, (), Const(2.0, FLOAT64))
-    nested = Function("f", (), (x,), Seq((a, Seq((Alloc(t, b), Seq(()))), Seq((a,)))))
+    nested = PrimFunc("f", (), (x,), Seq((a, Seq((Alloc(t, b), Seq(()))), Seq((a,)))))
     expected = Seq((a, Alloc(t, Seq((b, a)))))
     assert parse(text(nested)).body == expected
 
@@ -233,13 +233,13 @@ def test_the_scope_of_an_allocation_ends() -> None:
         parse(program(body))
 
 
-def deep(levels: int) -> Function:
+def deep(levels: int) -> PrimFunc:
     """Calls under each other, as deep as `levels` nodes with the store above them."""
     expr: Expr = Var("x")
     for _ in range(levels - 2):
         expr = minimum(index(1), expr)
     output = Buffer("R", (), index(0).dtype)
-    return Function("f", (), (output,), Store(output, (), expr))
+    return PrimFunc("f", (), (output,), Store(output, (), expr))
 
 
 def test_what_is_as_deep_as_allowed_is_read() -> None:

@@ -25,13 +25,13 @@ from compiler.ir import (
     DType,
     Expr,
     For,
-    Function,
     If,
     Invoke,
     IterKind,
     Kind,
     Load,
     LoopKind,
+    PrimFunc,
     Region,
     Scope,
     Select,
@@ -181,9 +181,9 @@ def test_statements(golden: Callable[[str, str], None]) -> None:
         ("C.i_o", 3, LoopKind.PARALLEL),
     ):
         nest = For(Var(name), index(extent), kind, nest)  # type: ignore[assignment]
-    copy = Function("copy", (Buffer("x", (8,), FLOAT32),), (Buffer("y", (8,), FLOAT32),), Seq(()))
+    copy = PrimFunc("copy", (Buffer("x", (8,), FLOAT32),), (Buffer("y", (8,), FLOAT32),), Seq(()))
     regions = (Region(A, (Var("r"), index(0)), (1, 8)), Region(output, (Var("r"), X), (1, 8)))
-    function = Function(
+    function = PrimFunc(
         "all",
         (A, Buffer("D", (), FLOAT64)),
         (output,),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir import FLOAT32, Buffer, Function, Seq
+from compiler.ir import FLOAT32, Buffer, PrimFunc, Seq
 from compiler.ir.stmt import kept_axes, parameters
 
 
 def test_one_that_is_both_comes_once() -> None:
     a, b, c = (Buffer(name, (2,), FLOAT32) for name in "abc")
-    assert parameters(Function("f", (a, c), (b, c), Seq(()))) == (a, c, b)
+    assert parameters(PrimFunc("f", (a, c), (b, c), Seq(()))) == (a, c, b)
 
 
 @pytest.mark.parametrize(

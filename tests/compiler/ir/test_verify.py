@@ -30,12 +30,12 @@ from compiler.ir import (
     Const,
     Expr,
     For,
-    Function,
     If,
     Invoke,
     IterKind,
     Load,
     LoopKind,
+    PrimFunc,
     Region,
     Scope,
     Select,
@@ -61,9 +61,9 @@ ZERO, FOUR, ONE = index(0), index(4), Const(1.0, FLOAT32)
 NESTED = BlockIter(Var("j"), 4, IterKind.SPATIAL, Var("i") + K)
 
 
-def program(body: Stmt) -> Function:
+def program(body: Stmt) -> PrimFunc:
     """A program f(A) -> (C)."""
-    return Function("f", (A,), (C,), body)
+    return PrimFunc("f", (A,), (C,), body)
 
 
 def loop(body: Stmt, var: Var = CI, extent: Expr = FOUR, kind: str = "serial") -> For:
@@ -86,12 +86,12 @@ GOOD = store(ONE, ZERO)
 
 
 @given(functions(accelerator=True))
-def test_random_programs_are_legal(function: Function) -> None:
+def test_random_programs_are_legal(function: PrimFunc) -> None:
     verify(function)
 
 
 @given(functions(accelerator=True), st.data())
-def test_a_loop_is_needed_where_its_variable_is(function: Function, data: st.DataObject) -> None:
+def test_a_loop_is_needed_where_its_variable_is(function: PrimFunc, data: st.DataObject) -> None:
     assume(any(loops(function.body)))
     chosen = data.draw(st.sampled_from(list(loops(function.body))))
 
@@ -230,14 +230,14 @@ def test_refusals(body: Stmt, message: str) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (Function("", (A,), (C,), GOOD), "'' cannot be the name of a function"),
-        (Function("f", (A, A), (C,), GOOD), "^function f: A names an input, and already an input"),
-        (Function("f", (A,), (C, C), GOOD), "C names an output, and already an output"),
-        (Function("f", (C,), (C, C), GOOD), "C names an output, and already an input"),
-        (Function("f", (replace(C, dtype=INT8),), (C,), GOOD), "C is both input and output, and"),
+        (PrimFunc("", (A,), (C,), GOOD), "'' cannot be the name of a function"),
+        (PrimFunc("f", (A, A), (C,), GOOD), "^function f: A names an input, and already an input"),
+        (PrimFunc("f", (A,), (C, C), GOOD), "C names an output, and already an output"),
+        (PrimFunc("f", (C,), (C, C), GOOD), "C names an output, and already an input"),
+        (PrimFunc("f", (replace(C, dtype=INT8),), (C,), GOOD), "C is both input and output, and"),
     ],
 )
-def test_refusals_of_signatures(function: Function, message: str) -> None:
+def test_refusals_of_signatures(function: PrimFunc, message: str) -> None:
     with pytest.raises(IRError, match=message):
         verify(function)
 
@@ -261,7 +261,7 @@ def test_legal(body: Stmt) -> None:
 
 
 def test_an_output_that_is_an_input_is_stored_to() -> None:
-    verify(Function("f", (A, C), (C,), GOOD))
+    verify(PrimFunc("f", (A, C), (C,), GOOD))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_what_was_legal_elsewhere_is_not_where_one_of_its_buffers_is_another() -
     verify(program(copy))
     small = replace(A, shape=(2, 2))
     with pytest.raises(IRError, match=r"A is used as A: float32\[4, 4\], and declared as"):
-        verify(Function("f", (small,), (C,), copy))
+        verify(PrimFunc("f", (small,), (C,), copy))
 
 
 def test_operands_that_fit() -> None:
@@ -349,7 +349,7 @@ def test_operands_that_do_not(old: str, new: str, message: str) -> None:
 
 
 def test_an_intrinsic_must_be_legal_itself() -> None:
-    wrong = Function("w", (A,), (C,), store())
+    wrong = PrimFunc("w", (A,), (C,), store())
     regions = (Region(A, (ZERO, ZERO), (4, 4)), Region(C, (ZERO,), (4,)))
     with pytest.raises(IRError, match=r"^function w: variable C\.i is not in scope"):
         verify(program(Invoke(wrong, regions)))

@@ -18,10 +18,10 @@ from compiler.ir import (
     Const,
     Expr,
     For,
-    Function,
     If,
     Invoke,
     Load,
+    PrimFunc,
     Seq,
     Stmt,
     Store,
@@ -91,7 +91,7 @@ def test_statements_come_in_the_order_of_the_text() -> None:
 
 def test_a_buffer_that_is_both_comes_once() -> None:
     both = Buffer("C", (1,), FLOAT32)
-    assert buffers_in(Function("f", (both,), (both,), Seq(()))) == (both,)
+    assert buffers_in(PrimFunc("f", (both,), (both,), Seq(()))) == (both,)
 
 
 def test_expressions_of_a_statement() -> None:
@@ -140,7 +140,7 @@ def test_substitution_in_statements_reaches_everything() -> None:
 
 
 @given(functions(accelerator=True))
-def test_walks_that_change_nothing_share_everything(function: Function) -> None:
+def test_walks_that_change_nothing_share_everything(function: PrimFunc) -> None:
     body = function.body
     assert rewrite(body, lambda node: node) is body
     for stmt in statements(body):
@@ -152,7 +152,7 @@ def test_walks_that_change_nothing_share_everything(function: Function) -> None:
 
 
 @given(functions(accelerator=True))
-def test_children_and_mapped_children_agree(function: Function) -> None:
+def test_children_and_mapped_children_agree(function: PrimFunc) -> None:
     for stmt in statements(function.body):
         below: list[Stmt] = []
         map_children(stmt, _recorded(below))

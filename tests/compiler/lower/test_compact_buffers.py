@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, Function
+from compiler.ir.stmt import Alloc, PrimFunc
 from compiler.ir.visit import statements
 from compiler.lower.compact_buffers import CompactBuffers
 from compiler.lower.lower_blocks import LowerBlocks
@@ -20,11 +20,11 @@ from compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import blur
 
 
-def compacted(program: Function) -> Function:
+def compacted(program: PrimFunc) -> PrimFunc:
     return CompactBuffers().apply(LowerBlocks().apply(program))
 
 
-def shapes(program: Function) -> dict[str, tuple[int, ...]]:
+def shapes(program: PrimFunc) -> dict[str, tuple[int, ...]]:
     inside = (each for each in statements(program.body) if isinstance(each, Alloc))
     return {each.buffer.name: each.buffer.shape for each in inside}
 

@@ -11,7 +11,7 @@ from compiler.errors import IRError
 from compiler.ir.expr import Var
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function, Store
+from compiler.ir.stmt import PrimFunc, Store
 from compiler.ir.visit import rewrite
 from compiler.lower import LOOP_PASSES, lower
 from tests.support.compiler.ir.ir_strategies import arrays, functions
@@ -39,7 +39,7 @@ class Break:
 
     name: str = "break"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         def change(stmt: object) -> object:
             return replace(stmt, value=Var("lost")) if isinstance(stmt, Store) else stmt
 
@@ -50,7 +50,7 @@ class Break:
 class All:
     name: str = "all"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         return lower(function)
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from compiler.graph import Constant
 from compiler.plan.parts import ArtifactParts
-from runtime.artifact import Constant as Held
-from runtime.artifact import Tensor
+from runtime.artifact import ConstantPlace, Tensor
 from runtime.native import ALIGNMENT
 
 
@@ -27,8 +26,8 @@ def test_equal_constants_are_one() -> None:
     assert names == ["constant_0", "constant_1", "constant_0"]
     assert [each.tolist() for each in made.constants.values()] == [[1, 2], [3]]
     assert made.constant_tensors() == (
-        Tensor("constant_0", (2,), "float32", Held()),
-        Tensor("constant_1", (1,), "float32", Held()),
+        Tensor("constant_0", (2,), "float32", ConstantPlace()),
+        Tensor("constant_1", (1,), "float32", ConstantPlace()),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 
 from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, Function, Stmt
+from compiler.ir.stmt import Alloc, PrimFunc, Stmt
 from compiler.ir.visit import buffers_in, children, statements
 from compiler.te.tree import map_buffers, read_by, written_by
 from tests.support.compiler.ir.ir_strategies import functions
@@ -28,14 +28,14 @@ def same_but_for(old: Stmt, new: Stmt, name: str) -> None:
 
 
 @given(functions())
-def test_statements_without_the_buffer_stay_the_very_same(function: Function) -> None:
+def test_statements_without_the_buffer_stay_the_very_same(function: PrimFunc) -> None:
     for buffer in buffers_in(function):
         other = replace(buffer, name="another")
         same_but_for(function.body, map_buffers(function.body, {buffer.name: other}), buffer.name)
 
 
 @given(functions())
-def test_a_new_name_stands_wherever_the_old_one_stood(function: Function) -> None:
+def test_a_new_name_stands_wherever_the_old_one_stood(function: PrimFunc) -> None:
     for buffer in buffers_in(function):
         other = replace(buffer, name="another")
         changed = map_buffers(function.body, {buffer.name: other})
@@ -46,5 +46,5 @@ def test_a_new_name_stands_wherever_the_old_one_stood(function: Function) -> Non
 
 
 @given(functions())
-def test_no_buffers_change_nothing(function: Function) -> None:
+def test_no_buffers_change_nothing(function: PrimFunc) -> None:
     assert map_buffers(function.body, {}) is function.body

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from runtime.artifact import Arena, Artifact, Constant, Manifest, PaddedAxis, Port
+from runtime.artifact import Arena, Artifact, ConstantPlace, Manifest, PaddedAxis, Port
 from runtime.errors import ArtifactError
 from tests.support.runtime.artifacts import compiled
 
@@ -75,7 +75,7 @@ TENSORS = compiled().manifest.tensors
         (tensor("b", place=Arena(32)), "b lies from 32 to 608 .* at multiples of 64"),
         (tensor("d", place=Arena(512)), "d writes d over b, which is still needed"),
         (tensor("constant_2", place=Arena(0)), "constant_2 has a value, but is no constant"),
-        (tensor("b", place=Constant()), "constant b has no value"),
+        (tensor("b", place=ConstantPlace()), "constant b has no value"),
         (tensor("constant_2", shape=(1, 2)), r"constant constant_2 is int32\[2\], not int32\[1, 2"),
         (step("f", code="nothing"), "f runs nothing, and there is no such code"),
         (step("f", inputs=("e",)), "f has 1 inputs, and dense 2"),

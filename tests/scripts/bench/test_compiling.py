@@ -10,9 +10,9 @@ import pytest
 
 from scripts.bench import compiling
 from scripts.bench.compiling import Candidate, Command
-from tandem.utilization.conv_layers import Layer
+from tandem.utilization.conv_layers import ConvLayer
 
-SMALL = Layer("small", 8, 8, 16, 16, 3, 1, 1)
+SMALL = ConvLayer("small", 8, 8, 16, 16, 3, 1, 1)
 
 
 def test_what_a_candidate_takes() -> None:

@@ -13,7 +13,7 @@ from scripts.bench import extensions
 from scripts.bench.extension_bars import draw
 from scripts.bench.extensions import MEMORIES, VARIANTS, Row, extended, heading, rows
 from tandem.errors import WrongResultError
-from tandem.utilization import Layer
+from tandem.utilization import ConvLayer
 from tests.scripts.bench.test_resources import DOCUMENT
 
 NAMES = [name for name, _ in VARIANTS]
@@ -38,7 +38,7 @@ def test_a_row_and_its_heading() -> None:
 def test_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extensions, "MACHINE", "small8")
     monkeypatch.setattr(extensions, "NETWORK", "digits")
-    monkeypatch.setattr(extensions, "RESNET18", [Layer("a", 8, 8, 8, 8, 1, 1, 0)])
+    monkeypatch.setattr(extensions, "RESNET18", [ConvLayer("a", 8, 8, 8, 8, 1, 1, 0)])
     monkeypatch.setattr(extensions, "VARIANTS", (VARIANTS[0], VARIANTS[-1]))
     none, everything = rows("cycle", costs=False)
     assert (none.name, everything.name) == ("none", "all")

@@ -6,12 +6,12 @@ import pytest
 
 from scripts.bench import utilization
 from scripts.bench.measurements import print_measurements
-from tandem.utilization import Layer, Row, Times
+from tandem.utilization import ConvLayer, Row, Times
 from tandem.utilization.rows import Traffic
 
 
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = utilization.run("tiny", [Layer("a", 8, 8, 8, 8, 1, 1, 0, count=2)])
+    rows = utilization.run("tiny", [ConvLayer("a", 8, 8, 8, 8, 1, 1, 0, count=2)])
     assert "\na      8x8 8->8 1x1      2" in capsys.readouterr().out
     cycles, best, hidden = utilization.figures(rows)
     times = rows[0].times
@@ -33,7 +33,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_targets(without: int, hiding: int, missed: list[str]) -> None:
-    layer = Layer("a", 56, 56, 256, 64, 3, 1, 1)
+    layer = ConvLayer("a", 56, 56, 256, 64, 3, 1, 1)
     nothing = Traffic(0, 0)
     rows = [Row(layer, Times("a", 1, layer.macs, 256, without, hiding), nothing, nothing)]
     figures = list(utilization.figures(rows))

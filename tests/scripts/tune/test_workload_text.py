@@ -10,7 +10,7 @@ from compiler.graph.operators.reductions import MaxPool
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.dense import DenseWorkload
 from compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind, Pass
+from compiler.machines.accelerator.templates.epilogue import AluPass, EpiloguePass, OperandKind
 from compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload
 from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
 from compiler.machines.accelerator.templates.products import Products
@@ -19,14 +19,14 @@ from compiler.tune.plain import to_plain
 from hw.isa import AluOp
 from scripts.tune.workload_text import workload_text
 
-PASSES: tuple[Pass, ...] = (
+PASSES: tuple[EpiloguePass, ...] = (
     AluPass(AluOp.ADD, "residual", OperandKind.ELEMENT),
     AluPass(AluOp.SHR, "shift"),
 )
 
 
 def convolution(
-    strides: tuple[int, int] = (1, 1), groups: int = 1, passes: tuple[Pass, ...] = ()
+    strides: tuple[int, int] = (1, 1), groups: int = 1, passes: tuple[EpiloguePass, ...] = ()
 ) -> Conv2dWorkload:
     return Conv2dWorkload(
         (1, 16, 14, 14, 1, 16),

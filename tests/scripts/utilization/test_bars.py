@@ -6,12 +6,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 from scripts.utilization.bars import chart, draw
-from tandem.utilization.conv_layers import Layer
+from tandem.utilization.conv_layers import ConvLayer
 from tandem.utilization.rows import Row, Times, Traffic
 
 
 def row(name: str, without: int, hidden: int, count: int = 1) -> Row:
-    layer = Layer(name, 8, 8, 8, 8, 1, 1, 0, count)
+    layer = ConvLayer(name, 8, 8, 8, 8, 1, 1, 0, count)
     nothing = Traffic(0, 0)
     return Row(layer, Times(name, count, 1000, 10, without, hidden), nothing, nothing)
 

@@ -18,7 +18,7 @@ from scripts.cli import app
 from scripts.errors import CommandError
 from scripts.utilization.roofline_chart import draw
 from sim.engines import make_engine
-from tandem.utilization import Layer, Row, Times, measure
+from tandem.utilization import ConvLayer, Row, Times, measure
 from tandem.utilization.build import Convolution
 from tandem.utilization.case import make_case
 from tandem.utilization.rows import Traffic
@@ -42,7 +42,7 @@ def test_the_picture(tmp_path: Path) -> None:
 
 
 def test_the_points() -> None:
-    layer = Layer("x", 8, 8, 8, 8, 1, 1, 0)
+    layer = ConvLayer("x", 8, 8, 8, 8, 1, 1, 0)
     row = Row(layer, Times("x", 1, 4096, 16, 1024, 512), Traffic(512, 900), Traffic(2048, 10))
     svg = draw([row], load_config("tiny"), FAST, "svg").decode()
     found = {
@@ -55,7 +55,7 @@ def test_the_points() -> None:
 
 
 def test_traffic_is_that_of_the_streams() -> None:
-    layer, config = Layer("x", 8, 8, 8, 8, 1, 1, 0), load_config("tiny")
+    layer, config = ConvLayer("x", 8, 8, 8, 8, 1, 1, 0), load_config("tiny")
     engine = make_engine("functional", config, FAST)
     (row,) = measure(engine, [layer])
     conv = Convolution.of(make_case(layer, 0), config, MemoryTiming(FAST.latency, FAST.interval))
@@ -67,7 +67,7 @@ def test_traffic_is_that_of_the_streams() -> None:
 
 
 def test_nothing_to_draw() -> None:
-    layer = Layer("x", 8, 8, 8, 8, 1, 1, 0)
+    layer = ConvLayer("x", 8, 8, 8, 8, 1, 1, 0)
     nothing = Traffic(0, 0)
     row = Row(layer, Times("x", 1, 4096, 16, 1024, 512), nothing, nothing)
     with pytest.raises(CommandError, match="a roofline needs a layer that multiplies and moves"):

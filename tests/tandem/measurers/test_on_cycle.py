@@ -14,7 +14,7 @@ from hw.memory_model import MEMORY_PRESETS
 from sim.engine import Launch
 from sim.engines import make_engine
 from sim.memory import place_program
-from tandem.measurers.on_cycle import Layer, cycles_of
+from tandem.measurers.on_cycle import MeasuredLayer, cycles_of
 from tandem.utilization.build import Convolution
 from tandem.utilization.case import make_case
 from tandem.utilization.conv_layers import parse_layer
@@ -23,7 +23,7 @@ CONFIG = load_config("small8")
 MEMORY = MEMORY_PRESETS["edge"]
 CASE = make_case(parse_layer("a=6,6,8,8,3,1,1"), 1)
 CONVOLUTION = Convolution.of(CASE, CONFIG, MemoryTiming(MEMORY.latency, MEMORY.interval))
-LAYER = Layer(
+LAYER = MeasuredLayer(
     CONFIG,
     MEMORY,
     Convolution.template,

@@ -8,15 +8,15 @@ import pytest
 from compiler.machines.accelerator.templates.alu_lowering import AluOperation, lower_requantisation
 from hw.operations import AluOp
 from tandem.utilization.case import Case, expected, make_case
-from tandem.utilization.conv_layers import RESNET18, Layer
+from tandem.utilization.conv_layers import RESNET18, ConvLayer
 
 LAYERS = [
-    Layer("plain", 5, 6, 3, 4, 3, 1, 0),
-    Layer("padded", 5, 4, 2, 3, 3, 1, 1),
-    Layer("strided", 7, 8, 3, 2, 3, 2, 1),
-    Layer("over", 5, 5, 2, 2, 2, 3, 2),
-    Layer("point", 6, 6, 5, 3, 1, 2, 0),
-    Layer("whole", 4, 4, 2, 3, 4, 1, 0),
+    ConvLayer("plain", 5, 6, 3, 4, 3, 1, 0),
+    ConvLayer("padded", 5, 4, 2, 3, 3, 1, 1),
+    ConvLayer("strided", 7, 8, 3, 2, 3, 2, 1),
+    ConvLayer("over", 5, 5, 2, 2, 2, 3, 2),
+    ConvLayer("point", 6, 6, 5, 3, 1, 2, 0),
+    ConvLayer("whole", 4, 4, 2, 3, 4, 1, 0),
 ]
 
 
@@ -26,7 +26,7 @@ def _operations(case: Case) -> list[AluOperation]:
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
-def test_the_reference(layer: Layer) -> None:
+def test_the_reference(layer: ConvLayer) -> None:
     case = make_case(layer, seed=3)
     got = expected(case)
     rows, columns = layer.size
@@ -47,10 +47,14 @@ def test_the_reference(layer: Layer) -> None:
 
 @pytest.mark.parametrize(
     "layer",
-    [*RESNET18[-2:], Layer("one", 3, 3, 1, 1, 1, 1, 0), Layer("most", 2, 2, 1 << 14, 2, 2, 1, 0)],
+    [
+        *RESNET18[-2:],
+        ConvLayer("one", 3, 3, 1, 1, 1, 1, 0),
+        ConvLayer("most", 2, 2, 1 << 14, 2, 2, 1, 0),
+    ],
     ids=lambda layer: layer.name,
 )
-def test_the_epilogue_is_always_the_same_four_passes(layer: Layer) -> None:
+def test_the_epilogue_is_always_the_same_four_passes(layer: ConvLayer) -> None:
     operations = _operations(make_case(layer, seed=0))
     ops = [operation.op for operation in operations]
     assert ops == [AluOp.ADD, AluOp.SHR, AluOp.MAX, AluOp.MIN]
@@ -59,7 +63,7 @@ def test_the_epilogue_is_always_the_same_four_passes(layer: Layer) -> None:
 
 @pytest.mark.parametrize("products", [8, 64, 512])
 def test_outputs_use_their_range(products: int) -> None:
-    got = expected(make_case(Layer("a", 24, 24, products, 32, 1, 1, 0), seed=1))
+    got = expected(make_case(ConvLayer("a", 24, 24, products, 32, 1, 1, 0), seed=1))
     # Half of the sums are negative; few are beyond the greatest output.
     assert 0.4 < np.mean(got == 0) < 0.6
     assert np.mean(got == 127) < 0.05

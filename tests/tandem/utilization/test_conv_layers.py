@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tandem.errors import ConvolutionError
-from tandem.utilization.conv_layers import FIRST, RESNET18, Layer, distinct, parse_layer
+from tandem.utilization.conv_layers import FIRST, RESNET18, ConvLayer, distinct, parse_layer
 
 
 def test_the_table_is_the_networks() -> None:
@@ -22,7 +22,7 @@ def test_the_table_is_the_networks() -> None:
 
 def test_a_layer() -> None:
     layer = parse_layer("mine=10,13,3,5,4,2,1")
-    assert layer == Layer("mine", 10, 13, 3, 5, kernel=4, stride=2, padding=1)
+    assert layer == ConvLayer("mine", 10, 13, 3, 5, kernel=4, stride=2, padding=1)
     assert layer.size == (5, 6)
     assert layer.macs == 5 * 6 * 5 * 3 * 4 * 4
     assert str(layer) == "10x13 3->5 4x4/2"
@@ -92,9 +92,9 @@ def test_what_is_just_possible() -> None:
 
 def test_no_negative_padding_or_count() -> None:
     with pytest.raises(ConvolutionError, match=r"^layer a: PAD is -1, and at least 0$"):
-        Layer("a", 8, 8, 8, 8, 3, 1, -1)
+        ConvLayer("a", 8, 8, 8, 8, 3, 1, -1)
     with pytest.raises(ConvolutionError, match=r"^layer a: count is 0, and at least 1$"):
-        Layer("a", 8, 8, 8, 8, 3, 1, 1, count=0)
+        ConvLayer("a", 8, 8, 8, 8, 3, 1, 1, count=0)
 
 
 def test_names_are_different() -> None:

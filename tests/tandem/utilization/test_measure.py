@@ -11,13 +11,13 @@ from sim.engine import Bytes, Engine, Launch
 from sim.engines import make_engine
 from sim.result import Result
 from tandem.errors import ConvolutionError, WrongResultError
-from tandem.utilization import Layer, Times, measure, parse_layer, total
+from tandem.utilization import ConvLayer, Times, measure, parse_layer, total
 from tandem.utilization import case as cases
 from tandem.utilization.case import Case, Int8
 
 SMALL = [
-    Layer("point", 8, 8, 8, 8, 1, 1, 0, count=2),
-    Layer("strided", 6, 7, 5, 9, 2, 2, 1),
+    ConvLayer("point", 8, 8, 8, 8, 1, 1, 0, count=2),
+    ConvLayer("strided", 6, 7, 5, 9, 2, 2, 1),
 ]
 
 
@@ -57,8 +57,8 @@ def test_no_time_on_functional(config: str) -> None:
 
 def test_engines_agree_on_what_is_done() -> None:
     """The same streams: only one of them, on an engine that needs no build, in time."""
-    (row,) = measure(engine("pysim"), [Layer("a", 2, 2, 4, 4, 1, 1, 0)])
-    (other,) = measure(engine("rtl"), [Layer("a", 2, 2, 4, 4, 1, 1, 0)])
+    (row,) = measure(engine("pysim"), [ConvLayer("a", 2, 2, 4, 4, 1, 1, 0)])
+    (other,) = measure(engine("rtl"), [ConvLayer("a", 2, 2, 4, 4, 1, 1, 0)])
     assert row == other
 
 

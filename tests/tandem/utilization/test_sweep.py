@@ -14,7 +14,7 @@ from hw.memory_model import MemoryModel
 from sim.engine import Engine
 from sim.engines import make_engine
 from tandem.errors import ConvolutionError, SweepError, WrongResultError
-from tandem.utilization import Layer, measure
+from tandem.utilization import ConvLayer, measure
 from tandem.utilization import case as cases
 from tandem.utilization import sweep as sweeps
 from tandem.utilization.build import CompiledConvolution, Convolution
@@ -23,12 +23,15 @@ from tandem.utilization.measure import CheckedRun, Report, run_checked
 from tandem.utilization.sweep import SweptPoint, sweep
 from tandem.utilization.sweep_axes import machine_at, parse_axes, points
 
-LAYERS = [Layer("point", 8, 8, 16, 16, 1, 1, 0, count=2), Layer("strided", 6, 7, 5, 9, 2, 2, 1)]
+LAYERS = [
+    ConvLayer("point", 8, 8, 16, 16, 1, 1, 0, count=2),
+    ConvLayer("strided", 6, 7, 5, 9, 2, 2, 1),
+]
 SMALL8 = load_config("small8")
 FAST = MemoryModel(16, 1, 16)
 
 
-def swept(text: str, layers: list[Layer] = LAYERS) -> tuple[SweptPoint, ...]:
+def swept(text: str, layers: list[ConvLayer] = LAYERS) -> tuple[SweptPoint, ...]:
     return sweep(parse_axes(text), SMALL8, FAST, layers)
 
 

@@ -19,7 +19,7 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.ops import cast, const, index, load, maximum, minimum, select
-from compiler.ir.stmt import For, Function, LoopKind, Store
+from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from hw.config import HardwareConfig
 from hw.encoding import alu_layout
@@ -95,7 +95,7 @@ class TensorInstruction:
         The hardware features that the instruction needs.
     """
 
-    function: Function
+    function: PrimFunc
     start: str | None
     steps: tuple[Step, ...]
     features: frozenset[Feature] = frozenset()
@@ -150,7 +150,7 @@ def gemm(config: HardwareConfig) -> TensorInstruction:
     loop = For(i, index(config.block_in), LoopKind.SERIAL, stmt)
     loop = For(o, index(config.block_out), LoopKind.SERIAL, loop)
     loop = For(b, index(config.batch), LoopKind.SERIAL, loop)
-    function = Function("gemm", (acc, inp, wgt), (acc,), loop)
+    function = PrimFunc("gemm", (acc, inp, wgt), (acc,), loop)
     return TensorInstruction(function, "C", (GemmStep("C", "A", "B"),))
 
 
@@ -230,7 +230,7 @@ def immediate_by_name(config: HardwareConfig, name: str) -> TensorInstruction | 
 
 def element_program(
     config: HardwareConfig, name: str, value: Callable[..., Expr], *inputs: str
-) -> Function:
+) -> PrimFunc:
     """The behaviour `C[b, o] = value(inputs[b, o]...)` of an instruction on accumulators."""
     sources = tuple(accumulators(each, config) for each in inputs)
     return element_function(
@@ -243,13 +243,13 @@ def element_function(
     name: str,
     inputs: tuple[Buffer, ...],
     value: Callable[[Expr, Expr], Expr],
-) -> Function:
+) -> PrimFunc:
     """The behaviour `C[b, o] = value(b, o)` of an instruction that reads `inputs`."""
     c, b, o = accumulators("C", config), Var(f"{name}.b"), Var(f"{name}.o")
     stmt = Store(c, (b, o), value(b, o))
     loop = For(o, index(config.block_out), LoopKind.SERIAL, stmt)
     loop = For(b, index(config.batch), LoopKind.SERIAL, loop)
-    return Function(name, inputs, (c,), loop)
+    return PrimFunc(name, inputs, (c,), loop)
 
 
 def accumulators(name: str, config: HardwareConfig) -> Buffer:

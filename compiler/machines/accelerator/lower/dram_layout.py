@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.ir.visit import buffers_in
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from hw.config import PAGE_BYTES, HardwareConfig
@@ -28,7 +28,7 @@ class Operator:
         The values of the program's inputs in IMM, by name.
     """
 
-    program: Function
+    program: PrimFunc
     tensors: Mapping[str, str]
     name: str = ""
     immediates: Mapping[str, int] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def rounded_up(address: int, alignment: int) -> int:
     return -(-address // alignment) * alignment
 
 
-def _global_buffers(function: Function) -> list[Buffer]:
+def _global_buffers(function: PrimFunc) -> list[Buffer]:
     """A program's inputs, outputs and allocated buffers in DRAM."""
     return [each for each in buffers_in(function) if each.scope == Scope.GLOBAL]
 
@@ -105,7 +105,7 @@ def _tensor_name(operator: Operator, buffer: Buffer) -> str:
 
 def layout_of(
     operators: Sequence[Operator],
-    lowered: Sequence[Function],
+    lowered: Sequence[PrimFunc],
     target: AcceleratorTarget,
     placed: Mapping[str, int],
     reserved: int = 0,
@@ -154,7 +154,7 @@ def _same_tensor(one: Buffer, other: Buffer) -> bool:
 
 
 def addresses_of(
-    operator: Operator, function: Function, tensors: Mapping[str, DramTensor]
+    operator: Operator, function: PrimFunc, tensors: Mapping[str, DramTensor]
 ) -> dict[str, int]:
     """The addresses of the operator's tensors, by the names of its program's buffers."""
     buffers = _global_buffers(function)

@@ -13,7 +13,7 @@ import numpy as np
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Var
-from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, PrimFunc, Seq, Stmt, Store
 from compiler.ir.visit import map_accesses_in
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.lower.commands import (
@@ -45,7 +45,7 @@ _Part: TypeAlias = Callable[[_Env, _Iterations], None]
 
 
 def elaborate(
-    function: Function, target: AcceleratorTarget, chip: ChipMemory, zero_bytes: int
+    function: PrimFunc, target: AcceleratorTarget, chip: ChipMemory, zero_bytes: int
 ) -> Commands:
     """The commands of a lowered program, in its order, independent of its tensors' addresses.
 

@@ -9,7 +9,7 @@ from math import inf
 from compiler.ir.buffer import Buffer
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.linear import Linear, linear
-from compiler.ir.stmt import Alloc, For, Function, If, Invoke, Stmt
+from compiler.ir.stmt import Alloc, For, If, Invoke, PrimFunc, Stmt
 from compiler.ir.visit import map_children, variables, with_body
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.lower.instruction_nests import flat
@@ -43,7 +43,7 @@ class InPlaceAccumulators:
     target: AcceleratorTarget
     name: str = "in-place-accumulators"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program with fewer buffers in ACC. `function` must have no blocks."""
         return replace(function, body=_merged(function.body, self.target))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from compiler.errors import CapacityError
 from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Alloc, Function, Stmt
+from compiler.ir.stmt import Alloc, PrimFunc, Stmt
 from compiler.ir.visit import children
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from hw.config import HardwareConfig
@@ -83,7 +83,7 @@ class ChipMemory:
         self._live[memory].pop()
 
 
-def footprint(function: Function, target: AcceleratorTarget) -> dict[MemoryId, int]:
+def footprint(function: PrimFunc, target: AcceleratorTarget) -> dict[MemoryId, int]:
     """The largest number of elements of each memory that a lowered program allocates at once.
 
     Raises

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compiler.errors import LoweringError
-from compiler.ir.stmt import Function, LoopKind
+from compiler.ir.stmt import LoopKind, PrimFunc
 from compiler.ir.visit import loops
 from compiler.lower.hoist_reduction_init import HoistReductionInit
-from compiler.lower.lowering import LOOP_PASSES, Pass, Simplify, lower
+from compiler.lower.lowering import LOOP_PASSES, LoopPass, Simplify, lower
 from compiler.machines.accelerator.lower.command_pass import CommandContext, CommandPass, stages
 from compiler.machines.accelerator.lower.commands import Commands
 from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
@@ -30,14 +30,14 @@ from hw.config import HardwareConfig
 from hw.features import Feature
 
 
-def accelerator_passes(target: AcceleratorTarget) -> tuple[Pass, ...]:
+def accelerator_passes(target: AcceleratorTarget) -> tuple[LoopPass, ...]:
     """The CPU's passes, then the passes that form loops around accelerator instructions."""
     # Initialisers stay with what they initialise, which may overwrite instead.
     kept = (each for each in LOOP_PASSES if not isinstance(each, HoistReductionInit))
     return (*kept, InPlaceAccumulators(target), InterleaveThreads(), Simplify())
 
 
-def command_passes(lowered: Function, config: HardwareConfig) -> tuple[CommandPass, ...]:
+def command_passes(lowered: PrimFunc, config: HardwareConfig) -> tuple[CommandPass, ...]:
     """The passes over the commands of a lowered program on a machine, in their order."""
     eager = frozenset(loop.var.name for loop in loops(lowered.body) if loop.kind is LoopKind.EAGER)
     requantises = Feature.REQUANTISE in config.features
@@ -66,14 +66,14 @@ class ElaboratedProgram:
         The footprints of the commands' prototypes.
     """
 
-    lowered: Function
+    lowered: PrimFunc
     target: AcceleratorTarget
     from_top: bool
     commands: Commands
     footprints: Footprints
 
     @staticmethod
-    def of(lowered: Function, target: AcceleratorTarget, *, from_top: bool) -> ElaboratedProgram:
+    def of(lowered: PrimFunc, target: AcceleratorTarget, *, from_top: bool) -> ElaboratedProgram:
         """The commands of a lowered program. Raises the errors of `elaborate` and `stages`."""
         context = CommandContext(target.config)
         for _, made in _stages(lowered, target, context, from_top):
@@ -88,7 +88,7 @@ class ElaboratedProgram:
 
 
 def _stages(
-    lowered: Function, target: AcceleratorTarget, context: CommandContext, from_top: bool
+    lowered: PrimFunc, target: AcceleratorTarget, context: CommandContext, from_top: bool
 ) -> Iterator[tuple[str, Commands]]:
     chip, zeros = ChipMemory(target.config, from_top), dram_alignment(target.config)
     commands = elaborate(lowered, target, chip, zeros)
@@ -106,8 +106,8 @@ class ProgramCache:
     """
 
     target: AcceleratorTarget
-    passes: tuple[Pass, ...] = ()
-    _lowered: dict[int, tuple[Function, Function]] = field(default_factory=dict)
+    passes: tuple[LoopPass, ...] = ()
+    _lowered: dict[int, tuple[PrimFunc, PrimFunc]] = field(default_factory=dict)
     _elaborated: dict[tuple[int, bool], ElaboratedProgram] = field(default_factory=dict)
 
     def check(self, target: AcceleratorTarget) -> None:
@@ -118,14 +118,14 @@ class ProgramCache:
                 f"{target.config.name}"
             )
 
-    def elaborated(self, program: Function, *, from_top: bool) -> ElaboratedProgram:
+    def elaborated(self, program: PrimFunc, *, from_top: bool) -> ElaboratedProgram:
         """The elaborated program; `from_top` as in `ChipMemory`. Raises `elaborate`'s errors."""
         key = id(program), from_top
         if key not in self._elaborated:
             self._elaborated[key] = self._elaborate(program, from_top)
         return self._elaborated[key]
 
-    def _elaborate(self, program: Function, from_top: bool) -> ElaboratedProgram:
+    def _elaborate(self, program: PrimFunc, from_top: bool) -> ElaboratedProgram:
         if id(program) not in self._lowered:
             # Keeps the program alive, so that no other object gets its `id`.
             passes = self.passes or accelerator_passes(self.target)

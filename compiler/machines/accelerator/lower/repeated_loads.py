@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.lower.command_pass import CommandContext
 from compiler.machines.accelerator.lower.commands import ZEROS, Commands, Copy
 from compiler.machines.accelerator.lower.compiled import fresh_loads
@@ -45,6 +45,6 @@ class DropRepeatedLoads:
         return commands if fresh.all() else commands.take(np.flatnonzero(fresh))
 
 
-def takes_slots(function: Function) -> bool:
+def takes_slots(function: PrimFunc) -> bool:
     """Whether a buffer of a program has several slots."""
     return any(buffer.slots > 1 for buffer in allocated(function.body).values())

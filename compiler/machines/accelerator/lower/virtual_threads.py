@@ -11,7 +11,7 @@ from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import Const, Expr, Var
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.ops import index
-from compiler.ir.stmt import Alloc, Block, For, Function, If, Invoke, LoopKind, Seq, Stmt, Store
+from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, PrimFunc, Seq, Stmt, Store
 from compiler.ir.visit import (
     loops,
     map_accesses_in,
@@ -57,7 +57,7 @@ class InterleaveThreads:
 
     name: str = "interleave-threads"
 
-    def apply(self, function: Function) -> Function:
+    def apply(self, function: PrimFunc) -> PrimFunc:
         """The program without virtual threads. `function` must have no blocks."""
         names = {each.var.name for each in loops(function.body)}
         return replace(function, body=_interleaved(function.body, {}, names))

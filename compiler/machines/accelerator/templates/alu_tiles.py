@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.ir.dtypes import INT8, DType
 from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.epilogue import Epilogue, Pass
+from compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.tiling import (
@@ -85,7 +85,7 @@ class ImageWorkload:
     """
 
     data: tuple[int, ...]
-    passes: tuple[Pass, ...]
+    passes: tuple[EpiloguePass, ...]
 
     @property
     def epilogue(self) -> Epilogue:

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.epilogue import Epilogue, Pass
+from compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
 from compiler.machines.accelerator.templates.work_counts import (
     Output,
     TransferCounts,
@@ -48,7 +48,7 @@ class Conv2dWorkload:
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
-    passes: tuple[Pass, ...]
+    passes: tuple[EpiloguePass, ...]
 
     channels_together: ClassVar[bool] = False
     """Whether the blocks of channels of a pixel lie together in DRAM, not the pixels of a block."""
@@ -149,7 +149,11 @@ class RowsWorkload(Conv2dWorkload):
 
     @staticmethod
     def of(
-        rows: int, inputs: int, outputs: int, block: tuple[int, int, int], passes: tuple[Pass, ...]
+        rows: int,
+        inputs: int,
+        outputs: int,
+        block: tuple[int, int, int],
+        passes: tuple[EpiloguePass, ...],
     ) -> RowsWorkload:
         """The product of int8[rows, IC, B, K] and the transposed int8[OC, IC, L, K].
 

@@ -15,7 +15,7 @@ from compiler.machines.accelerator.templates.conv2d_tiled import (
 )
 from compiler.machines.accelerator.templates.epilogue import (
     Epilogue,
-    Pass,
+    EpiloguePass,
     requantise_passes,
     requantise_pattern,
 )
@@ -48,7 +48,7 @@ class DenseWorkload:
     """A product of packed int8 tensors, and the passes that requantise the sums to int8."""
 
     products: Products
-    passes: tuple[Pass, ...]
+    passes: tuple[EpiloguePass, ...]
 
     @property
     def epilogue(self) -> Epilogue:

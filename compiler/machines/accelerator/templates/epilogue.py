@@ -84,8 +84,8 @@ class AluPass:
         return self.op.name.lower()
 
 
-Pass: TypeAlias = AluPass | RequantisePass
-P = TypeVar("P", bound=Pass)
+EpiloguePass: TypeAlias = AluPass | RequantisePass
+P = TypeVar("P", bound=EpiloguePass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Epilogue:
     `RequantisePass` comes last.
     """
 
-    passes: tuple[Pass, ...] = ()
+    passes: tuple[EpiloguePass, ...] = ()
 
     @property
     def channel_operands(self) -> tuple[str, ...]:
@@ -237,7 +237,9 @@ def _named(passes: Sequence[P], prefix: str) -> Iterator[tuple[str, P]]:
         yield f"{prefix}_{number}_{step.name}", step
 
 
-def _stages(passes: Sequence[Pass], prefix: str) -> Iterator[tuple[str, Pass | None]]:
+def _stages(
+    passes: Sequence[EpiloguePass], prefix: str
+) -> Iterator[tuple[str, EpiloguePass | None]]:
     """The stages in ACC in topological order: names with passes, or with None for LOADs of
     element-wise operands."""
     for name, step in _named(passes, prefix):
@@ -248,7 +250,7 @@ def _stages(passes: Sequence[Pass], prefix: str) -> Iterator[tuple[str, Pass | N
 
 
 def _passed(
-    value: Tensor, passes: Sequence[Pass], prefix: str, operands: dict[str, Tensor]
+    value: Tensor, passes: Sequence[EpiloguePass], prefix: str, operands: dict[str, Tensor]
 ) -> Tensor:
     """The value after all passes; adds the tensors that the passes read to `operands`."""
     for name, step in _named(passes, prefix):
@@ -336,7 +338,7 @@ def requantise_pattern(sums: Apply, skip_rank: int | None = None) -> Apply:
 
 def requantise_passes(
     found: KernelMatch, largest: int, config: HardwareConfig
-) -> tuple[tuple[Pass, ...], Arguments]:
+) -> tuple[tuple[EpiloguePass, ...], Arguments]:
     """The passes and numbers of the requantisation that ends a match: `requantisation`, which has
     the parameters, and `epilogue_passes`; both may raise `Refusal`."""
     return epilogue_passes(requantisation(found.match, largest), found.result_shape[1], config)
@@ -370,7 +372,7 @@ def requantisation(match: Match, largest: int) -> RequantSpec:
 
 def epilogue_passes(
     spec: RequantSpec, channels: int, config: HardwareConfig
-) -> tuple[tuple[Pass, ...], Arguments]:
+) -> tuple[tuple[EpiloguePass, ...], Arguments]:
     """The passes that compute `spec`, and their arguments: a `RequantisePass` where the machine has
     it and the numbers fit, else `alu_passes`, which may raise `Refusal`."""
     found = parameter_pass(spec, channels, config)

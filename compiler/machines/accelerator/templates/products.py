@@ -17,7 +17,7 @@ from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import INT8
 from compiler.machines.accelerator.templates.conv2d_tiled import loads, sum_in_steps
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload, RowsWorkload
-from compiler.machines.accelerator.templates.epilogue import Epilogue, Pass
+from compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
 from compiler.machines.accelerator.templates.packing import pack_weight
 from compiler.machines.accelerator.templates.tiling import sharing_rank, tile_space
 from compiler.machines.accelerator.templates.work_counts import tile_count
@@ -69,12 +69,12 @@ class Products:
         """Loop extents: blocks of outputs, rows, and blocks of summed inputs."""
         return {"oc": self.outputs, "n": self.rows, "ic": self.inputs}
 
-    def pixels(self, passes: tuple[Pass, ...] = ()) -> RowsWorkload:
+    def pixels(self, passes: tuple[EpiloguePass, ...] = ()) -> RowsWorkload:
         """The convolution over one image whose pixels are the rows: that of tiles and costs."""
         block = self.batch, self.lanes, self.depth
         return RowsWorkload.of(self.rows, self.inputs, self.outputs, block, passes)
 
-    def images(self, passes: tuple[Pass, ...] = ()) -> Conv2dWorkload:
+    def images(self, passes: tuple[EpiloguePass, ...] = ()) -> Conv2dWorkload:
         """The convolution over images of one pixel, one for each row: that of tensors."""
         data = (self.rows, self.inputs, 1, 1, self.batch, self.depth)
         weight = (self.outputs, self.inputs, 1, 1, self.lanes, self.depth)

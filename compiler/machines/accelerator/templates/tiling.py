@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.intrinsics.base import fill
 from compiler.machines.accelerator.templates.epilogue import Epilogue
 from compiler.plan.space import Bools, Choices, Ints, Space, tile_sizes
@@ -42,7 +42,7 @@ def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch
 
 
 def tensorize_reduction(
-    steps: Sketch, stage: str, accumulate: Function, config: HardwareConfig, initial: int = 0
+    steps: Sketch, stage: str, accumulate: PrimFunc, config: HardwareConfig, initial: int = 0
 ) -> Sketch:
     """Tensorizes a reduction with its initialiser at the loop `b`; call last, as loops are then
     fixed.

@@ -12,9 +12,9 @@ import llvmlite
 from llvmlite import binding
 
 from compiler.errors import CodegenError
-from compiler.ir.stmt import Function, LoopKind, parameters
+from compiler.ir.stmt import LoopKind, PrimFunc, parameters
 from compiler.ir.visit import loops
-from compiler.lower.lowering import LOOP_PASSES, Pass, lower
+from compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 from compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from compiler.machines.cpu.codegen.module import build_module, entry_name
 from hw.object_cache import ObjectCache
@@ -34,9 +34,9 @@ _SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_RELOCATION} {_CODE_MODEL} {_TUNI
 
 
 def emit_object(
-    function: Function,
+    function: PrimFunc,
     target: CpuTarget,
-    passes: Sequence[Pass] = LOOP_PASSES,
+    passes: Sequence[LoopPass] = LOOP_PASSES,
     streamed: Collection[str] = (),
 ) -> ObjectCode:
     """The object code of a program, which may have blocks, lowered by `passes`.
@@ -70,7 +70,7 @@ def emit_object(
 
 
 def compile_function(
-    function: Function,
+    function: PrimFunc,
     target: CpuTarget,
     pool: ThreadPool | None = None,
     streamed: Collection[str] = (),

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Scope
-from compiler.ir.stmt import For, Function, Invoke, LoopKind, Stmt, Store, parameters
+from compiler.ir.stmt import For, Invoke, LoopKind, PrimFunc, Stmt, Store, parameters
 from compiler.ir.visit import buffers_in, children
 from compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from compiler.machines.cpu.codegen.frame import BufferLocation
@@ -33,7 +33,7 @@ def entry_name(name: str) -> str:
 
 
 def build_module(
-    function: Function, target: CpuTarget, streamed: Collection[str] = ()
+    function: PrimFunc, target: CpuTarget, streamed: Collection[str] = ()
 ) -> tuple[str, StoragePlan]:
     """The LLVM text of a function of plain loops, and its storage.
 
@@ -64,7 +64,7 @@ def build_module(
 
 
 def _text(
-    function: Function, target: CpuTarget, storage: StoragePlan, streamed: Collection[str]
+    function: PrimFunc, target: CpuTarget, storage: StoragePlan, streamed: Collection[str]
 ) -> str:
     passed = parameters(function)
     module = ir.Module(function.name)
@@ -88,7 +88,7 @@ def _text(
     return str(module)
 
 
-def _check_size(function: Function, register_bits: int) -> None:
+def _check_size(function: PrimFunc, register_bits: int) -> None:
     """Raises `CodegenError` for a program with too many statements after unrolling."""
     count, loops = _written(function.body, register_bits, False)
     if count > MOST_STATEMENTS:
@@ -115,7 +115,7 @@ def _written(stmt: Stmt, register_bits: int, in_lanes: bool) -> tuple[int, tuple
     return copies * sum(count for count, _ in found), (*names, *most[1])
 
 
-def _tags(module: Any, function: Function, storage: StoragePlan) -> dict[str, tuple[Any, Any]]:
+def _tags(module: Any, function: PrimFunc, storage: StoragePlan) -> dict[str, tuple[Any, Any]]:
     """Alias metadata by buffer: buffers do not overlap, except those that share storage."""
     domain = module.add_metadata([function.name])
     names = [each.name for each in buffers_in(function)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from compiler.errors import CodegenError
 from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.stmt import Alloc, For, Function, LoopKind, Stmt
+from compiler.ir.stmt import Alloc, For, LoopKind, PrimFunc, Stmt
 from compiler.ir.visit import children
 from compiler.machines.cpu.codegen.vector_strips import widest
 from runtime.native import ALIGNMENT
@@ -100,7 +100,7 @@ class _Planner:
         return top
 
 
-def plan_storage(function: Function, register_bits: int) -> StoragePlan:
+def plan_storage(function: PrimFunc, register_bits: int) -> StoragePlan:
     """A slot for each buffer that `function` allocates, for vectors of `register_bits`."""
     planner = _Planner(register_bits)
     planner.walk(function.body, 0, False, 1)

@@ -7,7 +7,7 @@ from math import prod
 
 from compiler.errors import ScheduleError
 from compiler.ir.expr import Load
-from compiler.ir.stmt import Block, Function, IterKind, LoopKind, Store
+from compiler.ir.stmt import Block, IterKind, LoopKind, PrimFunc, Store
 from compiler.ir.visit import blocks, expressions, statements, subexpressions
 from compiler.machines.cpu.schedules.lanes import (
     Axis,
@@ -148,7 +148,7 @@ def inline_stages(schedule: Schedule) -> Schedule:
     return schedule
 
 
-def _can_inline(program: Function, name: str) -> bool:
+def _can_inline(program: PrimFunc, name: str) -> bool:
     block = next(each for each in blocks(program.body) if each.name == name)
     if block.init is not None or name not in allocated(program.body):
         return False

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compiler.ir.dtypes import INT8, INT32, UINT8, DType
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
 _WIDE, _MEDIUM, _NARROW = 64, 32, 16
@@ -46,7 +46,7 @@ class Simd:
         """The number of elements of type `dtype` in a register."""
         return self.bytes * 8 // dtype.bits
 
-    def dot(self, left: DType, right: DType, sums: DType) -> Function | None:
+    def dot(self, left: DType, right: DType, sums: DType) -> PrimFunc | None:
         """The widest dot product of these types; None if there is none."""
         if sums != INT32:
             return None
@@ -57,7 +57,7 @@ class Simd:
         ]
         return max(found, key=lambda function: function.outputs[0].size, default=None)
 
-    def dot_of_shifted(self, left: DType, right: DType, sums: DType) -> Function | None:
+    def dot_of_shifted(self, left: DType, right: DType, sums: DType) -> PrimFunc | None:
         """The dot product of a signed left operand plus 128, as unsigned bytes; None if there is
         none, or if products of signed bytes cost no more."""
         signed, unsigned = self.dot(left, right, sums), self.dot(UINT8, right, sums)

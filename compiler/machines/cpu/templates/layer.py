@@ -13,13 +13,13 @@ from compiler.graph.constant import Constant
 from compiler.graph.expressions import tensors
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Call, Function, Let, Var
-from compiler.graph.opspec import AnyOp, OpSpec, Pattern, keywords
+from compiler.graph.opspec import AnyOp, OpPattern, OpSpec, keywords
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import atoms, use_counts
 from compiler.ir.buffer import Scope
 from compiler.ir.dtypes import UINT8
 from compiler.ir.expr import Expr
-from compiler.ir.stmt import Function as Program
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.codegen import CpuTarget
 from compiler.machines.cpu.schedules.simd import Simd
 from compiler.machines.cpu.templates.register_tiles import Tile, TileSpace
@@ -69,7 +69,7 @@ class PackedLayer:
     sums: Tensor
     output: Tensor
     tile: Tile
-    dot: Program | None
+    dot: PrimFunc | None
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -159,7 +159,7 @@ def copy_on_threads(schedule: Schedule, stage: Tensor, outer: str, inner: str) -
 
 
 def carry_in_registers(
-    schedule: Schedule, sums: str, terms: Sequence[str], pixels: Sequence[str], dot: Program | None
+    schedule: Schedule, sums: str, terms: Sequence[str], pixels: Sequence[str], dot: PrimFunc | None
 ) -> Schedule:
     """Accumulates a tile's sums in registers: reduction loops around an unrolled tile, with a
     vector of channels for each pixel.
@@ -299,7 +299,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
     def packings(
         self, workload: LayerWorkload, choice: Choice, machine: CpuTarget
-    ) -> tuple[Program, ...]:
+    ) -> tuple[PrimFunc, ...]:
         """The programs that pack the weight, named as their outputs."""
         layer, _ = self.layer(workload, choice, machine)
         return tuple(program_of([each], name=each.name) for each in layer.packings)
@@ -312,7 +312,7 @@ def _element_by_element(kernel: Function, layer: Let) -> None:
         if made & {each.name for each in atoms(let.value) if isinstance(each, Var)}:
             match let.value:
                 case Call(callee=OpSpec(pattern=pattern)) if (
-                    pattern <= Pattern.BROADCAST
+                    pattern <= OpPattern.BROADCAST
                     and _shape(types[let.name]) == _shape(types[layer.name])
                 ):
                     made.add(let.name)

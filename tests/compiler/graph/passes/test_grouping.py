@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.graph.opspec import Pattern
+from compiler.graph.opspec import OpPattern
 from compiler.graph.passes.grouping import Edge, groups_of, post_dominators
 
 Users = list[list[Edge]]
@@ -19,13 +19,13 @@ def dags(draw: st.DrawFn) -> tuple[Users, list[bool]]:
     for node in range(count):
         later = st.integers(node + 1, count - 1)
         places = draw(st.sets(later, max_size=3)) if node + 1 < count else set()
-        users.append([Edge(each, draw(st.sampled_from(Pattern))) for each in sorted(places)])
+        users.append([Edge(each, draw(st.sampled_from(OpPattern))) for each in sorted(places)])
     return users, [draw(st.integers(0, 4)) == 0 for _ in range(count)]
 
 
 def ways(users: Users, escapes: list[bool], node: int) -> list[list[Edge]]:
     """All ways from a node to where it leaves the graph."""
-    found = [[Edge(node, Pattern.ELEMENTWISE), *way] for way in _ways(users, escapes, node)]
+    found = [[Edge(node, OpPattern.ELEMENTWISE), *way] for way in _ways(users, escapes, node)]
     return found
 
 
@@ -57,20 +57,20 @@ def test_post_dominators_against_all_ways(graph: tuple[Users, list[bool]]) -> No
         assert found.depth == len(common)
 
 
-LARGE = (Pattern.REDUCTION, Pattern.OUT_FUSABLE, Pattern.NORMALISATION, Pattern.OPAQUE)
+LARGE = (OpPattern.REDUCTION, OpPattern.OUT_FUSABLE, OpPattern.NORMALISATION, OpPattern.OPAQUE)
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> tuple[list[Pattern], list[list[Edge]], list[bool], int]:
+def programs(draw: st.DrawFn) -> tuple[list[OpPattern], list[list[Edge]], list[bool], int]:
     """Patterns, users, what is used elsewhere, and a limit."""
     count = draw(st.integers(1, 14))
-    simple = st.sampled_from([Pattern.ELEMENTWISE, Pattern.BROADCAST, Pattern.INJECTIVE])
-    patterns = [draw(st.one_of(simple, simple, st.sampled_from(Pattern))) for _ in range(count)]
+    simple = st.sampled_from([OpPattern.ELEMENTWISE, OpPattern.BROADCAST, OpPattern.INJECTIVE])
+    patterns = [draw(st.one_of(simple, simple, st.sampled_from(OpPattern))) for _ in range(count)]
     users: list[list[Edge]] = [[] for _ in range(count)]
     for node in range(1, count):
         for source in draw(st.sets(st.integers(max(node - 4, 0), node - 1), max_size=3)):
-            same = patterns[node] is Pattern.BROADCAST and draw(st.booleans())
-            pattern = Pattern.ELEMENTWISE if same else patterns[node]
+            same = patterns[node] is OpPattern.BROADCAST and draw(st.booleans())
+            pattern = OpPattern.ELEMENTWISE if same else patterns[node]
             users[source].append(Edge(node, pattern))
     escapes = [draw(st.integers(0, 6)) == 0 for _ in range(count)]
     return patterns, users, escapes, draw(st.sampled_from([2, 4, 100]))
@@ -79,7 +79,7 @@ def programs(draw: st.DrawFn) -> tuple[list[Pattern], list[list[Edge]], list[boo
 @settings(max_examples=250)
 @given(programs())
 def test_groups_can_run_as_one(
-    program: tuple[list[Pattern], list[list[Edge]], list[bool], int],
+    program: tuple[list[OpPattern], list[list[Edge]], list[bool], int],
 ) -> None:
     patterns, users, escapes, limit = program
     groups = groups_of(patterns, users, escapes, limit)
@@ -94,17 +94,17 @@ def test_groups_can_run_as_one(
             outside = [edge for edge in users[node] if groups[edge.user] != group]
             assert node == group or not (outside or escapes[node])
         assert sum(patterns[node] in LARGE for node in nodes) <= 1
-        assert len(nodes) == 1 or not any(patterns[node] is Pattern.OPAQUE for node in nodes)
+        assert len(nodes) == 1 or not any(patterns[node] is OpPattern.OPAQUE for node in nodes)
         # What is after a reduction is not in its group.
         for node in nodes:
-            assert patterns[node] is not Pattern.REDUCTION or node == group
+            assert patterns[node] is not OpPattern.REDUCTION or node == group
         # What a normalisation reads is not read again behind it.
         for node in nodes:
             inside = [edge.user for edge in users[node] if groups[edge.user] == group]
             readers = {patterns[each] for each in inside}
             assert (
-                Pattern.NORMALISATION not in readers
-                or patterns[max(inside)] is Pattern.NORMALISATION
+                OpPattern.NORMALISATION not in readers
+                or patterns[max(inside)] is OpPattern.NORMALISATION
             )
     # Groups do not wait for each other: each needs only what is complete before its last node.
     for node, edges in enumerate(users):
@@ -117,16 +117,16 @@ def test_by_hand() -> None:
     """A convolution, its bias and activation; the sum with a shortcut; a reduction of that."""
     names = ["conv", "bias", "relu", "short", "conv2", "sum", "mean"]
     patterns = [
-        *(Pattern.OUT_FUSABLE, Pattern.BROADCAST, Pattern.ELEMENTWISE, Pattern.INJECTIVE),
-        *(Pattern.OUT_FUSABLE, Pattern.BROADCAST, Pattern.REDUCTION),
+        *(OpPattern.OUT_FUSABLE, OpPattern.BROADCAST, OpPattern.ELEMENTWISE, OpPattern.INJECTIVE),
+        *(OpPattern.OUT_FUSABLE, OpPattern.BROADCAST, OpPattern.REDUCTION),
     ]
     users: list[list[Edge]] = [
-        [Edge(1, Pattern.ELEMENTWISE)],
-        [Edge(2, Pattern.ELEMENTWISE)],
-        [Edge(3, Pattern.INJECTIVE), Edge(4, Pattern.OUT_FUSABLE)],
-        [Edge(5, Pattern.ELEMENTWISE)],
-        [Edge(5, Pattern.ELEMENTWISE)],
-        [Edge(6, Pattern.REDUCTION)],
+        [Edge(1, OpPattern.ELEMENTWISE)],
+        [Edge(2, OpPattern.ELEMENTWISE)],
+        [Edge(3, OpPattern.INJECTIVE), Edge(4, OpPattern.OUT_FUSABLE)],
+        [Edge(5, OpPattern.ELEMENTWISE)],
+        [Edge(5, OpPattern.ELEMENTWISE)],
+        [Edge(6, OpPattern.REDUCTION)],
         [],
     ]
     groups = groups_of(patterns, users, [False] * 7, limit=10)
@@ -141,15 +141,15 @@ def test_a_normalisation_by_hand() -> None:
     them; the length of what is stored counts once."""
     names = ["unpack", "scale", "softmax", "quantise", "pack", "product"]
     patterns = [
-        *(Pattern.INJECTIVE, Pattern.BROADCAST, Pattern.NORMALISATION),
-        *(Pattern.BROADCAST, Pattern.INJECTIVE, Pattern.OPAQUE),
+        *(OpPattern.INJECTIVE, OpPattern.BROADCAST, OpPattern.NORMALISATION),
+        *(OpPattern.BROADCAST, OpPattern.INJECTIVE, OpPattern.OPAQUE),
     ]
     users = [
-        [Edge(1, Pattern.ELEMENTWISE)],
-        [Edge(2, Pattern.NORMALISATION, reads=2)],
-        [Edge(3, Pattern.ELEMENTWISE)],
-        [Edge(4, Pattern.INJECTIVE)],
-        [Edge(5, Pattern.OPAQUE)],
+        [Edge(1, OpPattern.ELEMENTWISE)],
+        [Edge(2, OpPattern.NORMALISATION, reads=2)],
+        [Edge(3, OpPattern.ELEMENTWISE)],
+        [Edge(4, OpPattern.INJECTIVE)],
+        [Edge(5, OpPattern.OPAQUE)],
         [],
     ]
 

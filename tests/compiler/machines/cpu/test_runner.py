@@ -12,7 +12,7 @@ from compiler.graph import nodes as graph_nodes
 from compiler.graph.evaluate import Interpreter, evaluate
 from compiler.graph.passes import Fuse, transform
 from compiler.graph.visit import rewrite_lets
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu import runner as native
 from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
 from compiler.machines.cpu.runner import NativeRunner
@@ -27,7 +27,7 @@ def test_each_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     compiled = []
 
-    def counting(program: Function, target: CpuTarget, pool: ThreadPool) -> NativeFunction:
+    def counting(program: PrimFunc, target: CpuTarget, pool: ThreadPool) -> NativeFunction:
         compiled.append(program)
         return compile_function(program, target, pool)
 

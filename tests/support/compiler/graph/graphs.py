@@ -35,7 +35,7 @@ from compiler.graph.operators.parts import Concat, Split
 from compiler.graph.operators.reductions import Reduction
 from compiler.graph.operators.shapes import Transpose
 from compiler.graph.parser import parse_function
-from compiler.graph.passes import Pass, transform
+from compiler.graph.passes import GraphPass, transform
 from compiler.graph.printer import text
 from compiler.graph.types import specialised, symbols_of
 from compiler.graph.verify import verify
@@ -90,7 +90,7 @@ def agree(
     same_values(evaluate(one, given, run), evaluate(other, given, run), tolerance)
 
 
-def becomes(work: Pass, before: str, after: str, tolerance: float = 0.0) -> None:
+def becomes(work: GraphPass, before: str, after: str, tolerance: float = 0.0) -> None:
     """Assert that the pass rewrites `before` to exactly `after`, with the same results."""
     start, wanted = graph(before), graph(after)
     found = transform(start, [work])
@@ -98,7 +98,7 @@ def becomes(work: Pass, before: str, after: str, tolerance: float = 0.0) -> None
     agree(start, found, tolerance)
 
 
-def keeps_meaning(work: Pass, function: Function, given: Sequence[NestedArray]) -> Function:
+def keeps_meaning(work: GraphPass, function: Function, given: Sequence[NestedArray]) -> Function:
     """Assert that the pass keeps the function legal, its signature, and its results bit for bit."""
     found = transform(function, [work])
     assert found.params == function.params

@@ -39,13 +39,13 @@ from compiler.ir import (
     DType,
     Expr,
     For,
-    Function,
     If,
     Invoke,
     IterKind,
     Kind,
     Load,
     LoopKind,
+    PrimFunc,
     Region,
     Scope,
     Select,
@@ -252,7 +252,7 @@ def functions(
     exact: bool = False,
     invokes: bool = True,
     accelerator: bool = False,
-) -> Function:
+) -> PrimFunc:
     """A program of one to `stages` stages, each of which may read the inputs and earlier stages.
 
     A stage is a block in a loop nest (loops split, reordered, of any kind, with guards; reductions
@@ -296,7 +296,7 @@ def functions(
         else:
             before = buffer
         units.append((body, before))
-    return Function("f", tuple(inputs), tuple(outputs), _assemble(units, wide))
+    return PrimFunc("f", tuple(inputs), tuple(outputs), _assemble(units, wide))
 
 
 _KEPT = ("output", "wide", "narrow")
@@ -454,7 +454,7 @@ def _updates(draw: st.DrawFn, buffer: Buffer, scope: _Scope) -> Stmt:
 
 
 @st.composite
-def arrays(draw: st.DrawFn, function: Function) -> list[NDArray[Any]]:
+def arrays(draw: st.DrawFn, function: PrimFunc) -> list[NDArray[Any]]:
     """An array for each input of a function: any values, zeros, and the limits of the types."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return [np.asarray(_array(random, each), each.dtype.numpy) for each in function.inputs]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from compiler.graph.infer import infer
 from compiler.graph.nodes import Body, Call, Function, FunctionKind, Let, Param, Var
-from compiler.graph.passes.pipeline import Pass
+from compiler.graph.passes.pipeline import GraphPass
 from compiler.graph.syntax import unique_name
 from compiler.graph.types import Type
 from compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
@@ -101,7 +101,7 @@ def check_boundaries(
 class LayersAlone(StreamBackend):
     """The accelerator's back end, with a stream for each layer."""
 
-    def passes(self) -> tuple[Pass, ...]:
+    def passes(self) -> tuple[GraphPass, ...]:
         own = StreamOfEach(self.target.name)
         return tuple(own if isinstance(each, FormStreams) else each for each in super().passes())
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from compiler.ir import interpreter
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import FLOAT32, Kind
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.lower import lower
 from compiler.machines.cpu.codegen import CpuTarget, compile_function
 from compiler.te import Tensor, compute, maximum, placeholder, reduce_axis, sum
 from compiler.te.schedule import Schedule
 
 
-def random_inputs(program: Function, seed: int = 0) -> list[npt.NDArray[Any]]:
+def random_inputs(program: PrimFunc, seed: int = 0) -> list[npt.NDArray[Any]]:
     """An array for each input. Floats are small integers, whose sums are exact."""
     rng = np.random.default_rng(seed)
     return [_random(each, rng) for each in program.inputs]

@@ -6,7 +6,7 @@ import random
 from textwrap import indent
 
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 
 
 class RandomThreads:
@@ -18,7 +18,7 @@ class RandomThreads:
         self._rng = rng
         self._names = 0
 
-    def program(self) -> Function:
+    def program(self) -> PrimFunc:
         inside = self._statements("t", ("0",), ["X", "shared"], [], depth=0)
         body = f"""\
 alloc shared: int64[4] @ acc

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compiler import te
 from compiler.errors import LoweringError
 from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.lower.dram_layout import (
     Operator,
     first_address,
@@ -25,13 +25,13 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
 TINY = machine("tiny")
 
 
-def reader(shape: tuple[int, ...], dtype: DType = INT8) -> Function:
+def reader(shape: tuple[int, ...], dtype: DType = INT8) -> PrimFunc:
     """A program that copies a tensor."""
     given = placeholder(shape, dtype, "given")
     return program_of([te.compute(shape, lambda *at: given[at], "copy")])
 
 
-def addresses(*programs: Function) -> dict[str, int]:
+def addresses(*programs: PrimFunc) -> dict[str, int]:
     """The addresses of the tensor `t`, which all programs read, and of their copies."""
     operators = [
         Operator(program, {"given": "t", "copy": f"copy{number}"})
@@ -56,7 +56,7 @@ def test_tensors_may_be_seen_in_other_blocks(other: tuple[int, ...]) -> None:
         (reader((6, 4), INT32), r"and int32\[6, 4\]"),
     ],
 )
-def test_refuses_other_tensors(other: Function, message: str) -> None:
+def test_refuses_other_tensors(other: PrimFunc, message: str) -> None:
     with pytest.raises(LoweringError, match=message):
         addresses(reader((6, 4)), other)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Alloc, Function
+from compiler.ir.stmt import Alloc, PrimFunc
 from compiler.ir.visit import statements
 from compiler.machines.accelerator.intrinsics.base import immediate_by_name
 from compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
@@ -25,7 +25,7 @@ TARGET = AcceleratorTarget.of(TINY)
 PASS = InPlaceAccumulators(TARGET)
 
 
-def _named(name: str) -> Function:
+def _named(name: str) -> PrimFunc:
     found = immediate_by_name(TINY, name)
     assert found is not None
     return found.function

@@ -11,7 +11,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX, INT32
 from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
 from compiler.ir.ops import cast, index
-from compiler.ir.stmt import For, Function, LoopKind, Store
+from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 from compiler.machines.accelerator.lower.index_sums import IndexSum, function_of
 
 EXTENTS = {"i": 3, "j": 4, "k": 2}
@@ -45,7 +45,7 @@ def test_values_are_the_interpreters(expr: Expr, asked: set[str]) -> None:
     body: For | Store = Store(out, (X, Y, Z), expr)
     for var in (Z, Y, X):
         body = For(var, index(EXTENTS[var.name]), LoopKind.SERIAL, body)
-    (wanted,) = interpreter.run(Function("f", (), (out,), body), [])
+    (wanted,) = interpreter.run(PrimFunc("f", (), (out,), body), [])
     total = IndexSum.of(expr)
     open_names = asked - total.nonlinear_in(frozenset(EXTENTS))
     value = function_of(expr)

@@ -4,7 +4,7 @@ import pytest
 
 from compiler.errors import LoweringError
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.intrinsics.base import (
     AluStep,
     TensorInstruction,
@@ -66,7 +66,7 @@ def test_a_reset_that_is_repeated_is_done_once() -> None:
     assert (found.reset, len(found.indices("dst"))) == (True, 3)
 
 
-def refused(message: str, function: Function, target: AcceleratorTarget = TARGET) -> None:
+def refused(message: str, function: PrimFunc, target: AcceleratorTarget = TARGET) -> None:
     with pytest.raises(LoweringError, match=message):
         commands(function, target)
 

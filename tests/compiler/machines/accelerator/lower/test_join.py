@@ -15,7 +15,7 @@ from compiler.ir.dtypes import INT8, INT32, INT64
 from compiler.ir.ops import cast, const
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.intrinsics.base import (
     BINARY,
     alu_value,
@@ -43,7 +43,7 @@ INTRINSICS = {each.name: each.function for each in TARGET.instructions}
 SHAPE = (3, 1, 4)
 
 
-def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") -> Function:
+def passes(ops: list[AluOp], numbers: list[int | None], name: str = "passes") -> PrimFunc:
     """`ops` one after the other: with these numbers, or with inputs `n0`, `n1`, ..."""
     data = placeholder(SHAPE, INT8, "data")
     start = value = compute(
@@ -189,7 +189,7 @@ def test_tensors_where_no_element_begins_are_refused() -> None:
 EXTENDED = machine("extended")
 
 
-def requantisation(name: str = "layer") -> Function:
+def requantisation(name: str = "layer") -> PrimFunc:
     """A tensor in INP, moved to ACC and requantised."""
     target = AcceleratorTarget.of(EXTENDED)
     data = placeholder(SHAPE, INT8, "data")

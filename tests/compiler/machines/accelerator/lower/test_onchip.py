@@ -10,7 +10,7 @@ from compiler.errors import CapacityError
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INT8, INT32
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.lower.onchip import ChipMemory, footprint
 from compiler.machines.accelerator.machine import AcceleratorTarget
@@ -83,7 +83,7 @@ def test_what_is_live_never_overlaps(rng: random.Random, from_top: bool) -> None
         mine.append(range(at, at + size))
 
 
-def held(elements: int, inner: int) -> Function:
+def held(elements: int, inner: int) -> PrimFunc:
     """A program that keeps `elements` of ACC, and for a while `inner` more."""
     return parse(
         f"""

@@ -13,7 +13,7 @@ from compiler.errors import LoweringError
 from compiler.ir import interpreter
 from compiler.ir.dtypes import INT32
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.accelerator.lower.commands import Compute
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.invocations import (
@@ -26,7 +26,7 @@ from tests.support.compiler.machines.accelerator.lower.invocations import (
 NAMES = ("fill_5", "alu_max_imm_m7", "alu_shr_imm_3")
 
 
-def check(function: Function, found: list[list[Compute]], seed: int) -> None:
+def check(function: PrimFunc, found: list[list[Compute]], seed: int) -> None:
     """On a machine with the buffers' values, the commands leave what the interpreter leaves."""
     rng = np.random.default_rng(seed)
     arrays = []

@@ -8,7 +8,7 @@ import pytest
 
 from compiler.errors import ScheduleError, TensorError
 from compiler.ir.buffer import Scope
-from compiler.ir.stmt import Alloc, Function
+from compiler.ir.stmt import Alloc, PrimFunc
 from compiler.ir.visit import statements
 from compiler.machines.accelerator.intrinsics.scopes import OnChip
 from compiler.machines.accelerator.machine import AcceleratorTarget
@@ -47,7 +47,7 @@ test_few, test_many, test_few_on_rtl, test_many_on_rtl = random_tests(
 )
 
 
-def _buffers(program: Function) -> dict[str, tuple[Scope, tuple[int, ...]]]:
+def _buffers(program: PrimFunc) -> dict[str, tuple[Scope, tuple[int, ...]]]:
     inside = (each.buffer for each in statements(program.body) if isinstance(each, Alloc))
     buffers = (*program.inputs, *program.outputs, *inside)
     return {each.name: (each.scope, each.shape) for each in buffers}

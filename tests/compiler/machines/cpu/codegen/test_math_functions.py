@@ -17,9 +17,9 @@ from compiler.ir import (
     Const,
     DType,
     For,
-    Function,
     Load,
     LoopKind,
+    PrimFunc,
     Store,
     UnaryOp,
     Var,
@@ -57,7 +57,7 @@ def test_library(op: UnaryOp | BinaryOp, dtype: DType) -> None:
         wanted = np.power(x.astype(np.float64), y.astype(np.float64))
     found = [
         compile_function(
-            Function("f", (a, b), (c,), For(i, Const(FEW), kind, Store(c, (i,), value))), HOST
+            PrimFunc("f", (a, b), (c,), For(i, Const(FEW), kind, Store(c, (i,), value))), HOST
         )(x, y)[0]
         for kind in (LoopKind.SERIAL, LoopKind.VECTORIZED)
     ]
@@ -71,10 +71,10 @@ ERRORS = {UnaryOp.EXP: 2.0, UnaryOp.LOG: 2.0, UnaryOp.TANH: 2.0, UnaryOp.ERF: 4.
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-30, -1e-30, 1e30, -1e30]
 
 
-def of_all(op: UnaryOp, dtype: DType, kind: LoopKind) -> Function:
+def of_all(op: UnaryOp, dtype: DType, kind: LoopKind) -> PrimFunc:
     a, b, i = Buffer("A", (COUNT,), dtype), Buffer("B", (COUNT,), dtype), Var("i")
     store = Store(b, (i,), unary(op, Load(a, (i,))))
-    return Function("f", (a,), (b,), For(i, Const(COUNT), kind, store))
+    return PrimFunc("f", (a,), (b,), For(i, Const(COUNT), kind, store))
 
 
 def samples(op: UnaryOp, dtype: DType) -> NDArray[Any]:

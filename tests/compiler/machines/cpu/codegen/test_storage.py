@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from compiler.errors import CodegenError
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.codegen.storage import STACK_BYTES, StoragePlan, plan_storage
 from runtime.native import ALIGNMENT
 from tests.support.compiler.ir.ir_strategies import functions
@@ -101,7 +101,7 @@ def test_the_accelerators_memories_are_refused(scope: str) -> None:
 
 @settings(max_examples=50)
 @given(functions(invokes=False))
-def test_random_plans(function: Function) -> None:
+def test_random_plans(function: PrimFunc) -> None:
     """Slots are aligned and inside of what is asked for, and stack is limited."""
     found = plan_storage(function, 256)
     for slot in found.slots.values():

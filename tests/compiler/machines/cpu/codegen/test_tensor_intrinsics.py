@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from compiler.errors import CodegenError
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.codegen import compile_function
 from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 from tests.support.compiler.ir.ir_strategies import INTRINSICS
@@ -20,7 +20,7 @@ from tests.support.compiler.machines.cpu.native import EXACT, HOST, same
 FUNCTIONS = {name: each.function for name, each in CPU_INTRINSICS.items()}
 
 
-def program(name: str, kind: str = "", column: str = "0 :+ 4") -> Function:
+def program(name: str, kind: str = "", column: str = "0 :+ 4") -> PrimFunc:
     intrinsic = FUNCTIONS[name]
     lanes, left = intrinsic.outputs[0].size, intrinsic.inputs[1].dtype
     return parse(
@@ -44,7 +44,7 @@ func f(A: {left}[5, 12], B: int8[2, 3, {lanes}, 4], S: int32[5, 2, {lanes}])\
     )
 
 
-def data(function: Function, extreme: bool) -> list[NDArray[Any]]:
+def data(function: PrimFunc, extreme: bool) -> list[NDArray[Any]]:
     rng = np.random.default_rng(8)
     result = []
     for buffer in function.inputs:

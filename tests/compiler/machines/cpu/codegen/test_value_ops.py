@@ -24,10 +24,10 @@ from compiler.ir import (
     DType,
     Expr,
     For,
-    Function,
     Kind,
     Load,
     LoopKind,
+    PrimFunc,
     Stmt,
     Store,
     UnaryOp,
@@ -66,7 +66,7 @@ def edges(dtype: DType) -> NDArray[Any]:
 
 def everywhere(
     inputs: list[Buffer], exprs: list[Callable[[Expr], Expr]], size: int, kind: LoopKind
-) -> Function:
+) -> PrimFunc:
     """A loop for each expression of an element's index, over all elements."""
     loops: list[Stmt] = []
     outputs = []
@@ -76,7 +76,7 @@ def everywhere(
         output = Buffer(f"O{number}", (size,), value.dtype)
         outputs.append(output)
         loops.append(For(var, Const(size), kind, Store(output, (var,), value)))
-    return Function("f", tuple(inputs), tuple(outputs), sequence(*loops))
+    return PrimFunc("f", tuple(inputs), tuple(outputs), sequence(*loops))
 
 
 def defined(op: BinaryOp, dtype: DType) -> bool:
@@ -200,7 +200,7 @@ def test_a_divisor_that_wraps(op: BinaryOp) -> None:
     divisor = binary(BinaryOp.ADD, Const(1, INT64), largest)
     output = Buffer("O", (), INT64)
     body = Store(output, (), binary(op, Const(1, INT64), divisor))
-    (found,) = same_as_interpreter(Function("f", (), (output,), body), [])
+    (found,) = same_as_interpreter(PrimFunc("f", (), (output,), body), [])
     assert found == (-1 if op is BinaryOp.FLOORDIV else 1 + INT64.low)
 
 

@@ -10,7 +10,7 @@ import pytest
 from compiler import te
 from compiler.ir.dtypes import FLOAT32
 from compiler.ir.interpreter import run
-from compiler.ir.stmt import Function, LoopKind
+from compiler.ir.stmt import LoopKind, PrimFunc
 from compiler.ir.visit import blocks, loops
 from compiler.layouts.conversion import convert
 from compiler.layouts.layout import image_blocks
@@ -167,7 +167,7 @@ def test_results_stay_bit_for_bit(case: str, width: int) -> None:
     np.testing.assert_array_equal(actual, expected)
 
 
-def serial(output: Tensor, inputs: Sequence[Tensor]) -> Function:
+def serial(output: Tensor, inputs: Sequence[Tensor]) -> PrimFunc:
     """The program with nothing done to its loops. Stages are inlined: a product that a sum takes
     in is rounded once less, where the processor multiplies and adds in one."""
     return inline_stages(Schedule.of(output, inputs=inputs)).program

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
 from compiler.machines.cpu.codegen.compile import machine_of, optimise
 
@@ -35,7 +35,7 @@ def assembly(text: str, target: CpuTarget) -> str:
 
 
 def same_as_interpreter(
-    function: Function,
+    function: PrimFunc,
     arrays: Sequence[NDArray[Any]],
     target: CpuTarget = EXACT,
     pool: ThreadPool | None = None,

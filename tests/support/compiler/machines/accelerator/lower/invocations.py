@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.dtypes import INT32
 from compiler.ir.ops import const
 from compiler.ir.parser import parse
-from compiler.ir.stmt import For, Function
+from compiler.ir.stmt import For, PrimFunc
 from compiler.machines.accelerator.intrinsics.base import (
     AluStep,
     TensorInstruction,
@@ -54,14 +54,14 @@ def _element(buffer: str, index: str) -> str:
     return f"{buffer}[{index} :+ 1, 0 :+ {4 if buffer == 'B' else 1}, 0 :+ 4]"
 
 
-def program(name: str, *operands: str, extent: str = "4", guard: str = "True") -> Function:
+def program(name: str, *operands: str, extent: str = "4", guard: str = "True") -> PrimFunc:
     """A program that invokes the intrinsic `name`; an operand is a buffer and an index: "C 2*i"."""
     regions = ", ".join(_element(*each.split(" ", 1)) for each in operands)
     body = _PROGRAM.format(extent=extent, guard=guard, name=name, operands=regions)
     return parse(body, INTRINSICS)
 
 
-def commands(function: Function, target: AcceleratorTarget = TARGET) -> list[list[Compute]]:
+def commands(function: PrimFunc, target: AcceleratorTarget = TARGET) -> list[list[Compute]]:
     """The commands of each iteration of `t`."""
     assert isinstance(function.body, For)
     plan = InvocationPlan.of(Nest.of(function.body.body), target)

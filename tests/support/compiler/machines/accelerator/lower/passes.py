@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from compiler.ir import interpreter
 from compiler.ir.parser import parse
 from compiler.ir.printer import text
-from compiler.ir.stmt import Function
+from compiler.ir.stmt import PrimFunc
 from compiler.ir.verify import verify
-from compiler.lower import Pass
+from compiler.lower import LoopPass
 
-_NONE: Final[Mapping[str, Function]] = MappingProxyType({})
+_NONE: Final[Mapping[str, PrimFunc]] = MappingProxyType({})
 
 
 def becomes(
-    work: Pass, before: str, after: str, intrinsics: Mapping[str, Function] = _NONE
+    work: LoopPass, before: str, after: str, intrinsics: Mapping[str, PrimFunc] = _NONE
 ) -> None:
     """Assert that the pass rewrites `before` to exactly `after`, with the same results.
 
@@ -36,12 +36,12 @@ def becomes(
         np.testing.assert_array_equal(one, other)
 
 
-def unchanged(work: Pass, program: str, intrinsics: Mapping[str, Function] = _NONE) -> None:
+def unchanged(work: LoopPass, program: str, intrinsics: Mapping[str, PrimFunc] = _NONE) -> None:
     """Assert that the pass leaves this program unchanged."""
     becomes(work, program, program, intrinsics)
 
 
-def keeps_meaning(work: Pass, function: Function, arrays: list[NDArray[Any]]) -> None:
+def keeps_meaning(work: LoopPass, function: PrimFunc, arrays: list[NDArray[Any]]) -> None:
     """Assert that the pass returns a legal program with the same results, bit for bit."""
     found = work.apply(function)
     verify(found)

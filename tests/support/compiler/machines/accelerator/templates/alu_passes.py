@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from compiler.ir.dtypes import INT8, INT32, DType
 from compiler.machines.accelerator.intrinsics.base import BINARY
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind, Pass
+from compiler.machines.accelerator.templates.epilogue import AluPass, EpiloguePass, OperandKind
 from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
 from compiler.plan.schedule_template import Arguments
 from hw.operations import AluOp
@@ -24,12 +24,12 @@ Wide = npt.NDArray[np.int64]
 class Passes:
     """Passes, and the tensors and immediates that the passes read, by name."""
 
-    passes: tuple[Pass, ...] = ()
+    passes: tuple[EpiloguePass, ...] = ()
     values: Mapping[str, Array] = field(default_factory=dict)
     immediates: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(found: tuple[tuple[Pass, ...], Arguments]) -> Passes:
+    def of(found: tuple[tuple[EpiloguePass, ...], Arguments]) -> Passes:
         """The `Passes` of a result of `structure`."""
         passes, numbers = found
         return Passes(passes, numbers.tensors, numbers.immediates)
@@ -52,7 +52,7 @@ class Passes:
         """`values` after the passes; those of the ALU are computed in 32 bits."""
         return self._applied(values, self.passes)
 
-    def _applied(self, values: Wide, passes: Sequence[Pass]) -> Wide:
+    def _applied(self, values: Wide, passes: Sequence[EpiloguePass]) -> Wide:
         for step in passes:
             if isinstance(step, RequantisePass):
                 values = self._requantised(values, step)

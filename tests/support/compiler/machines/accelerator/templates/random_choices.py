@@ -20,7 +20,7 @@ from compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.epilogue import Pass, epilogue_passes
+from compiler.machines.accelerator.templates.epilogue import EpiloguePass, epilogue_passes
 from compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
@@ -96,7 +96,7 @@ def _between(rng: np.random.Generator, low: int, high: int) -> int:
 
 def _passes(
     rng: np.random.Generator, channels: int, config: HardwareConfig, *, residual: bool = True
-) -> tuple[tuple[Pass, ...], Mapping[str, int]]:
+) -> tuple[tuple[EpiloguePass, ...], Mapping[str, int]]:
     scales = rng.uniform(2**-11, 2**-9, channels).tolist()
     bias = rng.integers(-(2**8), 2**8, channels).tolist()
     match _between(rng, 0, 2 if residual else 1):

@@ -88,7 +88,7 @@ class _Waiting:
     outputs: _Arrays
 
 
-class Machine:
+class RegisterMachine:
     """The functions of an artifact, ready to run; one run at a time."""
 
     def __init__(self, artifact: Artifact, devices: Mapping[str, Device]) -> None:
