@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def _conv2d(rewriter: Rewriter, name: str, call: Call) -> bool:
     attributes = attributes_of(call, Conv2d)
     data, weight, *rest = call.args
     found = _operands(rewriter, name, data, weight, rest, weight_axis=0)
-    if found is None:
+    if not found:
         return False
     return convolved(rewriter, name, attributes, *found)
 
@@ -122,7 +122,7 @@ def _matrix(
     rewriter: Rewriter, name: str, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
 ) -> bool:
     found = _operands(rewriter, name, data, weight, rest, weight_axis)
-    if found is None:
+    if not found:
         return False
     value, weights, bias = found
     narrow = NarrowWeights.of(weights.values)
@@ -133,55 +133,54 @@ def _matrix(
 
 def _operands(
     rewriter: Rewriter, name: str, data: Atom, weight: Atom, rest: list[Atom], weight_axis: int
-) -> _Layer | None:
+) -> _Layer | Literal[False]:
     """Data and weights, output channels first, as integers, and the bias in units of the
-    accumulator; None, with the reason recorded, if weights or bias are not constant or too
+    accumulator; False, with the reason recorded, if weights or bias are not constant or too
     large."""
-
-    def refused(text: str) -> _Layer | None:
-        rewriter.refuse(name, text)
-        return None
-
     channels = rewriter.type(weight).shape[weight_axis]
     if not isinstance(channels, int):
-        return refused("the number of its channels is open: --shape, which gives it, would help")
+        return rewriter.refuse(
+            name, "the number of its channels is open: --shape, which gives it, would help"
+        )
     real_bias = _real(rewriter, rest[0]) if rest else np.zeros(channels)
     if real_bias is None:
-        return refused(not_constant("bias", rest[0]))
+        return rewriter.refuse(name, not_constant("bias", rest[0]))
     if real_bias.size not in (1, channels) or (
         real_bias.shape and real_bias.shape[-1] != real_bias.size
     ):
-        return refused(
-            f"its bias is not one number for each of {channels} channels: an Add would help"
+        return rewriter.refuse(
+            name, f"its bias is not one number for each of {channels} channels: an Add would help"
         )
     real_bias = np.resize(real_bias, channels)
     stated = rewriter.form(weight)
     if not isinstance(weight, Constant) and not isinstance(stated, Weights):
-        return refused(not_constant("weight", weight))
+        return rewriter.refuse(name, not_constant("weight", weight))
     value = rewriter.int8(data)
     if value is None:
-        return refused(never_reached(rewriter, "data", data))
+        return rewriter.refuse(name, never_reached(rewriter, "data", data))
     if isinstance(stated, Weights):
         weights = stated.moved_first(weight_axis)
     else:
         assert isinstance(weight, Constant), "a constant has no form"
         moved = np.ascontiguousarray(np.moveaxis(weight.array, weight_axis, 0))
         if not np.isfinite(moved).all():
-            return refused(not_constant("weight", weight))
+            return rewriter.refuse(name, not_constant("weight", weight))
         weights = quantised_weights(moved, real_bias, value.scale.step, rewriter.options)
     if weights is None:
-        return refused("its weights have scales along another axis than their output channels")
+        return rewriter.refuse(
+            name, "its weights have scales along another axis than their output channels"
+        )
     if weights.reach * 128 > INT32.high:
-        return refused(
-            f"a channel's sums reach {weights.reach * 128:,}, beyond 32 bits{_SMALLER_SUMS}"
+        return rewriter.refuse(
+            name, f"a channel's sums reach {weights.reach * 128:,}, beyond 32 bits{_SMALLER_SUMS}"
         )
     units = value.scale.step * weights.scales
     exact = np.rint(real_bias / units)
     if not (np.abs(exact) <= INT32.high).all():
-        return refused(_LARGE_BIAS)
+        return rewriter.refuse(name, _LARGE_BIAS)
     bias = exact.astype(np.int64) - value.scale.zero * weights.sums
     if np.abs(bias).max(initial=0) > INT32.high:
-        return refused(_LARGE_BIAS)
+        return rewriter.refuse(name, _LARGE_BIAS)
     return value, weights, bias
 
 

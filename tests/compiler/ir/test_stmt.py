@@ -5,12 +5,21 @@ from __future__ import annotations
 import pytest
 
 from compiler.ir import FLOAT32, Buffer, PrimFunc, Seq
-from compiler.ir.stmt import kept_axes, parameters
+from compiler.ir.expr import Const
+from compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 
 
 def test_one_that_is_both_comes_once() -> None:
     a, b, c = (Buffer(name, (2,), FLOAT32) for name in "abc")
     assert parameters(PrimFunc("f", (a, c), (b, c), Seq(()))) == (a, c, b)
+
+
+def test_the_boxes_that_an_intrinsic_writes() -> None:
+    """Wherever these stand among its operands, in the order of its outputs."""
+    a, b, c = (Buffer(name, (2,), FLOAT32) for name in "abc")
+    boxes = tuple(Region(each, (Const(0),), (2,)) for each in (a, c, b))
+    invoke = Invoke(PrimFunc("f", (a, c), (b, c), Seq(())), boxes)
+    assert invoke.results == (boxes[2], boxes[1])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from math import prod
 
 import numpy as np
@@ -23,17 +24,18 @@ def initialised(
     With `Feature.OVERWRITE` the first product of each accumulator does, and GEMMs add the others.
     With `Feature.INPUT_OPERANDS` so does MOVE, of the first operand in INP of a sum, a maximum or a
     minimum; of several commands the first that has all of the accumulators, before the others.
-
-    Parameters
-    ----------
-    terms
-        Commands of one instruction, which may change places if their operands are in INP.
     """
-    candidates = terms if terms and terms[0].from_inp else terms[:1]
-    for at, term in enumerate(candidates if starts else ()):
+    for at, term in enumerate(_leading(terms) if starts else ()):
         if pieces := _pieces(starts, term, features):
             return [*pieces, *terms[:at], *terms[at + 1 :]]
     return [*starts, *terms]
+
+
+def _leading(terms: Sequence[Compute]) -> Sequence[Compute]:
+    """The first commands that may change places: operations of one kind, with operands in INP.
+    Products are taken one by one."""
+    alike = (each.from_inp and each.op is terms[0].op for each in terms)
+    return terms[: max(1, sum(takewhile(bool, alike)))]
 
 
 def _value(command: Compute) -> int | None:

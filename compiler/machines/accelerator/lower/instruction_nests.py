@@ -256,8 +256,8 @@ class Nest:
 
 def _alone(around: Sequence[For | If], part: Stmt) -> Stmt:
     """A part of an instruction in loops of its own, which end where its conditions say."""
-    for each in reversed(around):
-        part = with_body(each, part)
+    for outer in reversed(around):
+        part = with_body(outer, part)
     return shorter_loops(hoisted(part))
 
 

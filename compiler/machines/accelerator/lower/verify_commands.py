@@ -58,9 +58,9 @@ class CommandVerifier:
             copies = np.array([isinstance(each, Copy) for each in prototypes], np.bool_)
             if commands.dram[~copies[which]].any():
                 yield "a command that is no copy has an address in DRAM"
-        for each in prototypes:
-            if each not in self._legal:
-                yield from (f"{each}: {fault}" for fault in self._faults_of(each))
+        for command in prototypes:
+            if command not in self._legal:
+                yield from (f"{command}: {fault}" for fault in self._faults_of(command))
 
     def _faults_of(self, command: Command) -> Iterator[str]:
         match command:

@@ -169,6 +169,13 @@ def test_a_maximum_of_all_accumulators_is_a_move_and_comes_first() -> None:
     assert list(found[1:]) == [PART, PART]
 
 
+def test_a_maximum_behind_another_operation_stays_there() -> None:
+    """As in an instruction of several operations."""
+    shift = replace(ADD, op=AluOp.SHR)
+    commands = LOWEST, PART, shift, WHOLE
+    assert list(fused(*commands, features=MOVES)) == list(commands)
+
+
 def test_the_first_of_several_operands_is_moved() -> None:
     sums = tap(AluOp.ADD, (0, 0), (0, 7), inner=Loop(12, 1, 1))
     move, add = fused(reset(0, 12), sums, features=MOVES)
