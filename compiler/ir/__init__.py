@@ -49,7 +49,6 @@ from compiler.ir.dtypes import (
 )
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -57,8 +56,11 @@ from compiler.ir.expr import (
     Reinterpret,
     Select,
     Unary,
-    UnaryOp,
     Var,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
 )
 from compiler.ir.stmt import (
     Alloc,

@@ -15,7 +15,8 @@ import numpy as np
 
 from compiler.errors import IRError
 from compiler.ir.dtypes import UINT16, DType, Kind
-from compiler.ir.expr import BinaryOp, Const, UnaryOp, constant
+from compiler.ir.expr import Const, constant
+from compiler.ir.operations import BinaryOp, UnaryOp
 
 _ANY_TYPE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.AND: operator.and_,

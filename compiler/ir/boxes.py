@@ -10,11 +10,12 @@ from typing import TypeAlias
 from compiler.errors import IRError
 from compiler.ir.divisions import DivisionSimplifier, match_division
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr
+from compiler.ir.expr import Binary, Const, Expr
 from compiler.ir.interval import Ranges, depends_on_data
 from compiler.ir.linear import Linear
 from compiler.ir.linear_ops import binary_sum, flatten_operands
 from compiler.ir.normal import Normaliser
+from compiler.ir.operations import BinaryOp
 from compiler.ir.visit import variables
 
 

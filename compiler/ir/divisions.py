@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from math import gcd
 
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
+from compiler.ir.expr import Binary, Const, Expr, Var
 from compiler.ir.interval import Ranges, depends_on_data, interval
 from compiler.ir.interval_ops import EMPTY, Interval
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operations import BinaryOp
 
 
 class DivisionSimplifier:

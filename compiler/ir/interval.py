@@ -14,7 +14,6 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -25,6 +24,9 @@ from compiler.ir.expr import (
     Var,
 )
 from compiler.ir.interval_ops import ANY, BIT, EMPTY, Interval, binary_interval, unary_interval
+from compiler.ir.operations import (
+    BinaryOp,
+)
 from compiler.ir.visit import operands
 
 Ranges: TypeAlias = Mapping[str, Interval]

@@ -11,7 +11,7 @@ from functools import partial
 
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import BinaryOp, UnaryOp
+from compiler.ir.operations import BinaryOp, UnaryOp
 
 
 @dataclass(frozen=True, slots=True)

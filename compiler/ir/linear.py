@@ -15,7 +15,6 @@ from compiler.errors import IRError
 from compiler.ir.dtypes import INDEX
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -23,8 +22,11 @@ from compiler.ir.expr import (
     Reinterpret,
     Select,
     Unary,
-    UnaryOp,
     Var,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
 )
 from compiler.ir.syntax import BITS
 

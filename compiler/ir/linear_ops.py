@@ -11,9 +11,18 @@ from math import gcd
 from compiler.ir.arithmetic import binary_function, unary_function
 from compiler.ir.divisions import DivisionSimplifier, match_division, steps
 from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp
+from compiler.ir.expr import (
+    Binary,
+    Const,
+    Expr,
+    Unary,
+)
 from compiler.ir.interval import depends_on_data
 from compiler.ir.linear import Linear, term_order
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.ops import fold_operands
 
 

@@ -15,7 +15,6 @@ from compiler.ir.divisions import DivisionSimplifier
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -23,7 +22,6 @@ from compiler.ir.expr import (
     Reinterpret,
     Select,
     Unary,
-    UnaryOp,
     Var,
 )
 from compiler.ir.facts import expr_facts
@@ -31,6 +29,10 @@ from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import ANY
 from compiler.ir.linear import Linear
 from compiler.ir.linear_ops import binary_sum, compared, flatten_operands, negated, unary_sum
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.ops import all_of, any_of
 
 _RIGHT_ZERO_NEUTRAL = (

@@ -11,7 +11,6 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX, DType
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -26,6 +25,9 @@ from compiler.ir.expr import (
     common_dtype,
     constant,
     operand,
+)
+from compiler.ir.operations import (
+    BinaryOp,
 )
 
 

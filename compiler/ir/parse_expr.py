@@ -14,19 +14,21 @@ from compiler.errors import IRError, ParseError
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX, DType, dtype_of
 from compiler.ir.expr import (
-    BinaryOp,
     Cast,
     Const,
     Expr,
     Load,
     Select,
-    UnaryOp,
     Var,
     binary,
     constant,
     unary,
 )
 from compiler.ir.lexer import Cursor, Token, TokenKind
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.ops import reinterpret
 from compiler.ir.syntax import (
     BINARY_FUNCTIONS,

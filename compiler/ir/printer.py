@@ -25,8 +25,10 @@ from compiler.ir.expr import (
     Reinterpret,
     Select,
     Unary,
-    UnaryOp,
     Var,
+)
+from compiler.ir.operations import (
+    UnaryOp,
 )
 from compiler.ir.stmt import (
     Alloc,

@@ -7,11 +7,21 @@ from math import gcd
 
 from compiler.ir.divisions import match_division
 from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    Const,
+    Expr,
+    Unary,
+    Var,
+)
 from compiler.ir.interval import Ranges
 from compiler.ir.linear import Linear
 from compiler.ir.linear_ops import flatten_operands, negated
 from compiler.ir.normal import Normaliser
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.visit import variables
 
 _FALSE = Const(False, BOOL)

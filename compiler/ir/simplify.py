@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr
+from compiler.ir.expr import Binary, Const, Expr
 from compiler.ir.interval import NO_RANGES, Ranges
 from compiler.ir.interval_ops import Interval
 from compiler.ir.linear_ops import flatten_operands, negated
 from compiler.ir.normal import Normaliser
+from compiler.ir.operations import BinaryOp
 from compiler.ir.ops import all_of
 from compiler.ir.prove import prove
 from compiler.ir.stmt import Alloc, Block, For, If, Invoke, IterKind, PrimFunc, Seq, Stmt, Store

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from compiler.ir.expr import Binary, BinaryOp, Const, Load, Var
+from compiler.ir.expr import Binary, Const, Load, Var
 from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import linear
 from compiler.ir.normal import Normaliser
+from compiler.ir.operations import BinaryOp
 from compiler.ir.stmt import Block, Store
 from compiler.ir.visit import reads, subexpressions, variables, writes
 

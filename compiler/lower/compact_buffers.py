@@ -8,10 +8,11 @@ from itertools import islice
 
 from compiler.ir.boxes import UnboundedBoxError, box, union
 from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Binary, BinaryOp, Expr, Load, Var
+from compiler.ir.expr import Binary, Expr, Load, Var
 from compiler.ir.facts import expr_facts
 from compiler.ir.interval_ops import Interval
 from compiler.ir.normal import Normaliser
+from compiler.ir.operations import BinaryOp
 from compiler.ir.stmt import Alloc, For, Invoke, PrimFunc, Region, Stmt, Store
 from compiler.ir.visit import children, expressions, map_accesses, map_children, subexpressions
 from compiler.lower.ranges import loop_range

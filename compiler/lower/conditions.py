@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
+from compiler.ir.expr import Binary, Const, Expr, Var
 from compiler.ir.facts import expr_facts
 from compiler.ir.interval import Ranges, interval
 from compiler.ir.linear import linear
+from compiler.ir.operations import BinaryOp
 from compiler.ir.ops import all_of, equal
 from compiler.ir.stmt import If, Stmt
 

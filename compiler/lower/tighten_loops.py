@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr
+from compiler.ir.expr import Binary, Const, Expr
 from compiler.ir.facts import facts
 from compiler.ir.interval import Ranges
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operations import BinaryOp
 from compiler.ir.ops import maximum, minimum
 from compiler.ir.simplify import simplify
 from compiler.ir.stmt import For, If, LoopKind, PrimFunc, Stmt

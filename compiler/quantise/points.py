@@ -13,7 +13,8 @@ from compiler.graph.syntax import unique_name
 from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import all_lets, atoms, bodies, names_of
 from compiler.ir.dtypes import FLOAT32
-from compiler.quantise.rewriter import Rule
+from compiler.quantise.rewriter import Rewriter
+from compiler.quantise.rule import Rule
 from compiler.quantise.rules import RULES
 
 
@@ -100,7 +101,7 @@ def _int8_operands(value: Value, wanted: bool) -> tuple[str, ...]:
     return tuple(each.name for each in rule.int8_operands(value) if isinstance(each, Var))
 
 
-def _rule_of(value: Value) -> Rule | None:
+def _rule_of(value: Value) -> Rule[Rewriter] | None:
     if isinstance(value, Call) and isinstance(value.callee, OpSpec):
         return RULES.get(value.callee.name)
     return None

@@ -12,8 +12,8 @@ trampoline (`trampoline.py`), so that Python's stack is no limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 from compiler.errors import QuantisationError
@@ -37,6 +37,7 @@ from compiler.quantise.forms import (
     ValueForms,
 )
 from compiler.quantise.options import QuantiseOptions
+from compiler.quantise.rule import Rule
 from compiler.quantise.stored_once import stored_once
 from compiler.quantise.trampoline import Steps, run
 
@@ -44,47 +45,6 @@ A = TypeVar("A", bound=Attributes)
 _NO_RULE = "quantisation has no integer form of it"
 _UNREAD = "its result is read in real numbers only"
 """Why a value stays in real numbers although it has a rule that refuses nothing."""
-
-
-def _all_operands(call: Call) -> tuple[Atom, ...]:
-    return call.args
-
-
-def never(_: Call) -> bool:
-    """False, for all calls."""
-    return False
-
-
-def always(_: Call) -> bool:
-    """True, for all calls."""
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The quantisation rule of an operator.
-
-    Attributes
-    ----------
-    rewrite
-        Takes the rewriter, the result's name and the call; emits integer operators and sets the
-        result's form. Returns False if it did nothing: the call then stays in real numbers
-        (`Rewriter.refuse` records why).
-    int8_operands
-        The operands of a call that `rewrite` takes as int8; () if `rewrite` does nothing.
-    on_demand
-        Whether operands are wanted as int8 only if the result is.
-    always_int8
-        Whether a call's accumulator becomes int8 also where its users take real numbers.
-    extends
-        Whether a pending accumulator as operand makes the result a pending accumulator.
-    """
-
-    rewrite: Callable[[Rewriter, str, Call], bool]
-    int8_operands: Callable[[Call], tuple[Atom, ...]] = _all_operands
-    on_demand: bool = False
-    always_int8: Callable[[Call], bool] = never
-    extends: bool = False
 
 
 class Rewriter:
@@ -110,7 +70,7 @@ class Rewriter:
         types: Mapping[str, Type],
         chosen: Mapping[str, Scale],
         options: QuantiseOptions,
-        rules: Mapping[str, Rule],
+        rules: Mapping[str, Rule[Rewriter]],
         builder: Builder,
         around: Mapping[str, ValueForms],
     ) -> None:

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from math import prod
 
 from compiler.errors import TensorError
-from compiler.ir.expr import Binary, BinaryOp, Cast, Expr, Load, Var, binary
+from compiler.ir.expr import (
+    Binary,
+    Cast,
+    Expr,
+    Load,
+    Var,
+    binary,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+)
 from compiler.ir.ops import index
 from compiler.ir.stmt import Alloc, Block, BlockIter, For, IterKind, LoopKind, PrimFunc, Stmt, Store
 from compiler.ir.visit import rewrite_expr, sequence, subexpressions

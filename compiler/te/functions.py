@@ -8,7 +8,16 @@ from typing import cast as as_type
 
 from compiler.errors import IRError, TensorError
 from compiler.ir.dtypes import BOOL, DType
-from compiler.ir.expr import Const, Expr, ExprOperators, UnaryOp, constant, unary
+from compiler.ir.expr import (
+    Const,
+    Expr,
+    ExprOperators,
+    constant,
+    unary,
+)
+from compiler.ir.operations import (
+    UnaryOp,
+)
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 Axes = ReduceAxis | Sequence[ReduceAxis]

@@ -15,7 +15,18 @@ from compiler.errors import IRError, TensorError
 from compiler.ir.arithmetic import neutral
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.dtypes import INDEX, DType
-from compiler.ir.expr import BinaryOp, Const, Expr, ExprLike, ExprOperators, Load, Var, operand
+from compiler.ir.expr import (
+    Const,
+    Expr,
+    ExprLike,
+    ExprOperators,
+    Load,
+    Var,
+    operand,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+)
 from compiler.ir.visit import subexpressions
 
 

@@ -21,10 +21,10 @@ from compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.epilogue import alu_passes
 from compiler.machines.accelerator.templates.features import features
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.products import Products
+from compiler.machines.accelerator.templates.requantise_passes import alu_passes
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.requantisation import RequantSpec
 from hw.config import HardwareConfig

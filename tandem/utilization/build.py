@@ -15,7 +15,6 @@ from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import epilogue_passes
 from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from compiler.machines.accelerator.templates.packing import (
     pack_data,
@@ -24,6 +23,7 @@ from compiler.machines.accelerator.templates.packing import (
     packed_weight_shape,
     unpack_data,
 )
+from compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
 from compiler.plan.planner import best_choice
 from compiler.plan.target import Target
 from compiler.te.knobs import Choice

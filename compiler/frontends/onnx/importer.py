@@ -217,8 +217,8 @@ def _converted(
 
 def _in_use(lets: Sequence[Let], functions: Sequence[Function]) -> tuple[Function, ...]:
     """The functions that are called; attempts of an import may leave others."""
-    whole = Module((*functions, Function(MAIN, (), Body(tuple(lets), Var("")))))
-    return program(whole, MAIN).definitions
+    main = Function(MAIN, (), Body(tuple(lets), Var("")))
+    return program(Module((*functions, main)), MAIN).definitions
 
 
 class _Graph:
@@ -269,9 +269,8 @@ class _Graph:
 
     def _checked(self, nodes: Sequence[NodeProto], declared: Mapping[str, int]) -> None:
         """Check nodes together, whose results have declared element types, and convert them."""
-        if nodes:
-            for node in self._checks.checked(nodes, self._values, declared):
-                self._node(node, self.section)
+        for node in self._checks.checked(nodes, self._values, declared) if nodes else ():
+            self._node(node, self.section)
 
     def _truth(self, node: NodeProto) -> bool | None:
         """The condition of an `If` if it is known."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import Enum
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import NoReturn, TypeAlias, TypeVar
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx import GraphProto, NodeProto
 
 from compiler.errors import (
     FrontendError,
@@ -20,6 +19,7 @@ from compiler.errors import (
 )
 from compiler.frontends.onnx.builder import Builder, constant
 from compiler.frontends.onnx.definitions import Definition
+from compiler.frontends.onnx.node_attributes import NodeAttributes
 from compiler.frontends.onnx.values import (
     DTYPES,
     NO_COUNTS,
@@ -27,10 +27,9 @@ from compiler.frontends.onnx.values import (
     Count,
     Counts,
     Value,
-    array_of,
     type_name,
 )
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes, declared
+from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from compiler.graph.extents import Dim, Extent, product, quotient
 from compiler.graph.nodes import Atom, Call, Let, Var
 from compiler.graph.operators.elementwise import Cast
@@ -75,7 +74,7 @@ def _no_graphs(graph: GraphProto, inputs: Sequence[Value], builder: Builder) -> 
     raise FrontendError(f"graph {graph.name} is in no graph")
 
 
-class Node:
+class Node(NodeAttributes):
     """A node: operands, attributes with ONNX's defaults, and calls of the graph's operators.
 
     Attributes
@@ -93,18 +92,17 @@ class Node:
         builder: Builder,
         convert: Convert = _no_graphs,
     ) -> None:
+        given = {each.name: each for each in proto.attribute}
+        super().__init__(describe(proto), given, definition.attributes)
         self.version = definition.version
         self.builder = builder
         self._convert = convert
         self.operator: str = proto.op_type
         self.outputs: tuple[str, ...] = tuple(proto.output)
         self._operands: tuple[str, ...] = tuple(proto.input)
-        self._where = describe(proto)
         self._inputs = tuple(each and replace(each, counts=NO_COUNTS) for each in inputs)
         self._counts = tuple(NO_COUNTS if each is None else each.counts for each in inputs)
         self._used = used
-        self._given = {each.name: each for each in proto.attribute}
-        self._declared = definition.attributes
         self._names = tuple(each.name for each in definition.operands)
         self._operand_types = tuple(each.type for each in definition.operands)
         self._result_types = tuple(each.type for each in definition.results)
@@ -214,92 +212,6 @@ class Node:
         name = self.outputs[result] if result < len(self.outputs) else ""
         return bool(name) and name in self._used
 
-    # Attributes -----------------------------------------------------------------------------------
-
-    def has(self, name: str) -> bool:
-        """Whether this version of the operator declares an attribute."""
-        return name in self._declared
-
-    def integer(self, name: str, otherwise: int | None = None) -> int:
-        """An integer attribute; `otherwise` if it is missing."""
-        found = self._attribute(name, AttributeProto.INT)
-        given = otherwise if found is None else int(found.i)
-        return self.needed(given, f"attribute {name} is missing")
-
-    def real(self, name: str, otherwise: float | None = None) -> float:
-        """A float attribute; `otherwise` if it is missing."""
-        found = self._attribute(name, AttributeProto.FLOAT)
-        given = otherwise if found is None else float(found.f)
-        number = self.needed(given, f"attribute {name} is missing")
-        if np.isnan(number):
-            self.refuse(f"attribute {name} is NaN")
-        return number
-
-    def text(self, name: str, otherwise: str | None = None) -> str:
-        """A string attribute; `otherwise` if it is missing."""
-        found = self._attribute(name, AttributeProto.STRING)
-        given = otherwise if found is None else bytes(found.s).decode(errors="replace")
-        return self.needed(given, f"attribute {name} is missing")
-
-    def word(self, name: str, allowed: Collection[str], otherwise: str | None = None) -> str:
-        """A string attribute that must be in `allowed`; `otherwise` if it is missing."""
-        found = self.text(name, otherwise)
-        if found not in allowed:
-            self.refuse(f"{name} is {found!r}")
-        return found
-
-    def integers(self, name: str) -> tuple[int, ...] | None:
-        """An attribute of integers, or None."""
-        found = self._attribute(name, AttributeProto.INTS)
-        return None if found is None else tuple(map(int, found.ints))
-
-    def tensor(self, name: str) -> Array | None:
-        """A tensor attribute, or None."""
-        found = self._attribute(name, AttributeProto.TENSOR)
-        return None if found is None else array_of(found.t, f"{self._where}: attribute {name}")
-
-    def given(self) -> tuple[str, ...]:
-        """The names of the attributes that the node sets."""
-        return tuple(self._given)
-
-    def reals(self, name: str) -> tuple[float, ...]:
-        """An attribute of floats; empty if it is missing."""
-        found = self._attribute(name, AttributeProto.FLOATS)
-        return () if found is None else tuple(map(float, found.floats))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """An attribute of strings; empty if it is missing."""
-        found = self._attribute(name, AttributeProto.STRINGS)
-        return () if found is None else tuple(bytes(each).decode() for each in found.strings)
-
-    def attributes(self, kind: type[A]) -> A:
-        """The node's attributes as graph attributes; defaults for those that this version lacks."""
-        given: dict[str, Any] = {}
-        for name, hint in declared(kind).items():
-            if not self.has(name):
-                continue
-            if isinstance(hint, type) and issubclass(hint, Enum):
-                word = self.text(name)
-                if word not in {choice.value for choice in hint}:
-                    self.refuse(f"attribute {name} is {word!r}")
-                given[name] = hint(word)
-            elif hint in (bool, int):
-                given[name] = hint(self.integer(name))
-            else:
-                given[name] = self.real(name) if hint is float else self.integers(name)
-        return kind(**given)
-
-    def _attribute(self, name: str, kind: int) -> AttributeProto | None:
-        default = self._declared.get(name)
-        found = self._given.get(name)
-        if found is None and default is not None:
-            found = default if default.type != AttributeProto.UNDEFINED else None
-        if found is not None and found.type != kind:
-            self.refuse(f"attribute {name} is of another type")
-        if found is not None and found.ref_attr_name:
-            self.refuse(f"attribute {name} refers to {found.ref_attr_name} of no function")
-        return found
-
     # Construction of the graph --------------------------------------------------------------------
 
     def call(self, operator: str, *operands: Value | None, to: Attributes = NO_ATTRIBUTES) -> Value:
@@ -401,11 +313,6 @@ class Node:
 
     # Bodies ---------------------------------------------------------------------------------------
 
-    def graph(self, name: str) -> GraphProto:
-        """An attribute that is a graph."""
-        found = self._attribute(name, AttributeProto.GRAPH)
-        return self.needed(found, f"attribute {name} is missing").g
-
     def section(self, graph: GraphProto, inputs: Sequence[Value] = ()) -> Section:
         """A graph of an attribute, converted for these inputs, to be a body or part of this one."""
         return self._convert(graph, inputs, self.builder)
@@ -430,22 +337,6 @@ class Node:
             return tuple(map(self.builder.atom, values))
         except UnsupportedError as error:
             self.unsupported(str(error))
-
-    # Errors ---------------------------------------------------------------------------------------
-
-    def needed(self, found: T | None, refusal: str) -> T:
-        """The argument; raises the error `refusal` if it is None."""
-        if found is None:
-            self.refuse(refusal)
-        return found
-
-    def refuse(self, reason: str) -> NoReturn:
-        """Raise a `FrontendError`: the node is not legal."""
-        raise FrontendError(f"{self._where}: {reason}")
-
-    def unsupported(self, reason: str) -> NoReturn:
-        """Raise an `UnsupportedError` about the node."""
-        raise UnsupportedError(f"{self._where}: not supported: {reason}")
 
     def _name(self, position: int) -> str:
         last = len(self._names) - 1

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from compiler.quantise.rewriter import Rule
+from compiler.quantise.rewriter import Rewriter
+from compiler.quantise.rule import Rule
 from compiler.quantise.rules.accumulators import ACCUMULATORS
 from compiler.quantise.rules.data_movement import DATA_MOVEMENT, POOLS
 from compiler.quantise.rules.products import PRODUCTS
@@ -11,7 +12,7 @@ from compiler.quantise.rules.qdq import QDQ
 
 __all__ = ["DATA_MOVEMENT", "RULES"]
 
-RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Mapping[str, Rule[Rewriter]] = MappingProxyType(
     {**QDQ, **DATA_MOVEMENT, **POOLS, **PRODUCTS, **ACCUMULATORS}
 )
 """All rules by the operator's name."""

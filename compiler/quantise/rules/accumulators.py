@@ -14,7 +14,13 @@ from compiler.graph.operators.elementwise import Clip
 from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.fold_affine import affine_of, by_channel
 from compiler.quantise.forms import PendingAccumulator
-from compiler.quantise.rewriter import Rewriter, Rule, attributes_of
+from compiler.quantise.rewriter import (
+    Rewriter,
+    attributes_of,
+)
+from compiler.quantise.rule import (
+    Rule,
+)
 from compiler.quantise.rules.refusals import never_reached, not_int8
 from compiler.quantise.weights import LARGEST_BIAS
 
@@ -130,7 +136,7 @@ def _clipped(
     return rewriter.set_int8(name, rewriter.builder.int8_value(name, clipped, value.scale))
 
 
-ACCUMULATORS: Mapping[str, Rule] = MappingProxyType(
+ACCUMULATORS: Mapping[str, Rule[Rewriter]] = MappingProxyType(
     {
         "add": Rule(_add, on_demand=True, extends=True),
         "batch_norm": Rule(_batch_norm, lambda call: call.args[:1], on_demand=True),

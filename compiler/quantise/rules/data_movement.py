@@ -15,7 +15,14 @@ from compiler.graph.operators.products import Conv2d
 from compiler.graph.operators.reductions import AveragePool, Reduction
 from compiler.operators.pad import PadMode
 from compiler.quantise.forms import Concatenation, Movement, PendingAccumulator, Upsampling
-from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
+from compiler.quantise.rewriter import (
+    Rewriter,
+    attributes_of,
+)
+from compiler.quantise.rule import (
+    Rule,
+    always,
+)
 from compiler.quantise.rules.products import convolved
 from compiler.quantise.rules.refusals import never_reached, not_int8
 from compiler.quantise.stated_constants import MOVES
@@ -155,7 +162,7 @@ def _concat(rewriter: Rewriter, name: str, call: Call) -> bool:
     return rewriter.set_form(name, Concatenation(tuple(names), call.attributes))
 
 
-DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
+DATA_MOVEMENT: Mapping[str, Rule[Rewriter]] = MappingProxyType(
     {
         "concat": Rule(_concat, on_demand=True),
         "pad": Rule(_pad, lambda _: ()),
@@ -165,7 +172,7 @@ DATA_MOVEMENT: Mapping[str, Rule] = MappingProxyType(
 )
 """Rules of operators that only move elements, by the operator's name."""
 
-POOLS: Mapping[str, Rule] = MappingProxyType(
+POOLS: Mapping[str, Rule[Rewriter]] = MappingProxyType(
     {
         "average_pool": Rule(_average_pool, always_int8=always),
         "global_average_pool": Rule(_global_pool),

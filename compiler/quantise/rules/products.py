@@ -18,7 +18,14 @@ from compiler.ir.dtypes import INT8, INT32
 from compiler.quantise.centred_operands import CentredOperands, centred_depth
 from compiler.quantise.forms import Int8Value, PendingAccumulator
 from compiler.quantise.narrow_weights import NarrowWeights
-from compiler.quantise.rewriter import Rewriter, Rule, always, attributes_of
+from compiler.quantise.rewriter import (
+    Rewriter,
+    attributes_of,
+)
+from compiler.quantise.rule import (
+    Rule,
+    always,
+)
 from compiler.quantise.rules.refusals import never_reached, not_constant
 from compiler.quantise.weights import Weights, quantised_weights
 
@@ -225,7 +232,7 @@ def _matmul_operands(call: Call) -> tuple[Atom, ...]:
     return call.args if _has_two_activations(call) else _data_operand(call)
 
 
-PRODUCTS: Mapping[str, Rule] = MappingProxyType(
+PRODUCTS: Mapping[str, Rule[Rewriter]] = MappingProxyType(
     {
         "conv2d": Rule(_conv2d, _data_operand, always_int8=always),
         "dense": Rule(_dense, _data_operand),

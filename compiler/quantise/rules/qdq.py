@@ -11,7 +11,8 @@ from compiler.graph.constant import Constant
 from compiler.graph.nodes import Atom, Call
 from compiler.ir.dtypes import FLOAT32, INT8, UINT8
 from compiler.quantise.forms import Scale, StatedInt8
-from compiler.quantise.rewriter import Rewriter, Rule
+from compiler.quantise.rewriter import Rewriter
+from compiler.quantise.rule import Rule
 from compiler.quantise.stated_constants import StatedConstant
 from compiler.quantise.weights import Weights
 
@@ -69,7 +70,7 @@ def _scale(step: Atom, zero: Atom) -> Scale | None:
     return Scale(size, int(zero.array.item()) - moved) if 0 < size < np.inf else None
 
 
-QDQ: Mapping[str, Rule] = MappingProxyType(
+QDQ: Mapping[str, Rule[Rewriter]] = MappingProxyType(
     {
         "dequantise": Rule(_dequantise, lambda _: ()),
         "quantise": Rule(_quantise, lambda _: ()),

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from compiler.ir.boxes import Box, UnboundedBoxError, box, union
-from compiler.ir.expr import Binary, BinaryOp, Expr, Load
+from compiler.ir.expr import Binary, Expr, Load
 from compiler.ir.interval import Ranges
 from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import linear
+from compiler.ir.operations import BinaryOp
 from compiler.ir.ops import index
 from compiler.ir.prove import prove
 from compiler.ir.simplify import simplify

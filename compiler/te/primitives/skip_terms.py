@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Load, Select
+from compiler.ir.expr import (
+    Binary,
+    Const,
+    Expr,
+    Load,
+    Select,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+)
 from compiler.ir.ops import all_of
 from compiler.ir.printer import text
 from compiler.ir.stmt import Block, If, PrimFunc, Store

@@ -10,7 +10,6 @@ from compiler.errors import IRError
 from compiler.ir.buffer import Buffer, Scope
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -21,6 +20,9 @@ from compiler.ir.expr import (
     Var,
 )
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operations import (
+    BinaryOp,
+)
 from compiler.ir.stmt import (
     Block,
     BlockIter,

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from compiler.ir import INT64, Buffer, Expr, Load, Var
 from compiler.ir.divisions import DivisionSimplifier, match_division, steps
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import BinaryOp
 from compiler.ir.interval import NO_RANGES
 from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operations import BinaryOp
 from compiler.ir.ops import maximum, minimum
 from compiler.ir.printer import text
 from compiler.ir.simplify import simplify

@@ -13,7 +13,6 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import BOOL, INDEX
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -21,10 +20,13 @@ from compiler.ir.expr import (
     Reinterpret,
     Select,
     Unary,
-    UnaryOp,
     Var,
 )
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.printer import text
 from compiler.ir.visit import variables
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from compiler.errors import LoweringError
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Expr, Var
+from compiler.ir.expr import Binary, Expr, Var
 from compiler.ir.linear import linear
+from compiler.ir.operations import BinaryOp
 from compiler.ir.printer import text
 from compiler.ir.stmt import Alloc, For, If, Invoke, LoopKind, Seq, Stmt, Store
 from compiler.ir.visit import children, variables, with_body

@@ -27,10 +27,13 @@ from compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     estimate as pipelined_estimate,
 )
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import requantise_passes, requantise_pattern
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.packing import block_groups, pack_weight
 from compiler.machines.accelerator.templates.products import largest_sum
+from compiler.machines.accelerator.templates.requantise_passes import (
+    requantise_passes,
+    requantise_pattern,
+)
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.traffic import needed_parts
 from compiler.machines.accelerator.templates.work_counts import WorkCounts

@@ -16,8 +16,6 @@ from compiler.machines.accelerator.templates.conv2d_tiled import (
 from compiler.machines.accelerator.templates.epilogue import (
     Epilogue,
     EpiloguePass,
-    requantise_passes,
-    requantise_pattern,
 )
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.products import (
@@ -30,6 +28,10 @@ from compiler.machines.accelerator.templates.products import (
     product_rank,
     product_space,
     sum_of_loaded,
+)
+from compiler.machines.accelerator.templates.requantise_passes import (
+    requantise_passes,
+    requantise_pattern,
 )
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.tiling import unusual_residency

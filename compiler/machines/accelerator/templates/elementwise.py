@@ -15,6 +15,8 @@ from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.alu_tiles import ImageWorkload, TiledOnAlu
 from compiler.machines.accelerator.templates.epilogue import (
     in_accumulators,
+)
+from compiler.machines.accelerator.templates.requantise_passes import (
     requantise_passes,
     requantise_pattern,
 )

@@ -20,10 +20,12 @@ from compiler.machines.accelerator.templates.alu_tiles import ImageWorkload
 from compiler.machines.accelerator.templates.elementwise import IMAGE_AS_INT32
 from compiler.machines.accelerator.templates.epilogue import (
     in_accumulators,
+)
+from compiler.machines.accelerator.templates.machine_cost import MachineCost
+from compiler.machines.accelerator.templates.requantise_passes import (
     requantise_passes,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.tiling import (
     operand_accumulators,

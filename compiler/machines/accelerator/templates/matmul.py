@@ -19,7 +19,7 @@ from compiler.layouts.layout import Layout, One, Whole, in_blocks
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import (
+from compiler.machines.accelerator.templates.requantise_passes import (
     epilogue_passes,
     requantisation,
     requantise_pattern,

@@ -14,7 +14,6 @@ from llvmlite import ir
 from compiler.ir.dtypes import INDEX, UINT64, DType
 from compiler.ir.expr import (
     Binary,
-    BinaryOp,
     Cast,
     Const,
     Expr,
@@ -22,10 +21,13 @@ from compiler.ir.expr import (
     Reinterpret,
     Select,
     Unary,
-    UnaryOp,
     Var,
 )
 from compiler.ir.interval import depends_on_data, interval
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.visit import subexpressions
 from compiler.machines.cpu.codegen import load_store, value_ops
 from compiler.machines.cpu.codegen.frame import Frame, LaneVar

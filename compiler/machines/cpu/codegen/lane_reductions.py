@@ -9,8 +9,9 @@ from typing import Any
 
 from compiler.ir.arithmetic import neutral
 from compiler.ir.dtypes import BOOL, DType, Kind
-from compiler.ir.expr import Binary, BinaryOp, Expr, Load
+from compiler.ir.expr import Binary, Expr, Load
 from compiler.ir.facts import expr_facts
+from compiler.ir.operations import BinaryOp
 from compiler.ir.stmt import Store
 from compiler.machines.cpu.codegen import value_ops
 from compiler.machines.cpu.codegen.llvm import (

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from compiler.ir.dtypes import DType
-from compiler.ir.expr import UnaryOp
+from compiler.ir.operations import UnaryOp
 from compiler.machines.cpu.codegen.float_builder import FloatBuilder
 from compiler.machines.cpu.codegen.llvm import I64, call_intrinsic, constant, lanes_of, suffix
 

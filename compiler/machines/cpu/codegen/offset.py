@@ -16,10 +16,11 @@ from typing import Any
 from compiler.ir.arithmetic import binary_function
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Const, Expr, Var
+from compiler.ir.expr import Binary, Const, Expr, Var
 from compiler.ir.interval import interval
 from compiler.ir.interval_ops import Interval
 from compiler.ir.linear import Linear, linear
+from compiler.ir.operations import BinaryOp
 from compiler.lower.conditions import reads_memory
 from compiler.machines.cpu.codegen.frame import BufferLocation, Frame, LaneVar
 from compiler.machines.cpu.codegen.llvm import broadcast_lanes, constant

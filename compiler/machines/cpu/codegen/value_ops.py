@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from compiler.ir.dtypes import BOOL, DType, Kind
-from compiler.ir.expr import BinaryOp
+from compiler.ir.operations import BinaryOp
 from compiler.machines.cpu.codegen.llvm import (
     I32,
     call_intrinsic,

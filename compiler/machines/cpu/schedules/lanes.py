@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Load, Reinterpret, Var
+from compiler.ir.expr import (
+    Binary,
+    Cast,
+    Const,
+    Load,
+    Reinterpret,
+    Var,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+)
 from compiler.ir.stmt import Block, For, IterKind, LoopKind
 from compiler.ir.strides import accesses, row_length, stride, strides
 from compiler.ir.visit import expressions, statements, subexpressions

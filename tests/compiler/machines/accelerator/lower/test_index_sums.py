@@ -9,7 +9,20 @@ from compiler.errors import LoweringError
 from compiler.ir import interpreter
 from compiler.ir.buffer import Buffer
 from compiler.ir.dtypes import INDEX, INT32
-from compiler.ir.expr import Binary, BinaryOp, Cast, Const, Expr, Load, Select, Unary, UnaryOp, Var
+from compiler.ir.expr import (
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+)
+from compiler.ir.operations import (
+    BinaryOp,
+    UnaryOp,
+)
 from compiler.ir.ops import cast, index
 from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 from compiler.machines.accelerator.lower.index_sums import IndexSum, function_of

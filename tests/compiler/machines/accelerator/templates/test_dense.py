@@ -9,9 +9,15 @@ from compiler.errors import CapacityError, LoweringError, Refusal
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import accelerator
 from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind, alu_passes
+from compiler.machines.accelerator.templates.epilogue import (
+    AluPass,
+    OperandKind,
+)
 from compiler.machines.accelerator.templates.packing import pack_data, pack_weight, unpack_data
 from compiler.machines.accelerator.templates.products import Products
+from compiler.machines.accelerator.templates.requantise_passes import (
+    alu_passes,
+)
 from compiler.plan.planner import best_choice
 from compiler.requantisation import RequantSpec
 from compiler.te.knobs import Choice

@@ -20,12 +20,14 @@ from compiler.machines.accelerator.templates.epilogue import (
     AluPass,
     Epilogue,
     OperandKind,
-    alu_passes,
     in_accumulators,
-    requantisation,
 )
 from compiler.machines.accelerator.templates.packing import pack_data, pack_weight, unpack_data
 from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from compiler.machines.accelerator.templates.requantise_passes import (
+    alu_passes,
+    requantisation,
+)
 from compiler.operators.blocks import DATA_AXES
 from compiler.plan.pattern import Match
 from compiler.requantisation import RequantSpec, ScaledResidual

@@ -11,10 +11,16 @@ from compiler.graph.passes import InferTypes
 from compiler.ir.dtypes import INT8
 from compiler.machines.accelerator.lower.stream import Stream
 from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind, alu_passes
+from compiler.machines.accelerator.templates.epilogue import (
+    AluPass,
+    OperandKind,
+)
 from compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
+)
+from compiler.machines.accelerator.templates.requantise_passes import (
+    alu_passes,
 )
 from compiler.plan.planner import Planner, best_choice
 from compiler.requantisation import RequantSpec

@@ -13,13 +13,13 @@ from compiler.machines.accelerator.lower.stream import Stream, compile_stream
 from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import alu_passes
 from compiler.machines.accelerator.templates.packing import (
     pack_data,
     pack_weight,
     packed_data_shape,
     unpack_data,
 )
+from compiler.machines.accelerator.templates.requantise_passes import alu_passes
 from compiler.requantisation import RequantSpec
 from compiler.te.knobs import Choice
 from hw.config import HardwareConfig

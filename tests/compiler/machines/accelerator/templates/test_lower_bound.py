@@ -15,9 +15,9 @@ from compiler.machines.accelerator.machine import AcceleratorTarget
 from compiler.machines.accelerator.target import TEMPLATES
 from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import epilogue_passes
 from compiler.machines.accelerator.templates.lower_bound import counted_bound, lower_bound
 from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.plan.space import Choices
 from compiler.requantisation import RequantSpec, Residual

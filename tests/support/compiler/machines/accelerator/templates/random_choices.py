@@ -20,7 +20,9 @@ from compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.epilogue import EpiloguePass, epilogue_passes
+from compiler.machines.accelerator.templates.epilogue import (
+    EpiloguePass,
+)
 from compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
@@ -28,6 +30,9 @@ from compiler.machines.accelerator.templates.global_average_pool import (
 from compiler.machines.accelerator.templates.matmul import MatmulOnArray, MatmulWorkload
 from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.machines.accelerator.templates.products import Products
+from compiler.machines.accelerator.templates.requantise_passes import (
+    epilogue_passes,
+)
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.upsample import UpsampleByStores, UpsampleWorkload
 from compiler.plan.space import Choices

@@ -20,7 +20,6 @@ from compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.epilogue import epilogue_passes
 from compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
@@ -29,6 +28,7 @@ from compiler.machines.accelerator.templates.matmul import MatmulOnArray, Matmul
 from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from compiler.machines.accelerator.templates.packing import block_groups, pack_data, pack_weight
 from compiler.machines.accelerator.templates.products import Products
+from compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
 from compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from compiler.machines.accelerator.templates.upsample import UpsampleByStores, UpsampleWorkload
 from compiler.plan.space import Choices
