@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Unpack
 
 from compiler import te
 from compiler.ir.dtypes import INDEX
@@ -11,7 +12,14 @@ from compiler.ir.expr import Expr
 from compiler.operators.broadcast import FLOATS, NUMBERS
 from compiler.operators.checks import check_kind, refuse, show
 from compiler.operators.reduce import mapped, reduce_max, reduce_mean
-from compiler.operators.window import SPATIAL, Window, check_windows, padded, windows
+from compiler.operators.window import (
+    SPATIAL,
+    Slides,
+    Window,
+    check_windows,
+    padded,
+    windows,
+)
 from compiler.te import Tensor, compute, reduce_axis
 from compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
@@ -20,11 +28,8 @@ def max_pool(
     data: Tensor,
     kernel: Sequence[int],
     *,
-    strides: Sequence[int] | None = None,
-    padding: Sequence[int] | None = None,
-    dilation: Sequence[int] | None = None,
-    ceil_mode: bool = False,
     name: str = "max_pool",
+    **slides: Unpack[Slides],
 ) -> Tensor:
     """The greatest element in each window, padding excluded: `name[n, c, y, x]`, over `ky`, `kx`.
 
@@ -34,12 +39,8 @@ def max_pool(
     ----------
     data
         [N, C, spatial...], one to three spatial axes.
-    strides, dilation
-        1 by default.
-    padding
-        Before each spatial axis, then after each; 0 by default.
-    ceil_mode
-        Whether a last window that begins before the trailing padding may exceed the padding.
+    slides
+        As `windows` takes them.
 
     Raises
     ------
@@ -47,22 +48,19 @@ def max_pool(
         Ranks or types do not fit; a window is larger than the image, or covers only padding.
     """
     check_kind("max_pool", name, data, *NUMBERS)
-    slides = _windows("max_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
-    check_windows("max_pool", name, data, slides)
+    found = windows("max_pool", name, data, kernel, **slides)
+    check_windows("max_pool", name, data, found)
     lowest = Combiner.MAX.identity(data.dtype).value
-    return _pooled(data, slides, te.max, lowest, name)
+    return _pooled(data, found, te.max, lowest, name)
 
 
 def average_pool(
     data: Tensor,
     kernel: Sequence[int],
     *,
-    strides: Sequence[int] | None = None,
-    padding: Sequence[int] | None = None,
-    dilation: Sequence[int] | None = None,
-    ceil_mode: bool = False,
     count_include_pad: bool = False,
     name: str = "average_pool",
+    **slides: Unpack[Slides],
 ) -> Tensor:
     """The mean of the floats in each window; other parameters are those of `max_pool`.
 
@@ -75,15 +73,15 @@ def average_pool(
         The errors of `max_pool`.
     """
     check_kind("average_pool", name, data, *FLOATS)
-    slides = _windows("average_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
+    found = windows("average_pool", name, data, kernel, **slides)
     if not count_include_pad:
-        check_windows("average_pool", name, data, slides)
-    sums = _pooled(data, slides, te.sum, 0, f"{name}_sum")
+        check_windows("average_pool", name, data, found)
+    sums = _pooled(data, found, te.sum, 0, f"{name}_sum")
 
     def element(*indices: Expr) -> Expr:
         counts = [
             _covered(window, i, count_include_pad)
-            for window, i in zip(slides, indices[2:], strict=True)
+            for window, i in zip(found, indices[2:], strict=True)
         ]
         size = prod(each for each in counts if isinstance(each, int))
         divisor: Expr = te.const(float(size), data.dtype)
@@ -92,19 +90,16 @@ def average_pool(
                 divisor = divisor * te.cast(count, data.dtype)
         return sums[indices] / divisor
 
-    return compute(sums.shape, element, name, ("n", "c", *SPATIAL[len(slides)]))
+    return compute(sums.shape, element, name, ("n", "c", *SPATIAL[len(found)]))
 
 
 def lp_pool(
     data: Tensor,
     kernel: Sequence[int],
     *,
-    strides: Sequence[int] | None = None,
-    padding: Sequence[int] | None = None,
-    dilation: Sequence[int] | None = None,
-    ceil_mode: bool = False,
     p: int = 2,
     name: str = "lp_pool",
+    **slides: Unpack[Slides],
 ) -> Tensor:
     """The p-norm of each window, in which padding is 0; other parameters are those of `max_pool`.
 
@@ -118,7 +113,7 @@ def lp_pool(
     check_kind("lp_pool", name, data, *FLOATS)
     if p < 1:
         refuse("lp_pool", name, f"p is {p}, not 1 or more")
-    slides = _windows("lp_pool", name, data, kernel, strides, padding, dilation, ceil_mode)
+    found = windows("lp_pool", name, data, kernel, **slides)
 
     def power(x: Expr) -> Expr:
         match p:
@@ -130,7 +125,7 @@ def lp_pool(
                 return te.power(te.abs(x), te.const(float(p), data.dtype))
 
     powers = mapped(data, power, f"{name}_power")
-    sums = _pooled(powers, slides, te.sum, 0, f"{name}_sum")
+    sums = _pooled(powers, found, te.sum, 0, f"{name}_sum")
 
     def root(x: Expr) -> Expr:
         if p == 1:
@@ -144,12 +139,9 @@ def max_pool_index(
     data: Tensor,
     kernel: Sequence[int],
     *,
-    strides: Sequence[int] | None = None,
-    padding: Sequence[int] | None = None,
-    dilation: Sequence[int] | None = None,
-    ceil_mode: bool = False,
     columns_first: bool = False,
     name: str = "max_pool_index",
+    **slides: Unpack[Slides],
 ) -> Tensor:
     """The position in `data`, as int64, of the first greatest element of each window.
 
@@ -166,28 +158,20 @@ def max_pool_index(
     TensorError
         The errors of `max_pool`, whose other parameters are the same.
     """
-    slides = _windows("max_pool_index", name, data, kernel, strides, padding, dilation, ceil_mode)
-    greatest = max_pool(
-        data,
-        kernel,
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        ceil_mode=ceil_mode,
-        name=f"{name}_max",
-    )
-    names = SPATIAL[len(slides)]
-    over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, slides, strict=True)]
+    found = windows("max_pool_index", name, data, kernel, **slides)
+    greatest = max_pool(data, kernel, name=f"{name}_max", **slides)
+    names = SPATIAL[len(found)]
+    over = [reduce_axis(each.kernel, f"k{axis}") for axis, each in zip(names, found, strict=True)]
 
     def element(n: Expr, c: Expr, *places: Expr) -> Reduction:
         own = [
             window.place(i, k) - window.before
-            for i, k, window in zip(places, over, slides, strict=True)
+            for i, k, window in zip(places, over, found, strict=True)
         ]
         value = data[(n, c, *own)]
         most = greatest[(n, c, *places)]
-        found = te.any_of(te.equal(value, most), te.not_equal(value, value))
-        inside = [test for i, each in zip(own, slides, strict=True) for test in _within(i, each)]
+        greatest_here = te.any_of(te.equal(value, most), te.not_equal(value, value))
+        inside = [test for i, each in zip(own, found, strict=True) for test in _within(i, each)]
         flat = n * data.shape[1] + c
         order = list(zip(own, data.shape[2:], strict=True))
         inner: Expr = te.const(0, INDEX)
@@ -195,10 +179,10 @@ def max_pool_index(
             inner = inner * extent + i
         flat = flat * prod(data.shape[2:]) + inner
         none = te.const(INDEX.high, INDEX)
-        position = te.select(found, flat, none)
+        position = te.select(greatest_here, flat, none)
         return te.min(te.select(te.all_of(*inside), position, none) if inside else position, over)
 
-    shape = (*data.shape[:2], *(each.count for each in slides))
+    shape = (*data.shape[:2], *(each.count for each in found))
     return compute(shape, element, name, ("n", "c", *names))
 
 
@@ -216,29 +200,6 @@ def global_average_pool(data: Tensor, *, name: str = "global_average_pool") -> T
 def global_max_pool(data: Tensor, *, name: str = "global_max_pool") -> Tensor:
     """The maximum over all spatial axes, kept with extent 1."""
     return reduce_max(data, _spatial("global_max_pool", name, data), name=name)
-
-
-def _windows(
-    operator: str,
-    name: str,
-    data: Tensor,
-    kernel: Sequence[int],
-    strides: Sequence[int] | None,
-    padding: Sequence[int] | None,
-    dilation: Sequence[int] | None,
-    ceil_mode: bool,
-) -> tuple[Window, ...]:
-    ones, zeros = (1,) * len(kernel), (0, 0) * len(kernel)
-    return windows(
-        operator,
-        name,
-        data,
-        kernel,
-        ones if strides is None else strides,
-        zeros if padding is None else padding,
-        ones if dilation is None else dilation,
-        ceil_mode,
-    )
 
 
 def _pooled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from compiler.ir.expr import Expr
 from compiler.operators.checks import check_minimum, refuse, show
@@ -52,21 +53,40 @@ class Window:
         return max(0, last - (self.before + self.extent + self.after))
 
 
+class Slides(TypedDict, total=False):
+    """How windows slide over an image: the arguments of `windows` that have defaults."""
+
+    strides: Sequence[int] | None
+    padding: Sequence[int] | None
+    dilation: Sequence[int] | None
+    ceil_mode: bool
+
+
 def windows(
     operator: str,
     name: str,
     data: Tensor,
     kernel: Sequence[int],
-    strides: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Window, ...]:
-    """A `Window` for each spatial axis; `padding` is at all axis starts, then at all ends.
+    """A `Window` for each spatial axis.
 
-    With `ceil_mode` a last window that begins before the trailing padding may exceed the padding.
+    Parameters
+    ----------
+    strides, dilation
+        1 by default.
+    padding
+        Before each spatial axis, then after each; 0 by default.
+    ceil_mode
+        Whether a last window that begins before the trailing padding may exceed the padding.
     """
     rank = len(data.shape) - 2
+    ones = (1,) * len(kernel)
+    strides, dilation = (ones if each is None else each for each in (strides, dilation))
+    padding = (0, 0) * len(kernel) if padding is None else padding
     if rank not in SPATIAL:
         refuse(operator, name, f"{show(data)} has to have 3, 4 or 5 dimensions, N, C and spatial")
     for what, values, count, least in (

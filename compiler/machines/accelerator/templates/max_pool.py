@@ -70,9 +70,9 @@ class MaxPoolWorkload:
             "out",
             image,
             pool.kernel,
-            pool.strides or (1, 1),
-            pool.padding or (0, 0, 0, 0),
-            pool.dilation or (1, 1),
+            pool.strides,
+            pool.padding,
+            pool.dilation,
             pool.ceil_mode,
         )
         check_windows("max_pool", "out", image, slides)

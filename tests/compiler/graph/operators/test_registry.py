@@ -34,6 +34,7 @@ from compiler.operators import (
     top_k,
 )
 from compiler.operators.elementwise import ELEMENTWISE
+from compiler.operators.window import windows
 
 MODULES = (
     *(
@@ -70,7 +71,9 @@ def test_every_operator_is_there() -> None:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_attributes_have_the_names_and_defaults_of_the_function(name: str) -> None:
-    parameters = inspect.signature(FUNCTIONS[name]).parameters
+    parameters = {**inspect.signature(FUNCTIONS[name]).parameters}
+    if "slides" in parameters:
+        parameters |= inspect.signature(windows).parameters
     for field in fields(OPERATORS[name].attributes):
         default = parameters[field.name].default
         if field.default is MISSING:
