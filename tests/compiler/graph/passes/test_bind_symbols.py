@@ -35,10 +35,12 @@ def test_a_function_for_each_size() -> None:
     assert text(found) == text(
         graph("""
 kernel @relu(p0: float32[6]) -> float32[6]:
-  return relu(p0)
+  relu: float32[6] = relu(p0)
+  return relu
 
 kernel @relu_1(p0: float32[3]) -> float32[3]:
-  return relu(p0)
+  relu: float32[3] = relu(p0)
+  return relu
 
 func @f(x: float32[2, 3], y: float32[3]):
   a: float32[6, 1] = flatten(x, axis=2)
@@ -46,7 +48,8 @@ func @f(x: float32[2, 3], y: float32[3]):
   c: float32[6] = @relu(b)
   d: float32[3] = @relu_1(y)
   e: float32[3] = @relu_1(d)
-  return (c, e)
+  z: (float32[6], float32[3]) = (c, e)
+  return z
 """)
     )
 

@@ -143,11 +143,13 @@ func @f(x: float32[N, 4], w: float32[4, 4], v: float32[4, 4]):
         """
 kernel @dense_add(p0: float32[N, 4], p1: float32[4, 4]) -> float32[N, 4]:
   dense: float32[N, 4] = dense(p0, p1)
-  return add(dense, float32[](1.0))
+  add: float32[N, 4] = add(dense, float32[](1.0))
+  return add
 
 kernel @dense_add_1(p0: float32[N, 4], p1: float32[4, 4]) -> float32[N, 4]:
   dense: float32[N, 4] = dense(p0, p1)
-  return add(dense, float32[](2.0))
+  add: float32[N, 4] = add(dense, float32[](2.0))
+  return add
 
 func @f(x: float32[N, 4], w: float32[4, 4], v: float32[4, 4]):
   b = @dense_add(x, w)
@@ -179,11 +181,13 @@ func @relu(x: int8[4], c: bool[]):
 kernel @relu_add_split(p0: int8[4], p1: int8[4]) -> (int8[1], int8[3]):
   relu: int8[4] = relu(p0)
   add: int8[4] = add(relu, p1)
-  return split(add, sizes=[1, 3])
+  split: (int8[1], int8[3]) = split(add, sizes=[1, 3])
+  return split
 
 kernel @negative_absolute(p0: int8[3]) -> int8[3]:
   negative: int8[3] = negative(p0)
-  return absolute(negative)
+  absolute: int8[3] = absolute(negative)
+  return absolute
 
 func @relu(x: int8[4], c: bool[]):
   s = @relu_add_split(x, int8[4](1, 2, 3, 4))

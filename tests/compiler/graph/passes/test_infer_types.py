@@ -25,7 +25,8 @@ func @f(x: float32[N, 4], c: bool[]):
 """
     after = """
 func @g(a: float32[M]) -> float32[M]:
-  return relu(a)
+  b: float32[M] = relu(a)
+  return b
 
 func @f(x: float32[N, 4], c: bool[]) -> (float32[4*N], bool[]):
   y: float32[4*N, 1] = flatten(x, axis=2)
@@ -35,7 +36,8 @@ func @f(x: float32[N, 4], c: bool[]) -> (float32[4*N], bool[]):
     yield n
   else:
     yield z
-  return (r, c)
+  t: (float32[4*N], bool[]) = (r, c)
+  return t
 """
     becomes(InferTypes(), before, after)
     becomes(InferTypes(), after, after)
