@@ -14,6 +14,7 @@ from compiler.machines.accelerator.lower.encode import fields_of
 from compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, instruction_layout
+from hw.operations import AluOp
 from hw.topology import MemoryId
 
 
@@ -28,6 +29,13 @@ class CommandVerifier:
     config: HardwareConfig
     _legal: set[Command] = field(default_factory=set, repr=False)
     _limits: dict[int, dict[str, tuple[int, int]]] = field(default_factory=dict, repr=False)
+    _operations: frozenset[AluOp] = field(init=False, repr=False)
+    _depths: dict[MemoryId, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depths = {memory: self.config.depth(memory) for memory in self.config.memories}
+        object.__setattr__(self, "_operations", frozenset(self.config.operations))
+        object.__setattr__(self, "_depths", depths)
 
     def check(self, made_by: str, commands: Commands) -> None:
         """Raises `LoweringError` if the commands are not valid; the message names what made
@@ -70,9 +78,9 @@ class CommandVerifier:
             case Copy():
                 yield from self._outside(command.memory, command.sram, command.size - 1)
             case Compute():
-                if command.op is not None and command.op not in self.config.operations:
+                if command.op is not None and command.op not in self._operations:
                     yield f"the machine has no {command.op.name}"
-                size, depth = len(command.kernel), self.config.depth(MemoryId.UOP)
+                size, depth = len(command.kernel), self._depths[MemoryId.UOP]
                 if not 0 < size <= depth:
                     yield f"{size} micro-ops, of {depth} at most"
                 yield from self._operands(command)
@@ -92,11 +100,11 @@ class CommandVerifier:
 
     def _outside(self, memory: MemoryId, first: int, more: int) -> Iterator[str]:
         """Whether an element and `more` elements behind it are outside of a memory."""
-        if memory not in self.config.memories:
+        depth = self._depths.get(memory)
+        if depth is None:
             yield f"the machine has no {memory.name}"
-        elif first < 0 or first + more >= self.config.depth(memory):
-            elements, depth = f"{first} to {first + more}", self.config.depth(memory)
-            yield f"elements {elements} of {memory.name}, which has {depth}"
+        elif first < 0 or first + more >= depth:
+            yield f"elements {first} to {first + more} of {memory.name}, which has {depth}"
 
     def _wide(self, command: Command) -> Iterator[str]:
         """What does not fit an instruction's fields; a field that the machine lacks has to be 0."""
