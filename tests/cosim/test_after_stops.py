@@ -26,6 +26,9 @@ from sim.memory import place_program
 from tests.support.sim.faulty import Case, cases, image
 from tests.support.sim.programs import RandomProgram, random_program
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 SEEDS = range(8100, 8106)
 

@@ -20,6 +20,9 @@ from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 from tests.support.sim.reference import Image
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 LENGTH = 40
 CONFIGS = (*presets(), *UNCOMMON)
 QUICK = ("tiny", "small8", "wide_bus", "tiny-x")

@@ -21,6 +21,9 @@ from sim.errors import BusError
 from sim.memory import place_program
 from tests.support.sim.faulty import Case, cases, cases_of_every_bit, image
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 EXTENDED = load_config("tiny-x")
 CASES = [*cases(TINY), *cases(EXTENDED)]

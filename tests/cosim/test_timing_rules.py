@@ -13,6 +13,9 @@ from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 from tests.support.sim.timing_rules import TimingRules
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 LENGTH = 40
 QUICK = ("tiny", "small8", "wide_bus", "tiny-x")
 MEMORIES = (*MEMORY_PRESETS.values(), MemoryModel(7, 3, 2))

@@ -14,6 +14,9 @@ from hw.rtl.alu import Alu, Products, Shifter
 from tests.support.hw.alu_cases import CASES, HIGH, LOW, alu_result, wrapped
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 CORNERS = (LOW, LOW + 1, -(1 << 16), -32768, -129, -2, -1, 0, 1, 2, 127, 32767, 1 << 16, HIGH)
 HALVES = (0, 1, 2, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF)
 """Upper or lower 16 bits of a factor: `Products` multiplies them separately."""

@@ -15,6 +15,9 @@ from hw.rtl.array import Array
 from hw.timing import tree_levels
 from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 SHAPES = [(0, 0, 0), (0, 2, 1), (1, 1, 2), (2, 3, 1), (1, 4, 0)]
 """log2 of batch, block_in and block_out."""
 

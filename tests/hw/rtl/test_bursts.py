@@ -12,6 +12,9 @@ from hw.rtl.bursts import BurstGenerator
 from hw.rtl.layouts import burst_layout, rows_layout
 from tests.support.hw.rtl.rtl import Context, Sink, Watch, cycles, only_built, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 SIZE_BITS = 26
 BUSES = (64, 128, 256, 512)
 

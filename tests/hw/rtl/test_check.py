@@ -20,6 +20,9 @@ from hw.timing import CHECK_STAGES
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 from tests.support.hw.rtl.words import faults_of, near_legal_word
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY, PYNQ = load_config("tiny"), load_config("pynq")
 CONFIGS = [
     TINY,

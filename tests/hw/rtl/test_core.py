@@ -22,6 +22,9 @@ from tests.support.hw.rtl.rtl import Context, Watch, built, cycle, cycles, seeds
 from tests.support.sim.programs import random_program
 from tests.support.sim.reference import run_in_order
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 UOP_BASE, INP_BASE, WGT_BASE, ACC_BASE, OUT_BASE = 0x000, 0x100, 0x200, 0x300, 0x800
 IMAGE = bytes(range(256)) * 16

@@ -39,6 +39,9 @@ from tests.support.hw.rtl.rtl import (
 )
 from tests.support.hw.rtl.words import faults_of, near_legal_word
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 CONFIGS = [load_config(name) for name in ("tiny", "pynq", "small8")]
 TINY = CONFIGS[0]
 SHOWN_LATER = (Fault.SRAM_INDEX, Fault.TOKENS_LEFT, Fault.DEADLOCK, Fault.TOKEN_OVERFLOW)

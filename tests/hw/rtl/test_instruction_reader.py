@@ -22,6 +22,9 @@ from tests.support.hw.rtl.rtl import (
 )
 from tests.support.hw.rtl.rtl_bus import PortMemory
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 BUSES = (64, 128, 256, 512)
 PROGRAM = 4096 - 5 * INSTRUCTION_BYTES
 """Where most programs lie: across a page."""

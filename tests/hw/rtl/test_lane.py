@@ -16,6 +16,9 @@ from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
 from tests.support.hw.alu_cases import alu_result, wrapped
 from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 ELEMENTS = 3
 """So few that micro-ops keep meeting each other's results."""
 MOST_SCALE = (1 << SCALE_BITS) - 1

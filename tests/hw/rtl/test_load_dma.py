@@ -31,6 +31,9 @@ from tests.support.hw.rtl.rtl import (
 from tests.support.hw.rtl.rtl_bus import PortMemory
 from tests.support.sim.reference import ReferenceMachine
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
 MEMORY_BYTES = 1 << 14
 TINY = load_config("tiny")

@@ -17,6 +17,9 @@ from hw.isa import Alu, AluOp, Gemm, MemoryId, Requantise, encode
 from hw.rtl.micro_ops import MicroOps, offsets_layout
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 CONFIGS = (
     TINY,

@@ -27,6 +27,9 @@ from tests.hw.rtl.pipeline_stand import (
 )
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 SOME = (
     frozenset({Feature.REQUANTISE}),
     frozenset({Feature.INPUT_OPERANDS}),

@@ -28,6 +28,9 @@ from tests.support.hw.rtl.rtl import (
 )
 from tests.support.hw.rtl.rtl_bus import AxiReadMemory
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 MEMORY_BYTES = 1 << 13
 TINY = load_config("tiny")
 

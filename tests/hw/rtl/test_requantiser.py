@@ -15,6 +15,9 @@ from hw.rtl.requantiser import Requantiser, Requantisers
 from hw.timing import OUT_STAGES
 from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
 MOST = (1 << 16) - 1
 EARLY = 2

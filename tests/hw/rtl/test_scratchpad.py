@@ -11,6 +11,9 @@ from amaranth.back import rtlil
 from hw.rtl.scratchpad import OnChipMemory, Scratchpad
 from tests.support.hw.rtl.rtl import Context, only_built, seeds, simulate
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 DEPTH = 8
 
 

@@ -32,6 +32,9 @@ from tests.support.hw.rtl.rtl import (
 from tests.support.hw.rtl.rtl_bus import AxiWriteMemory
 from tests.support.sim.reference import ReferenceMachine
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 MEMORY_BYTES = 1 << 13
 BASE = 0x800

@@ -20,6 +20,9 @@ from tests.support.hw.rtl.rtl import Context, Watch, seeds
 from tests.support.hw.rtl.rtl_accelerator import Machine, physical
 from tests.support.sim.programs import random_program
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 STALLS: dict[str, dict[str, Any]] = {
     "read": {"chance": 0.7, "latency": range(1, 16), "pause": 0.2},

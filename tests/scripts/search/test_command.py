@@ -47,13 +47,13 @@ def plain(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_search(space: Path, tmp_path: Path) -> None:
-    options = ("digits", "--space", str(space), "--budget", "24", "--config", "small8")
+    options = ("digits", "--space", str(space), "--budget", "16", "--config", "small8")
     found = run(tmp_path, *options, "--jobs", "1")
     points = found["points"]
-    assert found["evaluated"] == len(points) == 24
+    assert found["evaluated"] == len(points) == 16
     assert found["streams"] == len({tuple(point["streams"]) for point in points})
-    assert 2 <= found["streams"] <= 24 / FIRST_MACHINES
-    assert len({json.dumps(point["config"]) for point in points}) == 24
+    assert 2 <= found["streams"] <= 16 / FIRST_MACHINES
+    assert len({json.dumps(point["config"]) for point in points}) == 16
     mine = parse_space(space.read_text(), "mine")
     for point in points:
         config = parse_config(json.dumps(point["config"]), "the point")
@@ -70,9 +70,9 @@ def test_a_search(space: Path, tmp_path: Path) -> None:
 
     # The same again measures nothing; more machines begin with these.
     assert plain(run(tmp_path, *options, "--jobs", "1")) == plain(found)
-    options = (*options[:4], "32", *options[5:])
+    options = (*options[:4], "20", *options[5:])
     more = run(tmp_path, *options)["points"]
-    assert [{**point, "front": 0} for point in more[:24]] == [
+    assert [{**point, "front": 0} for point in more[:16]] == [
         {**point, "front": 0} for point in points
     ]
 

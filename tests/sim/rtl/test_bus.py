@@ -17,6 +17,9 @@ from sim.rtl.bench import Bench
 from tests.sim.rtl.benches import expected_times, random_memory, run_traffic
 from tests.support.sim.traffic import AxiViolation, Traffic, pattern
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 MakeBench = Callable[[MemoryModel], Bench]
 
 FAST = MEMORY_PRESETS["fast"]

@@ -40,6 +40,9 @@ from tests.support.sim.fst import FST_GEOMETRY, FST_HIERARCHY, fst_blocks, unpac
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 UOPS, DATA, RESULT = 0x1000, 0x200, 0x400
 EngineClass = type[RtlEngine] | type[PysimEngine]

@@ -19,6 +19,9 @@ from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 
+# Half of the cases of each test run always.
+pytestmark = pytest.mark.every(2)
+
 TINY = load_config("tiny")
 CONFIGS = [TINY, load_config("small8"), load_config("tiny-x")]
 UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
