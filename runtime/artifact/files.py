@@ -186,7 +186,7 @@ def _other_format(file: _File) -> str:
         made = msgspec.json.decode(file.manifest, type=_Made)
     except msgspec.MsgspecError:
         return reason
-    return f"{reason}: make it anew, with `tandem compile {made.provenance.model}`"
+    return f"{reason}: make it anew, with `tandem compile {made.provenance.model} -o FILE`"
 
 
 def _offsets(manifest: Manifest) -> tuple[dict[str, int], int]:

@@ -17,9 +17,6 @@ from compiler.graph.types import TensorType, Type
 from compiler.graph.visit import all_lets, map_functions, names_of, rewrite_bodies
 from compiler.layouts.layout import Bytes, Layout
 
-_TRAPS = frozenset({"divide", "modulo", "remainder"})
-"""Operators that must not see the undefined padding of a layout: integers divided by zero trap."""
-
 
 @dataclass(frozen=True, slots=True)
 class ComputeInLayouts:
@@ -34,8 +31,8 @@ class ComputeInLayouts:
 
     Operators that hand their values to each other are one group, and each group has one layout or
     stays row-major. An element that an operator computes costs as much as one that is converted;
-    in a layout padding is computed too, and whatever else reads or writes a value of the group
-    converts it.
+    in a layout padding is computed too, which no operator traps on, whatever it holds. Whatever
+    else reads or writes a value of the group converts it.
     """
 
     name: str = "compute-in-layouts"
@@ -243,14 +240,12 @@ def _layout(let: Let | None) -> Layout | None:
 def _computed_shape(let: Let, types: Mapping[str, Type]) -> tuple[int, ...] | None:
     """The shape of an element-wise operator's operands and result; None for all else."""
     match let.value:
-        case Call(callee=OpSpec(name=name, pattern=OpPattern.ELEMENTWISE | OpPattern.BROADCAST)):
+        case Call(callee=OpSpec(pattern=OpPattern.ELEMENTWISE | OpPattern.BROADCAST)):
             pass
         case _:
             return None
     type_ = types[let.name]
     if not isinstance(type_, TensorType) or not _is_static(type_):
-        return None
-    if name in _TRAPS and not type_.dtype.is_float:
         return None
     for atom in let.value.args:
         if isinstance(atom, Constant):

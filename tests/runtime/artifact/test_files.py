@@ -147,7 +147,7 @@ def replaced(name: str, old: bytes, new: bytes) -> Callable[[dict[str, bytes]], 
         (without("code/object/dense"), "f runs dense, and there is no such code"),
         (
             replaced("manifest.json", b'"format":2', b'"format":1'),
-            "has format 1; 2 can be read: make it anew, with `tandem compile net`",
+            "has format 1; 2 can be read: make it anew, with `tandem compile net -o FILE`",
         ),
         (
             lambda parts: parts.update({"manifest.json": b'{"format": 9, "manifest": 3}'}),
