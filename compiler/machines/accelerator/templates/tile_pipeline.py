@@ -37,6 +37,21 @@ class _Layer(NamedTuple):
     out_bytes: int
 
 
+class _Space(NamedTuple):
+    """Choices, what each of them is to the simulation, and its memory."""
+
+    numbers: Ints
+    sizes: Ints
+    orders: Ints
+    tables: Ints
+    extents: Ints
+    windows: Ints
+    scratch: Ints
+    tile: Ints
+    used: Ints
+    results: Ints
+
+
 def simulated(
     workload: Conv2dWorkload,
     choices: Choices,
@@ -83,54 +98,49 @@ def simulated(
         for window, stride in zip(workload.windows, (*strides, workload.strides[1]), strict=True)
     ]
     found = np.zeros(count, np.float64)
-    _simulate(
-        found,
+    space = _Space(
         _stacked((count,), *numbers),
         np.ascontiguousarray(np.stack([choices[axis] for axis in AXES], axis=1)),
         np.ascontiguousarray(loops[stays // 2]),
-        _stacked((count, 2, 2, 2), *tables),
+        _stacked((count, 2, 2, 2), *tables).reshape(count, len(tables), 8),
         np.array([extents[axis] for axis in AXES]),
         np.array(windows),
-        layer,
-        stages,
-        np.zeros((14, max(3, threads)), np.int64),
-        np.zeros((threads, 3), np.int64),
+        np.zeros((20, max(3, threads)), np.int64),
         np.zeros((threads, 3), np.int64),
         *np.zeros((2, threads, extents["oc"]), np.int64),
     )
+    (_bound if stages.fine else _estimate)(found, space, layer, stages)
     return found
 
 
 def _stacked(shape: tuple[int, ...], *arrays: Ints | int) -> Ints:
-    stacked = np.stack([np.broadcast_to(each, shape) for each in arrays], axis=1)
-    return np.ascontiguousarray(stacked, np.int64)
+    whole = np.stack([np.broadcast_to(each, shape) for each in arrays], axis=1)
+    return np.ascontiguousarray(whole, np.int64)
 
 
 @compiled
-def _simulate(
-    found: Floats,
-    numbers: Ints,
-    sizes: Ints,
-    orders: Ints,
-    tables: Ints,
-    extents: Ints,
-    windows: Ints,
-    layer: _Layer,
-    stages: StageCosts,
-    scratch: Ints,
-    tile: Ints,
-    whole: Ints,
-    used: Ints,
-    results: Ints,
-) -> None:
+def _estimate(found: Floats, space: _Space, layer: _Layer, stages: StageCosts) -> None:
+    _simulate(found, space, layer, stages, False)
+
+
+@compiled
+def _bound(found: Floats, space: _Space, layer: _Layer, stages: StageCosts) -> None:
+    _simulate(found, space, layer, stages, True)
+
+
+@inlined
+def _simulate(found: Floats, space: _Space, layer: _Layer, stages: StageCosts, fine: bool) -> None:
     """The simulation: a loop over choices, groups of tiles, steps and threads.
 
     Where first products overwrite accumulators, they are instructions of their own, which read the
     first block of channels alone and start when that is loaded. So does the rest of that block's
     products if the loop over channels is one of the instruction's two; then the block's next LOAD
     may start when these end.
+
+    `fine` is a literal in each caller, so that either has machine code of its own.
     """
-    taps, fine = layer.tall * layer.wide, stages.fine
+    numbers, sizes, orders, tables, extents, windows, scratch, tile, used, results = space
+    taps, behind = layer.tall * layer.wide, stages.behind_products
     at, counts = scratch[0], scratch[1]
     inputs = scratch[2]  # When a thread's last product ended.
     freed = scratch[3]  # When its last one of the first block did.
@@ -142,9 +152,15 @@ def _simulate(
     volume = scratch[9]
     wanted = scratch[10]  # When the operands of its passes were loaded.
     passed = scratch[11]  # When its last pass ended.
+    weights = scratch[12:14]  # Cycles of its weights' data: of a step, and of the last one.
+    others = scratch[14:16]  # Cycles of its image's blocks behind the first one, likewise.
+    several = scratch[16:18]  # Whether there are such blocks, likewise.
+    which = scratch[18]  # Which sizes of `tables` it has.
+    corner = scratch[19]  # Where a tile begins.
     for row in range(len(found)):
         along, kept_loops, threads, ic = numbers[row, :4]
-        image_loads, whole_tile, fits = numbers[row, 8:11]
+        image_loads, fits = numbers[row, 8], numbers[row, 10]
+        whole_tile = fine and numbers[row, 9] > 0
         size, loops = sizes[row], orders[row]
         steps = (layer.depth + ic - 1) // ic
         for axis in range(3):
@@ -154,6 +170,7 @@ def _simulate(
         most = max(4, stages.longest // (steps * threads))
         for number in range(2, len(scratch)):
             scratch[number, :] = 0
+        which[:] = -1
         for thread in range(threads):
             used[thread, :] = 0
             results[thread, :] = 0
@@ -174,33 +191,42 @@ def _simulate(
             previous = group // inner
             working = 0
             for thread in range(threads):
-                pixels, area, lines, elements = 1, 1, 0, 1
+                elements, sizes_are = 1, 0
                 for axis in range(3):
-                    number = at[axis] * threads + thread if axis == along else at[axis]
-                    begin = number * size[axis]
-                    extent = min(size[axis], extents[axis] - begin)
-                    tile[working, axis] = extent
-                    whole[working, axis] = extent == size[axis]
-                    elements *= max(0, extent)
-                    if axis > 0:
+                    at_thread = at[axis] * threads + thread if axis == along else at[axis]
+                    corner[axis] = at_thread * size[axis]
+                    tile[working, axis] = min(size[axis], extents[axis] - corner[axis])
+                    sizes_are = 2 * sizes_are + int(tile[working, axis] == size[axis])
+                    elements *= max(0, tile[working, axis])
+                # Estimates of a tile depend on its sizes alone, bounds on its place as well.
+                if elements > 0 and (fine or which[working] != sizes_are):
+                    which[working], volume[working] = sizes_are, elements
+                    pixels, area, lines = 1, 1, 0
+                    for axis in range(1, 3):
                         stride, before, reach, inside = windows[axis - 1]
-                        area *= (extent - 1) * stride + reach
-                        held = min((extent - 1) * stride + reach, inside)
+                        extent = (tile[working, axis] - 1) * stride + reach
+                        held = min(extent, inside)
                         if fine:
-                            low = begin * stride - before
-                            high = low + (extent - 1) * stride + reach
-                            held = max(0, min(high, inside) - max(0, low))
-                        pixels *= held
-                        if axis == 1:
-                            lines = held
-                if elements > 0:
-                    image[working], volume[working] = pixels, elements
+                            low = corner[axis] * stride - before
+                            held = max(0, min(low + extent, inside) - max(0, low))
+                        area, pixels = area * extent, pixels * held
+                        lines = held if axis == 1 else lines
+                    image[working] = pixels
                     # What one block of it takes: padding is written, too.
                     first[working] = _moved(pixels, layer.inp_bytes, layer)
                     first[working] += 0 if fine else max(0, area - pixels)
                     # Blocks of one row each, as of a tile at the edge, are a LOAD's rows.
                     by_block[working] = image_loads if lines > 1 or not fine else 0
-                    working += 1
+                    spanned = numbers[row, 4 + sizes_are // 4]
+                    for final in range(2):
+                        blocks = layer.depth - (steps - 1) * ic if final else min(ic, layer.depth)
+                        kernels, read = tile[working, 0] * blocks * taps, blocks * spanned
+                        several[final, working] = read > 1
+                        weights[final, working] = _moved(kernels, layer.wgt_bytes, layer)
+                        others[final, working] = _next_blocks(
+                            first[working], read, pixels, by_block[working], layer, stages
+                        )
+                working += int(elements > 0)
             # A new operand that stays is loaded after the last use of the old one in any thread.
             if fresh and kept_loops == 1:
                 load = max(load, _latest_use(used, threads, tile[0, 0])) + stages.load
@@ -212,39 +238,32 @@ def _simulate(
                     load = max(load, _greatest(inputs, threads))
                     load += _next_blocks(first[0], blocks, image[0], by_block[0], layer, stages)
             for thread in range(working):
-                compute += tables[row, 1, whole[thread, 0], whole[thread, 1], whole[thread, 2]]
+                compute += tables[row, 1, which[thread]]
             for step in range(steps):
-                blocks = min(ic, layer.depth - step * ic)
+                blocks, final = min(ic, layer.depth - step * ic), int(step == steps - 1)
                 for thread in range(working):
                     if kept_loops != 1:
                         # A shorter step has a LOAD for each block of output channels.
-                        loads = tile[thread, 0] if blocks == min(ic, layer.depth) else 1
+                        loads = tile[thread, 0] if fine and blocks == min(ic, layer.depth) else 1
                         load = max(load, _greatest(used[thread], loads)) + stages.load
-                        load += _moved(tile[thread, 0] * blocks * taps, layer.wgt_bytes, layer)
+                        load += weights[final, thread]
                     begins[thread] = load
                     if kept_loops != 2 and image[thread] > 0:
-                        read = blocks * numbers[row, 4 + whole[thread, 0]]
                         load = max(load, freed[thread]) + stages.load + first[thread]
                         begins[thread] = load
-                        if read > 1:
-                            load = max(load, inputs[thread])
-                            load += _next_blocks(
-                                first[thread], read, image[thread], by_block[thread], layer, stages
-                            )
+                        if several[final, thread] > 0:
+                            load = max(load, inputs[thread]) + others[final, thread]
                     ready[thread] = load
                 for thread in range(working):
                     # What is loaded for a tile's passes follows the loads of its last step.
-                    a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
                     wanted[thread] = 0
-                    if step == steps - 1 and tables[row, 0, a, b, c] > 0:
-                        load = max(load, passed[thread]) + tables[row, 0, a, b, c]
+                    if step == steps - 1 and tables[row, 0, which[thread]] > 0:
+                        load = max(load, passed[thread]) + tables[row, 0, which[thread]]
                         wanted[thread] = load
                 for thread in range(working):
-                    a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
-                    parts, run = tile[thread, 0], tile[thread, 1] * tile[thread, 2]
-                    pixels = run
-                    if not fine:
-                        parts, pixels = 1, volume[thread]
+                    run = tile[thread, 1] * tile[thread, 2]
+                    parts = tile[thread, 0] if fine else 1
+                    pixels = run if fine else volume[thread]
                     # Requantised products of a block of channels may be an instruction of
                     # their own; all others are one for a tile.
                     alone_in_step = fine and layer.early and steps == 1 and not whole_tile
@@ -262,19 +281,17 @@ def _simulate(
                     if overwrites:
                         unrolls = fits > 0 and _unrolls(tile[thread], blocks, layer)
                         rest -= 1 if unrolls else taps
-                    freed[thread] = (
-                        compute + parts * pixels * (terms - rest) + stages.behind_products
-                    )
+                    freed[thread] = compute + parts * pixels * (terms - rest) + behind
                     if step < steps - 1 or not layer.early:
                         # Blocks of output channels may have instructions of their own.
                         for part in range(parts):
                             compute += pixels * terms
                             rest_of += pixels * rest
-                            used[thread, part] = max(compute, rest_of) + stages.behind_products
+                            used[thread, part] = max(compute, rest_of) + behind
                         compute = max(compute, rest_of)
-                        inputs[thread] = compute + stages.behind_products
+                        inputs[thread] = compute + behind
                     else:
-                        stores = tile[thread, 0] if fine and whole_tile else 1
+                        stores = tile[thread, 0] if whole_tile else 1
                         awaited = 1 if fine else tile[thread, 0]
                         if whole_tile:
                             parts, pixels = 1, parts * pixels
@@ -286,33 +303,32 @@ def _simulate(
                             compute += pixels * terms
                             rest_of += pixels * rest
                             end = max(compute, rest_of)
-                            inputs[thread] = used[thread, part] = end + stages.behind_products
-                            end = max(end, wanted[thread]) + tables[row, 2, a, b, c]
+                            inputs[thread] = used[thread, part] = end + behind
+                            end = max(end, wanted[thread]) + tables[row, 2, which[thread]]
                             write = max(write, end + stages.behind_results)
                             for number in range(stores):
-                                busy = _busy((number + 1) * awaited, run, layer, stages)
+                                busy = _busy((number + 1) * awaited, run, layer, stages, fine)
                                 results[thread, part + number] = write + busy + stages.acknowledged
-                            write += _busy(stores * awaited, run, layer, stages)
+                            write += _busy(stores * awaited, run, layer, stages, fine)
                         if whole_tile:
                             used[thread, : tile[thread, 0]] = inputs[thread]
                         passed[thread] = end
-                        compute = end + tables[row, 3, a, b, c]
+                        compute = end + tables[row, 3, which[thread]]
                     if not overwrites or (unrolls and taps > 1):
                         freed[thread] = inputs[thread]
             for thread in range(working):
                 if not layer.early:
-                    a, b, c = whole[thread, 0], whole[thread, 1], whole[thread, 2]
                     run = tile[thread, 1] * tile[thread, 2]
-                    compute = max(compute, wanted[thread]) + tables[row, 2, a, b, c]
+                    compute = max(compute, wanted[thread]) + tables[row, 2, which[thread]]
                     passed[thread] = compute
                     write = max(write, compute + stages.behind_results)
                     # A tile with fewer blocks of channels waits for the STOREs of these alone.
                     stores = tile[thread, 0] if fine else 1
                     awaited = 1 if fine else tile[thread, 0]
                     for number in range(stores):
-                        busy = _busy((number + 1) * awaited, run, layer, stages)
+                        busy = _busy((number + 1) * awaited, run, layer, stages, fine)
                         results[thread, number] = write + busy + stages.acknowledged
-                    write += _busy(stores * awaited, run, layer, stages)
+                    write += _busy(stores * awaited, run, layer, stages, fine)
                 simulated_volume += volume[thread]
             if group == most // 2 - 1:
                 half_volume, half_compute = simulated_volume, compute
@@ -358,9 +374,9 @@ def _next_blocks(
 
 
 @inlined
-def _busy(blocks: int, run: int, layer: _Layer, stages: StageCosts) -> int:
+def _busy(blocks: int, run: int, layer: _Layer, stages: StageCosts, fine: bool) -> int:
     """Cycles of the STOREs of blocks of `run` pixels; in lower bounds they follow without gaps."""
-    if stages.fine:
+    if fine:
         blocks, run = 1, blocks * run
     beats = (run * layer.out_bytes + (1 << layer.bus_shift) - 1) >> layer.bus_shift
     return blocks * (stages.store + beats * layer.interval)
