@@ -27,6 +27,10 @@ class MemoryModelError(HardwareError):
     """A memory model's parameter out of range, or a text that does not describe a memory model."""
 
 
+class RegisterMapError(HardwareError):
+    """Control registers that cannot be a map: two that overlap, or a field outside of its own."""
+
+
 class EncodingError(HardwareError):
     """A value that does not fit its bit field, or a word that encodes no instruction."""
 

@@ -8,12 +8,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
+from hw.registers import NO_INSTRUCTION
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
-from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, UnitStatus, queued_layout
+from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout
 from hw.rtl.load import LoadUnit, load_memories
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master

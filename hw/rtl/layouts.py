@@ -16,8 +16,6 @@ from hw.topology import LOADED_BY, MemoryId, Unit
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
 INDEX_BITS = 32
 """Bits of an instruction's index in its program."""
-NO_INSTRUCTION = (1 << INDEX_BITS) - 1
-"""The index that stands for no instruction."""
 BEATS_BITS = 9
 """Bits of a burst's length in beats; AXI4's longest burst has 256."""
 

@@ -15,7 +15,7 @@ from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from hw.isa.assembler import Units
-from hw.rtl.layouts import NO_INSTRUCTION
+from hw.registers import NO_INSTRUCTION
 from hw.timing import out_delay
 from tests.support.hw.rtl.core_stand import Stand
 from tests.support.hw.rtl.rtl import Context, Watch, built, cycle, cycles, seeds, simulate
