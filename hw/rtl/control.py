@@ -9,7 +9,7 @@ from hw.faults import Fault
 from hw.registers import NO_INSTRUCTION
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
-from hw.rtl.layouts import INDEX_BITS
+from hw.storage import INDEX_BITS
 from hw.timing import DEADLOCK_CYCLES
 
 

@@ -14,7 +14,7 @@ from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
-from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout
+from hw.rtl.layouts import UnitStatus, queued_layout
 from hw.rtl.load import LoadUnit, load_memories
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.ports import axi_master
@@ -23,6 +23,7 @@ from hw.rtl.read_master import ReadMaster
 from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
+from hw.storage import INDEX_BITS, storage_of
 from hw.timing import READ_PRIORITY
 from hw.topology import POPS, PUSHES, SIDES, MemoryId, TokenQueue, Unit
 
@@ -86,8 +87,8 @@ class Core(Block):
 
         wiring.connect(m, reader.instruction, dispatch.instruction)
         for name, unit in zip(("load", "compute", "store"), units, strict=True):
-            queue = Queue(queued_layout(), config.instruction_queue)
-            m.submodules[f"{name}_queue"] = queue
+            stored = storage_of(config)[f"{name}_queue"]
+            m.submodules[stored.name] = queue = Queue(queued_layout(), stored.depth)
             wiring.connect(m, getattr(dispatch, name), queue.i)
             wiring.connect(m, queue.o, unit.queue)
             wiring.connect(m, unit.status, wiring.flipped(getattr(self, name)))

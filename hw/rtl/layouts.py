@@ -11,13 +11,10 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, Opcode, WordLayout
 from hw.events import UnitEvent
 from hw.routing import executing_unit
+from hw.storage import BEATS_BITS, INDEX_BITS
 from hw.topology import LOADED_BY, MemoryId, Unit
 
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
-INDEX_BITS = 32
-"""Bits of an instruction's index in its program."""
-BEATS_BITS = 9
-"""Bits of a burst's length in beats; AXI4's longest burst has 256."""
 
 
 def clog2(value: int) -> int:

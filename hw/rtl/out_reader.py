@@ -12,6 +12,7 @@ from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
+from hw.storage import storage_of
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
 
@@ -54,7 +55,9 @@ class OutReader(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
-        m.submodules.queue = queue = Queue(strobed_layout(config), OUT_QUEUE_BEATS)
+        m.submodules.queue = queue = Queue(
+            strobed_layout(config), storage_of(config)["out_queue"].depth
+        )
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
         # Two stages: an element is addressed, and a cycle later its data is packed into a beat.

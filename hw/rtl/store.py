@@ -11,11 +11,12 @@ from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.bursts import BurstGenerator
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, UnitStatus, clog2, queued_layout, row_bits, view_of
+from hw.rtl.layouts import UnitStatus, clog2, queued_layout, row_bits, view_of
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.out_reader import OutReader
 from hw.rtl.ports import AxiWriteMaster, TokenPort
 from hw.rtl.write_master import WriteMaster
+from hw.storage import INDEX_BITS
 from hw.topology import MemoryId
 
 

@@ -9,10 +9,11 @@ from amaranth.lib.wiring import In, Out
 from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
-from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
+from hw.rtl.layouts import burst_layout, clog2
 from hw.rtl.out_reader import strobed_layout
 from hw.rtl.ports import AxiWriteMaster
 from hw.rtl.queue import Queue
+from hw.storage import BEATS_BITS, INDEX_BITS, storage_of
 
 
 def order_layout(config: HardwareConfig) -> data.StructLayout:
@@ -73,7 +74,7 @@ class WriteMaster(Block):
     def build(self, m: Module) -> None:
         config = self._config
         axi = self.axi
-        depth = 1 << clog2(config.writes_in_flight)
+        depth = storage_of(config)["outstanding_writes"].depth
         # `outstanding_writes` holds orders without a response, `lengths` the beats of bursts whose
         # data is still to be sent.
         waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})

@@ -9,8 +9,9 @@ from amaranth.lib import data
 
 from hw.axi import INCR
 from hw.config import HardwareConfig
-from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
+from hw.rtl.layouts import burst_layout, clog2
 from hw.rtl.write_master import order_layout
+from hw.storage import BEATS_BITS, INDEX_BITS
 from tests.formal.harness import Follower, Harness, implies
 
 MOST_BEATS = 256
