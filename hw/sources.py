@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from hw.cache import content_key
+from base.cache import content_key
 
 
 @cache

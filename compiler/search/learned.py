@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from base.cache import content_key
 from compiler.errors import SearchError
 from hw.area import estimate as area
-from hw.cache import content_key
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.sources import source_digest

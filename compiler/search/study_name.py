@@ -8,9 +8,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from base.cache import content_key
 from compiler.search import mutation, proposals
 from compiler.search.session import Search
-from hw.cache import content_key
 
 
 def study_name(search: Search, networks: str) -> str:

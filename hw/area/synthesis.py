@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+from base.cache import ContentCache, content_key, default_cache
 from hw.area.gates import MEMORY_BIT, gate_area
-from hw.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.yosys import run, yosys_version
@@ -114,7 +114,7 @@ def design_area(
     ------
     SynthesisError
         Yosys is not installed or failed, or it left a cell whose area is not known.
-    CacheError
+    base.errors.CacheError
         The cache cannot be used.
     """
     place = root or default_cache()

@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from base.errors import BaseError
 from compiler.search.space import Space, load_space
 from hw.area.synthesis import design_area
 from hw.config import HardwareConfig
@@ -37,7 +38,7 @@ def drawn(space: Space, seed: int) -> Iterator[HardwareConfig]:
 
 
 def measured(config: HardwareConfig, kind: str) -> dict[str, object]:
-    """What synthesis says of a machine; raises `HardwareError`."""
+    """What synthesis says of a machine; raises `HardwareError` or `BaseError`."""
     design = generate(config)
     match kind:
         case "area":
@@ -74,7 +75,7 @@ def main() -> None:
         record = {"kind": options.kind, "config": plain}
         try:
             record |= measured(config, options.kind)
-        except HardwareError as error:
+        except (HardwareError, BaseError) as error:
             record["refused"] = str(error)
         with options.output.open("a") as file:
             file.write(json.dumps(record) + "\n")

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from hw.cache import ContentCache, content_key, default_cache
+from base.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.rtl.verilog import Port, VerilogDesign, generate

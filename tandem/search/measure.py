@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 import compiler
 import hw
 import sim
+from base.cache import content_key
+from base.errors import BaseError
 from compiler.errors import CompilerError
 from compiler.graph.nodes import Function
 from compiler.machines.accelerator.timed_streams import TimedStream, simplified, timed_streams
 from compiler.machines.cpu.runner import exact_runner
 from compiler.search.work import Group, LayerWork, StreamWork, Times
-from hw.cache import content_key
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, MEMORY_BITS, Opcode
 from hw.errors import HardwareError
@@ -74,7 +75,7 @@ def times_of(task: Task, group: Group, limit: float) -> Times:
     for network, layers, most in zip(task.networks, task.layers, task.most_streams, strict=True):
         try:
             streams = timed_streams(_function(network), accelerator.target())
-        except (CompilerError, HardwareError) as error:
+        except (CompilerError, BaseError, HardwareError) as error:
             return Times.refused(f"{network.model}: {type(error).__name__}: {error}")
         if reason := _missing(streams, layers, most):
             return Times.refused(f"{network.model}: {reason}")
@@ -121,7 +122,7 @@ def _cycles(
         return tuple(
             sum(stream_cycles(engine, config, stream) for stream in streams) for streams in networks
         ), ""
-    except (HardwareError, SimulationError) as error:
+    except (BaseError, HardwareError, SimulationError) as error:
         return (), " ".join(f"{type(error).__name__}: {error}".split())
     finally:
         engine.close()

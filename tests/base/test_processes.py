@@ -1,4 +1,4 @@
-"""`hw.processes`: groups of children that end with their parent."""
+"""`base.processes`: groups of children that end with their parent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.processes import ProcessGroup
+from base.processes import ProcessGroup
 
 FAMILY = ("/bin/sh", "-c", "sleep 600 & echo $!; wait")
 """A process that starts another, prints its number, and waits for it."""
@@ -91,8 +91,8 @@ def test_an_exception_ends_what_threads_wait_for() -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_children_end_with_their_parent(number: signal.Signals) -> None:
     script = (
-        "from hw.processes import ProcessGroup\n"
-        "from tests.hw.test_processes import FAMILY\n"
+        "from base.processes import ProcessGroup\n"
+        "from tests.base.test_processes import FAMILY\n"
         "with ProcessGroup() as group, group.process(FAMILY) as process:\n"
         "    print(process.stdout.readline(), flush=True)\n"
         "    process.wait()\n"

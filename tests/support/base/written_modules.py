@@ -10,7 +10,7 @@ from types import ModuleType
 _NUMBERS = count()
 _HEAD = """from __future__ import annotations
 import numpy as np
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 """
 
 

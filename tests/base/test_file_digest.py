@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hw import file_digest as module
-from hw.file_digest import file_digest
+from base import file_digest as module
+from base.file_digest import file_digest
 
 
 def test_it_is_the_content_s(tmp_path: Path) -> None:

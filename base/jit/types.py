@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.jit.errors import CompilationError
+from base.jit.errors import CompilationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hw import object_cache
-from hw.errors import CacheError
-from hw.object_cache import ObjectCache
+from base import object_cache
+from base.errors import CacheError
+from base.object_cache import ObjectCache
 
 PARTS = ("0.44", "x86_64", "text")
 

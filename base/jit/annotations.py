@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from types import FunctionType
 
-from hw.jit.types import BOOL, FLOAT, INT, NONE, Record, Type
+from base.jit.types import BOOL, FLOAT, INT, NONE, Record, Type
 
 _NAMED = {"int": INT, "bool": BOOL, "float": FLOAT}
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.jit import CompilationError, compiled, inlined
-from tests.support.hw.compiled import plain
-from tests.support.hw.written_modules import written
+from base.jit import CompilationError, compiled, inlined
+from tests.support.base.compiled import plain
+from tests.support.base.written_modules import written
 
 Ints = npt.NDArray[np.int64]
 LIMIT = 3

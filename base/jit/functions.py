@@ -11,9 +11,9 @@ from functools import update_wrapper
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar, cast
 
-from hw.jit.errors import CompilationError
-from hw.jit.sources import Source
-from hw.jit.types import Type, pass_value, returned
+from base.jit.errors import CompilationError
+from base.jit.sources import Source
+from base.jit.types import Type, pass_value, returned
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,7 +85,7 @@ class Compiled:
 
     def _load(self, kinds: tuple[Type, ...]) -> tuple[Callable[[int], None], Type]:
         # Imported here: LLVM is loaded when a function is first called.
-        from hw.jit.build import build
+        from base.jit.build import build
 
         with self._lock:
             if kinds not in self._loaded:
@@ -99,9 +99,9 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` inline into its callers: for code that runs once per micro-op.
+    """Compile `function` inline into its callers: for little code in inner loops.
 
-    A call would pass every field of a named tuple, which takes longer than the micro-op itself.
+    A call would pass every field of a named tuple, which takes longer than such code itself.
     """
     return _compiled(function, inline=True)
 

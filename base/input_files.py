@@ -1,7 +1,7 @@
 """Reads files with a limit on their size; devices, pipes and sockets are refused.
 
 A device such as `/dev/zero` never ends, and a pipe may never begin. Every file that a user names is
-read by this module, with one of the limits below.
+read by this module, with a limit: that of its kind is where the kind is known.
 """
 
 from __future__ import annotations
@@ -15,28 +15,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 TEXT_BYTES: Final = 1 << 20
-"""Limit of configurations and spaces."""
-PROGRAM_BYTES: Final = 1 << 28
-"""Limit of raw programs: 16 million instructions."""
-IMAGE_BYTES: Final = 1 << 32
-"""Limit of raw memory images: all that an address of 32 bits reaches."""
-MODEL_BYTES: Final = (1 << 31) - 1
-"""Limit of ONNX models, which is that of Protocol Buffers."""
-WEIGHT_BYTES: Final = 1 << 34
-"""Limit of a file of a model's external data."""
-ARTIFACT_BYTES: Final = 1 << 33
-"""Limit of compiled networks."""
-ARRAY_BYTES: Final = 1 << 32
-"""Limit of NumPy's files, and of the arrays in one."""
-PICTURE_BYTES: Final = 1 << 28
-"""Limit of pictures, as files."""
-LABEL_BYTES: Final = 1 << 26
-"""Limit of texts with classes of samples."""
-RECORD_BYTES: Final = 1 << 30
-"""Limit of records of trials: a million of them."""
-
+"""Limit of texts that people write: configurations, for one."""
 INCOMPLETE: Final = "TANDEM-INCOMPLETE.txt"
-"""The file that marks a folder, and the folders in it, as not written to the end (`hw.folders`)."""
+"""The file that marks a folder, and the folders in it, as not written to the end: see
+`base.folders`."""
 _CHUNK: Final = 1 << 16
 
 

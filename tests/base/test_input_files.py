@@ -1,4 +1,4 @@
-"""`hw.input_files`: regular files up to a limit, and nothing else."""
+"""`base.input_files`: regular files up to a limit, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.input_files import open_input, read_input
+from base.input_files import open_input, read_input
 
 
 @pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 300_000])

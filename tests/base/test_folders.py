@@ -1,4 +1,4 @@
-"""`hw.folders`: all files of a folder, or none, or a folder that says so."""
+"""`base.folders`: all files of a folder, or none, or a folder that says so."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.folders import write_files
-from hw.input_files import INCOMPLETE, read_input
+from base.folders import write_files
+from base.input_files import INCOMPLETE, read_input
 
 OLD = {"a.v": "old a", "b.v": "old b", "list": "a.v b.v"}
 NEW: dict[str, str | bytes] = {"a.v": "new a", "c.v": b"new c", "list": "a.v c.v"}

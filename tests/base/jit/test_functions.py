@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.jit import CompilationError, prepare, reported
-from tests.support.hw.written_modules import written
+from base.jit import CompilationError, prepare, reported
+from tests.support.base.written_modules import written
 
 TEXT = """
 STEP = {step}

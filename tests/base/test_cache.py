@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.cache import Build, ContentCache, content_key, default_cache
-from hw.errors import CacheError
+from base.cache import Build, ContentCache, content_key, default_cache
+from base.errors import CacheError
 
 TIMEOUT = 30
 
@@ -80,7 +80,7 @@ def test_killed_build_leaves_nothing_that_matters(tmp_path: Path) -> None:
     root, log = tmp_path / "cache", tmp_path / "log"
     script = (
         "from pathlib import Path\n"
-        "from tests.hw.test_cache import use\n"
+        "from tests.base.test_cache import use\n"
         f"use(Path({str(root)!r}), Path({str(log)!r}), 600)\n"
     )
     repository = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.cache import content_key, default_cache
+from base.cache import content_key, default_cache
 
 MOST_IN_FOLDER = 64
 """Of each folder's files, so many of the latest used stay: 16,384 objects in all, some 300 MB."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.hw.written_modules import written
+from tests.support.base.written_modules import written
 
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "Add": operator.add,

@@ -12,7 +12,7 @@ from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from hw.jit.errors import CompilationError
+from base.jit.errors import CompilationError
 
 Tree = ast.FunctionDef | ast.Lambda
 
@@ -37,7 +37,7 @@ class Source:
 
 
 def source_of(value: object) -> Source | None:
-    """The source of a function with one of the decorators of `hw.jit`; None of anything else."""
+    """The source of a function with one of the decorators of `base.jit`; None of anything else."""
     source = getattr(value, "source", None)
     return source if isinstance(source, Source) else None
 

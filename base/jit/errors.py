@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.errors import HardwareError
+from base.errors import BaseError
 
 
-class CompilationError(HardwareError):
-    """A function, or an argument, that is outside the part of Python that `hw.jit` compiles.
+class CompilationError(BaseError):
+    """A function, or an argument, that is outside the part of Python that `base.jit` compiles.
 
     Attributes
     ----------

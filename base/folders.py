@@ -3,7 +3,7 @@
 A folder that is new is written beside its place and renamed. POSIX has no such way to replace a
 folder that has files. There the new files are written to a hidden folder first; then a marker is
 created, the files are renamed one by one, and the marker is removed. Whoever finds the marker knows
-that the folder has files of both; `hw.input_files` refuses to read any file there.
+that the folder has files of both; `base.input_files` refuses to read any file there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
-from hw.input_files import INCOMPLETE
+from base.input_files import INCOMPLETE
 
 _EXPLANATION = """\
 A command of Tandem that was replacing the files in this folder was stopped: some of them are old,

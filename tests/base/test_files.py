@@ -1,4 +1,4 @@
-"""`hw.files`: files are there whole, or not there."""
+"""`base.files`: files are there whole, or not there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.files import check_destination, replacing, write_atomically
+from base.files import check_destination, replacing, write_atomically
 
 
 def test_writes_text_and_bytes(tmp_path: Path) -> None:

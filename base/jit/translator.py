@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
-from hw.jit.errors import CompilationError
-from hw.jit.expressions import Caller, Expressions, Variable, as_value
-from hw.jit.types import INT, NONE, Array, Record, Type, leaves_of
-from hw.jit.values import (
+from base.jit.errors import CompilationError
+from base.jit.expressions import Caller, Expressions, Variable, as_value
+from base.jit.types import INT, NONE, Array, Record, Type, leaves_of
+from base.jit.values import (
     FALSE,
     NOTHING,
     TRUE,
@@ -31,7 +31,7 @@ from hw.jit.values import (
     store,
     truth,
 )
-from hw.jit.writer import Writer
+from base.jit.writer import Writer
 
 
 @dataclass

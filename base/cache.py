@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.errors import CacheError
-from hw.file_digest import file_digest
-from hw.input_files import TEXT_BYTES, read_input
+from base.errors import CacheError
+from base.file_digest import file_digest
+from base.input_files import TEXT_BYTES, read_input
 
 _MANIFEST = "manifest.json"
 

@@ -7,13 +7,13 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from hw.jit.annotations import declared
-from hw.jit.errors import CompilationError
-from hw.jit.module import module_text
-from hw.jit.native import load, machine_code, settings
-from hw.jit.sources import Source, digest_of
-from hw.jit.types import Type
-from hw.object_cache import ObjectCache
+from base.jit.annotations import declared
+from base.jit.errors import CompilationError
+from base.jit.module import module_text
+from base.jit.native import load, machine_code, settings
+from base.jit.sources import Source, digest_of
+from base.jit.types import Type
+from base.object_cache import ObjectCache
 
 
 def build(
@@ -48,7 +48,7 @@ def build(
 def _own_source() -> str:
     """A digest of this package."""
     digest = sha256()
-    for entry in sorted(files("hw.jit").iterdir(), key=lambda entry: entry.name):
+    for entry in sorted(files("base.jit").iterdir(), key=lambda entry: entry.name):
         if entry.name.endswith(".py"):
             digest.update(entry.name.encode() + entry.read_bytes())
     return digest.hexdigest()

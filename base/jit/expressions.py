@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
-from hw.jit.errors import CompilationError
-from hw.jit.sources import Source, Tree, meaning, source_of, tree_of
-from hw.jit.types import INT, Array, Record, Scalar, Type, leaves_of
-from hw.jit.values import (
+from base.jit.errors import CompilationError
+from base.jit.sources import Source, Tree, meaning, source_of, tree_of
+from base.jit.types import INT, Array, Record, Scalar, Type, leaves_of
+from base.jit.values import (
     FALSE,
     NOTHING,
     TRUE,
@@ -35,7 +35,7 @@ from hw.jit.values import (
     store,
     truth,
 )
-from hw.jit.writer import Writer
+from base.jit.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Variable:
 
 
 class Caller(Protocol):
-    """What translates calls: see `hw.jit.module`."""
+    """What translates calls: see `base.jit.module`."""
 
     def call(self, writer: Writer, source: Source, arguments: Sequence[Value]) -> Value: ...
 

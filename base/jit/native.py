@@ -10,8 +10,8 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
-from hw.jit.module import ENTRY
-from hw.processor import Host, initialise
+from base.jit.module import ENTRY
+from base.processor import Host, initialise
 
 _LEVEL = 3
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from hw.jit.errors import CompilationError
-from hw.jit.types import BOOL, ELEMENTS, FLOAT, INT, NONE, Array, Record, Scalar, Type
-from hw.jit.writer import Writer
+from base.jit.errors import CompilationError
+from base.jit.types import BOOL, ELEMENTS, FLOAT, INT, NONE, Array, Record, Scalar, Type
+from base.jit.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.jit.annotations import declared
-from hw.jit.sources import Source
-from hw.jit.translator import Translator
-from hw.jit.types import Type, leaves_of
-from hw.jit.values import Value
-from hw.jit.writer import Writer
+from base.jit.annotations import declared
+from base.jit.sources import Source
+from base.jit.translator import Translator
+from base.jit.types import Type, leaves_of
+from base.jit.values import Value
+from base.jit.writer import Writer
 
 ENTRY = "entry"
 """The symbol of a function of one argument: the address of the leaves, 64 bits each. The function's
