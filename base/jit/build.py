@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 
 from base.jit.annotations import declared
 from base.jit.errors import CompilationError
@@ -14,6 +11,7 @@ from base.jit.native import load, machine_code, settings
 from base.jit.sources import Source, digest_of
 from base.jit.types import Type
 from base.object_cache import ObjectCache
+from base.sources import source_digest
 
 
 def build(
@@ -40,15 +38,10 @@ def build(
             report(source.python.__qualname__)
         return machine_code(module_text(source, kinds))
 
-    parts = (*settings(), _own_source(), digest_of(source), repr(kinds))
+    parts = (*settings(), _translator_digest(), digest_of(source), repr(kinds))
     return load(ObjectCache.default().object_of(parts, make)), result
 
 
-@cache
-def _own_source() -> str:
-    """A digest of this package."""
-    digest = sha256()
-    for entry in sorted(files("base.jit").iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".py"):
-            digest.update(entry.name.encode() + entry.read_bytes())
-    return digest.hexdigest()
+def _translator_digest() -> str:
+    """A digest of the source that makes machine code of functions."""
+    return source_digest("base.jit.module", "base.jit.native", within=("base.jit",))

@@ -131,6 +131,22 @@ def design_area(
     return DesignArea(design.top, modules)
 
 
+def area_parts(area: DesignArea) -> dict[str, object]:
+    """What samples say: gates of one lane, of one requantiser, and of everything else; bits of all
+    memories."""
+    lanes = area.counts["tandem_lane"]
+    requantisers = area.counts.get("tandem_requantiser", 0)
+    lane = area.gates_of("tandem_lane")
+    requantiser = area.gates_of("tandem_requantiser") if requantisers else 0.0
+    rest = area.gates - lanes * lane - requantisers * requantiser
+    return {
+        "lane": round(lane, 2),
+        "requantiser": round(requantiser, 2),
+        "rest": round(rest, 2),
+        "memory_bits": area.memory_bits,
+    }
+
+
 def _synthesise(
     name: str, text: str, place: Path, report: Report | None, work: Path
 ) -> Sequence[Path]:

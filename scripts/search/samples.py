@@ -14,15 +14,15 @@ from pathlib import Path
 
 from base.errors import BaseError
 from compiler.search.space import Space, load_space
-from hw.area.synthesis import design_area
+from hw.area.synthesis import area_parts, design_area
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config
 from hw.errors import ConfigError, HardwareError
 from hw.rtl.verilog import generate
 from hw.synthesis.families import Family
 from hw.synthesis.place import place_and_route
+from hw.synthesis.resources import resource_counts
 from hw.synthesis.synthesize import synthesize
-from tandem.search.synthesis import area_parts, resource_counts
 
 KINDS = ("area", *(family.value for family in Family), "clock")
 
