@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from base.folders import write_files
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
-from hw.folders import write_files
 from hw.header import c_header
 from hw.rtl.verilog import GENERATED, VerilogDesign
 from hw.system_rdl import system_rdl

@@ -7,8 +7,8 @@ stop dispatch there.
 
 from __future__ import annotations
 
+from base.jit import compiled, inlined
 from hw.faults import Fault
-from hw.jit import compiled, inlined
 from sim.cycle.machine import Machine
 from sim.cycle.pipeline import execute, refused_index, refused_shift
 from sim.cycle.pipeline_state import FIELDS as PIPELINE_FIELDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import inlined
+from base.jit import inlined
 from sim.cycle.machine import Machine
 from sim.cycle.reads import USED, Reads
 from sim.semantics.fields import (

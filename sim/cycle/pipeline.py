@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled, inlined
 from hw.encoding import Opcode
-from hw.jit import compiled, inlined
 from hw.operations import AluOp
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE
 from sim.cycle.machine import Machine

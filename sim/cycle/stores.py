@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
 from sim.cycle.faults import check_burst

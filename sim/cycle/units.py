@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base.jit import compiled, inlined
 from hw.encoding import Opcode
-from hw.jit import compiled, inlined
 from hw.topology import MemoryId, TokenQueue, Unit
 from sim.cycle import loads
 from sim.cycle.faults import check_micro_ops

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base.jit import compiled
 from hw.encoding import Opcode
-from hw.jit import compiled
 from hw.topology import MemoryId
 from sim.semantics.alu import alu
 from sim.semantics.chip import Chip

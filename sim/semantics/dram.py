@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from base.jit import compiled, inlined
 from hw.config import PARAMETER_BYTES
-from hw.jit import compiled, inlined
 from hw.topology import MemoryId
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from base.jit import compiled
 from hw.encoding import Opcode
-from hw.jit import compiled
 from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 from hw.operations import AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.fields import (

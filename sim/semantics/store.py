@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 from sim.semantics.chip import Chip
 from sim.semantics.detail import BUS_WRITE, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_accessible

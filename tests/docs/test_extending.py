@@ -304,7 +304,7 @@ print(json.dumps({
 @pytest.mark.every(2)  # What is compiled is the same Python.
 @pytest.mark.parametrize("jit", [True, False])
 def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
-    for package in ("hw", "sim", "runtime", "compiler"):
+    for package in ("base", "hw", "sim", "runtime", "compiler"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
     patched = [patch(diff, tmp_path) for diff in blocks(ALU, "diff")]
