@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Self
 
+from hw.topology import TokenQueue
+
 
 class Fault(IntEnum):
     """Values of the error register; exceptions use the same codes.
@@ -50,3 +52,23 @@ class Fault(IntEnum):
     NO_FINISH = 25, "a program without FINISH"
     TOKENS_LEFT = 26, "a token counter is not zero at the end"
     DEADLOCK = 27, "no unit can ever proceed"
+
+
+class FaultSource(IntEnum):
+    """What sees faults while a program runs. Of several that see one in the same cycle the last
+    counts; the RTL and the cycle model take the order from here."""
+
+    INDEX = 0
+    SHIFT = 1
+    READ = 2
+    WRITE = 3
+    TOKENS_LOAD_TO_COMPUTE = 4
+    TOKENS_COMPUTE_TO_LOAD = 5
+    TOKENS_COMPUTE_TO_STORE = 6
+    TOKENS_STORE_TO_COMPUTE = 7
+    DISPATCH = 8
+
+    @classmethod
+    def of_queue(cls, queue: TokenQueue) -> FaultSource:
+        """The counter of a token queue."""
+        return cls[f"TOKENS_{queue.name}"]

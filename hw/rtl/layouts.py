@@ -66,6 +66,24 @@ def burst_layout(config: HardwareConfig) -> data.StructLayout:
     return data.StructLayout({"address": config.address_bits, "beats": BEATS_BITS})
 
 
+def order_layout(config: HardwareConfig) -> data.StructLayout:
+    """A write order: a burst, if `writes`; the last order of its instruction, if `ends`."""
+    return data.StructLayout(
+        {
+            "burst": burst_layout(config),
+            "writes": 1,
+            "ends": 1,
+            "push": 1,
+            "index": INDEX_BITS,
+        }
+    )
+
+
+def strobed_layout(config: HardwareConfig) -> data.StructLayout:
+    """A beat of write data and its byte strobes."""
+    return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
+
+
 def row_bits(config: HardwareConfig) -> int:
     """Bits of a row's size in bytes in a LOAD or STORE: up to 65535 of the largest elements."""
     return 16 + max(clog2(config.element_bytes(memory)) for memory in config.memories)

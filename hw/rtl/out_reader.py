@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
 from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
-from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
+from hw.rtl.layouts import clog2, row_bits, rows_layout, strobed_layout, view_of
 from hw.rtl.queue import Queue
 from hw.storage import storage_of
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
-
-
-def strobed_layout(config: HardwareConfig) -> data.StructLayout:
-    """A beat of write data and its byte strobes."""
-    return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
 
 
 class OutReader(Block):

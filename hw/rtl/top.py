@@ -11,6 +11,7 @@ from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, fetch_bit, unit_bit
 from hw.registers import NO_INSTRUCTION, Interrupt
 from hw.rtl.axi_lite import AxiLiteSlave
 from hw.rtl.block import Block, ResetBy
+from hw.rtl.bus import Bus
 from hw.rtl.control import Control
 from hw.rtl.core import Core
 from hw.rtl.counters import Counters, counter_names
@@ -55,7 +56,9 @@ class Accelerator(Block):
         m.submodules.registers = registers = RegisterFile(config)
         m.submodules.control = control = Control()
         m.submodules.counters = counters = Counters()
-        wiring.connect(m, core.axi, wiring.flipped(self.m_axi))
+        m.submodules.bus = bus = Bus(config)
+        wiring.connect(m, core.bus, bus.core)
+        wiring.connect(m, bus.axi, wiring.flipped(self.m_axi))
         wiring.connect(m, wiring.flipped(self.s_axi), slave.axi)
         wiring.connect(m, slave.port, registers.port)
 
@@ -71,7 +74,7 @@ class Accelerator(Block):
             control.complete.eq(core.complete),
             control.tokens_left.eq(core.tokens_left),
             control.stuck.eq(core.stuck),
-            control.bus_idle.eq(core.bus_idle),
+            control.bus_idle.eq(bus.core.idle),
             control.fault.eq(core.fault),
             control.fault_index.eq(core.fault_index),
             counters.clear.eq(control.starting),
