@@ -8,6 +8,10 @@ INCR = 0b01
 """Value of AxBURST for an incrementing burst."""
 
 
+ID_BITS = 2
+"""Width of the IDs, which say in which epoch a burst was issued (`hw.rtl.bus`)."""
+
+
 class Response(IntEnum):
     """Values of RRESP and BRESP."""
 

@@ -48,6 +48,8 @@ class Fault(IntEnum):
     BUS_READ = 18, "memory answered a read with an error"
     BUS_WRITE = 19, "memory answered a write with an error"
 
+    BUS_TIMEOUT = 20, "memory did not answer within `bus_timeout` cycles"
+
     AFTER_FINISH = 24, "an instruction after FINISH"
     NO_FINISH = 25, "a program without FINISH"
     TOKENS_LEFT = 26, "a token counter is not zero at the end"

@@ -107,6 +107,11 @@ class Register:
         return all(field.constant is not None for field in self.fields)
 
     @property
+    def mask(self) -> int:
+        """The bits of all fields; other bits read as 0."""
+        return sum(field.mask for field in self.fields)
+
+    @property
     def words(self) -> tuple[tuple[str, int, int], ...]:
         """Name, offset and least significant bit of each word of the register."""
         names = (self.name, f"{self.name}_high")

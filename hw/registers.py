@@ -28,10 +28,12 @@ from hw.topology import MemoryId, Unit
 
 MAGIC = 0x544E444D
 """Value of register `magic`: ASCII `TNDM`."""
-VERSION = 0x0001_0001
+VERSION = 0x0001_0002
 """Version of this register map: major in the upper half, minor in the lower."""
 ADDRESS_BITS = 10
 """Width of the AXI4-Lite addresses."""
+BUS_TIMEOUT_BITS = 24
+"""Bits of the limit in `bus_timeout`."""
 NO_INSTRUCTION = (1 << WORD_BITS) - 1
 """The index that stands for no instruction."""
 
@@ -42,7 +44,8 @@ class Control(Flag):
     LAUNCH = 0, "start the program; refused while one runs or drains"
     SOFT_RESET = (
         1,
-        "stop issuing, drain outstanding bus transactions, then reset everything but the memories",
+        "stop issuing, drain outstanding bus transactions, then reset everything but the memories; "
+        "while it drains: give the transactions up",
     )
     SNAPSHOT = 2, "copy all performance counters to their registers, as every end of a launch does"
 
@@ -54,6 +57,11 @@ class Status(Flag):
     DONE = 1, "the last launch ended without a fault; cleared by the next launch"
     ERROR = 2, "the last launch ended with a fault; cleared by the next launch"
     DRAINING = 3, "a stop waits for outstanding bus transactions; until then launches are refused"
+    FENCED = (
+        4,
+        "bus transactions of the last launch were given up; cleared by the next launch, which is "
+        "refused until ARESETn if it happened for the fourth time",
+    )
 
 
 class Interrupt(Flag):
@@ -115,6 +123,20 @@ def _launches() -> tuple[Register, ...]:
             "instruction_address", 0x030, 64, rw, "address of the program, 16-byte aligned"
         ),
         whole_register("instruction_count", 0x038, 32, rw, "instructions in the program"),
+        Register(
+            *("bus_timeout", 0x03C, 32, rw),
+            "when a bus that does not answer is a fault",
+            (
+                RegisterField(
+                    *("limit", 0, BUS_TIMEOUT_BITS),
+                    "cycles in a row in which the bus owes something and nothing moves; 0: never",
+                ),
+            ),
+        ),
+        whole_register(
+            *("error_address", 0x080, 64, ro),
+            "of BUS_TIMEOUT: the address of the oldest burst that is outstanding",
+        ),
     )
 
 

@@ -1,13 +1,22 @@
-"""The AXI4 master: reads and writes side by side."""
+"""The AXI4 master: reads and writes side by side, and what is done when memory stops answering.
+
+A fence gives up all that is outstanding, so that the core can be reset and launched again. AXI4
+takes nothing back that was begun: an address that is offered stays until it is taken, a burst with
+an address gets all its data, and an answer may still come. So bursts carry the number of fences
+since the reset, the epoch, as their ID, and answers with another ID are for nobody.
+"""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import ID_BITS
 from hw.config import HardwareConfig
+from hw.registers import BUS_TIMEOUT_BITS
 from hw.rtl.block import Block
+from hw.rtl.bus_timer import BusTimer
 from hw.rtl.ports import BusPort, axi_master
 from hw.rtl.read_master import ReadMaster
 from hw.rtl.write_master import WriteMaster
@@ -23,26 +32,70 @@ class Bus(Block):
         The clients.
     axi
         The AXI4 master.
+    restart
+        The core is reset in this cycle; outside of a fence, only while the bus is idle.
+    limit
+        As in `BusTimer`.
+    fence
+        Give up all that is outstanding, while the core is halted.
+    closed
+        There was a fence for each ID: nothing new can be begun before a reset.
+    address
+        While `expired`, the address of the oldest outstanding burst.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        super().__init__({"core": In(BusPort(config)), "axi": Out(axi_master(config))})
+        super().__init__(
+            {
+                "core": In(BusPort(config)),
+                "axi": Out(axi_master(config)),
+                "restart": In(1),
+                "limit": In(BUS_TIMEOUT_BITS),
+                "fence": In(1),
+                "closed": Out(1),
+                "address": Out(config.address_bits),
+            }
+        )
 
     def build(self, m: Module) -> None:
         core = self.core
         m.submodules.read_master = reads = ReadMaster(self._config)
         m.submodules.write_master = writes = WriteMaster(self._config)
+        m.submodules.timer = timer = BusTimer()
         for client in READ_PRIORITY:
             wiring.connect(m, wiring.flipped(getattr(core, client)), getattr(reads, client))
         wiring.connect(m, wiring.flipped(core.writes), writes.client)
+        epoch = Signal(ID_BITS)
+        for master in (reads, writes):
+            m.d.comb += [
+                master.halt.eq(core.halt),
+                master.epoch.eq(epoch),
+                master.fence.eq(self.fence),
+            ]
+        with m.If(self.fence):
+            with m.If(epoch == (1 << ID_BITS) - 1):
+                m.d.sync += self.closed.eq(1)
+            with m.Else():
+                m.d.sync += epoch.eq(epoch + 1)
+        m.d.comb += writes.restart.eq(self.restart)
+        # Of a read and a write that both are outstanding, the read is reported.
+        of_write = reads.idle & ~writes.client.idle
         m.d.comb += [
-            reads.halt.eq(core.halt),
             core.reads_idle.eq(reads.idle),
             core.idle.eq(reads.idle & writes.client.idle),
             core.read_fault.eq(reads.fault),
             core.read_client.eq(reads.fault_client),
+            timer.limit.eq(self.limit),
+            timer.silent.eq((reads.owes | writes.owes) & ~(reads.moves | writes.moves)),
+            core.expired.eq(timer.expired),
+            core.of_write.eq(of_write),
+            self.address.eq(Mux(of_write, writes.oldest, reads.oldest)),
         ]
+        self._join(m, reads, writes)
+
+    def _join(self, m: Module, reads: ReadMaster, writes: WriteMaster) -> None:
+        """Join the channels of both masters to one AXI4 master."""
         for half in (reads.axi, writes.axi):
             for name, member in half.signature.members.items():
                 inside, outside = getattr(half, name), getattr(self.axi, name)

@@ -25,8 +25,12 @@ class Control(Block):
         idle; the on-chip memories are not. `core_reset` is a register.
     clear
         A launch is accepted in this cycle.
-    complete, tokens_left, stuck, bus_idle, fault, fault_index
+    complete, tokens_left, stuck, fault, fault_index
         From the core.
+    bus_idle, expired, closed, fence
+        From and to the bus.
+    fenced
+        Since the last launch there was a fence.
     starting
         High in the cycle between the launch and `running`, in which the core is reset.
     running
@@ -53,6 +57,10 @@ class Control(Block):
                 "tokens_left": In(1),
                 "stuck": In(1),
                 "bus_idle": In(1),
+                "expired": In(1),
+                "closed": In(1),
+                "fence": Out(1),
+                "fenced": Out(1),
                 "fault": In(FAULT_BITS),
                 "fault_index": In(INDEX_BITS),
                 "starting": Out(1),
@@ -79,16 +87,19 @@ class Control(Block):
                 self.core_reset.eq(1),
                 self.error_code.eq(Fault.NONE),
                 failed.eq(0),
+                self.fenced.eq(0),
                 idle_cycles.eq(0),
             ]
             m.next = "RESET"
+
+        launches = self.launch & ~self.closed
 
         # A stopped core stays stopped until it has been reset.
         m.d.sync += self.core_reset.eq(0)
         m.d.comb += self.core_halt.eq(self.core_reset)
         with m.FSM():
             with m.State("IDLE"):
-                with m.If(self.launch):
+                with m.If(launches):
                     launch()
             with m.State("RESET"):
                 m.d.comb += self.starting.eq(1)
@@ -120,10 +131,14 @@ class Control(Block):
                 with m.If(self.bus_idle):
                     m.d.comb += self.error.eq(failed)
                     m.next = "STOPPED"
+                with m.Elif(self.expired | self.soft_reset):
+                    # Nothing more is waited for. The bus is idle in the next cycle.
+                    m.d.comb += self.fence.eq(1)
+                    m.d.sync += self.fenced.eq(1)
             with m.State("STOPPED"):
                 # The units' state can be read until the next launch or soft reset.
                 m.d.comb += self.core_halt.eq(1)
-                with m.If(self.launch):
+                with m.If(launches):
                     launch()
                 with m.Elif(self.soft_reset | ~failed):
                     m.d.sync += self.core_reset.eq(1)

@@ -188,8 +188,16 @@ class Core(Block):
         refused = dispatch.fault != Fault.NONE
         sources: dict[FaultSource, tuple[Value, ValueLike, Value]] = {
             FaultSource.SHIFT: (seen, of_compute, compute.fault_index),
-            FaultSource.READ: (bus.read_fault, Fault.BUS_READ, Array(indices)[bus.read_client]),
-            FaultSource.WRITE: (bus.writes.fault, Fault.BUS_WRITE, bus.writes.index),
+            FaultSource.READ: (
+                bus.read_fault | (bus.expired & ~bus.of_write),
+                Mux(bus.read_fault, Fault.BUS_READ, Fault.BUS_TIMEOUT),
+                Array(indices)[bus.read_client],
+            ),
+            FaultSource.WRITE: (
+                bus.writes.fault | (bus.expired & bus.of_write),
+                Mux(bus.writes.fault, Fault.BUS_WRITE, Fault.BUS_TIMEOUT),
+                bus.writes.index,
+            ),
             FaultSource.DISPATCH: (refused, dispatch.fault, dispatch.fault_index),
         }
         for queue, (full, index) in overflows.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
@@ -11,8 +11,6 @@ from hw.encoding import memory_layout
 from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2, row_bits, rows_layout, strobed_layout, view_of
-from hw.rtl.queue import Queue
-from hw.storage import storage_of
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
 
@@ -26,8 +24,9 @@ class OutReader(Block):
         A new STORE with data: the instruction, and its rows in DRAM. Not while `active`.
     out_enable, out_address, out_data
         Read port of OUT, with a latency of one cycle.
-    beat
-        The beats to write, in order. Each row begins a new beat.
+    beat, waiting
+        The beats to write, in order, and how many of them wait; see `OrderPort`. Each row begins a
+        new beat.
     active
         Elements of the STORE are still to be read.
     """
@@ -42,7 +41,8 @@ class OutReader(Block):
                 "out_enable": Out(1),
                 "out_address": Out(config.index_bits(MemoryId.OUT)),
                 "out_data": In(8 * config.acc_lanes),
-                "beat": Out(stream.Signature(strobed_layout(config))),
+                "beat": Out(stream.Signature(strobed_layout(config), always_ready=True)),
+                "waiting": In(range(OUT_QUEUE_BEATS + 1)),
                 "active": Out(1),
             }
         )
@@ -50,10 +50,6 @@ class OutReader(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
-        m.submodules.queue = queue = Queue(
-            strobed_layout(config), storage_of(config)["out_queue"].depth
-        )
-        wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
         # Two stages: an element is addressed, and a cycle later its data is packed into a beat.
         # An element is addressed while fewer than OUT_QUEUE_BEATS beats are complete.
@@ -66,7 +62,7 @@ class OutReader(Block):
         advance = Signal()
         row_ends = Signal()
         m.d.comb += [
-            advance.eq(self.active & (queue.level + completing < OUT_QUEUE_BEATS)),
+            advance.eq(self.active & (self.waiting + completing < OUT_QUEUE_BEATS)),
             row_ends.eq(x_left == 1),
             self.out_enable.eq(advance),
             self.out_address.eq(element),
@@ -92,25 +88,25 @@ class OutReader(Block):
                 y_left.eq(self.word.y_size),
             ]
         m.d.sync += packing.eq(advance)
-        m.d.comb += queue.i.valid.eq(completing)
+        m.d.comb += self.beat.valid.eq(completing)
         if config.acc_lanes >= config.bus_bytes:
             m.d.comb += completing.eq(packing)
-            self._take_bank(m, unpacker, queue)
+            self._take_bank(m, unpacker)
         else:
-            complete = self._gather(m, unpacker, queue, packing, advance)
+            complete = self._gather(m, unpacker, packing, advance)
             m.d.comb += completing.eq(packing & complete)
 
-    def _take_bank(self, m: Module, unpacker: BeatUnpacker, queue: Queue) -> None:
+    def _take_bank(self, m: Module, unpacker: BeatUnpacker) -> None:
         """Pack elements as wide as a beat or wider: each bank of an element is a beat."""
         bank = Signal.like(unpacker.bank, reset_less=True)
         m.d.sync += bank.eq(unpacker.bank)
         m.d.comb += [
-            queue.i.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
-            queue.i.payload.strobe.eq(~0),
+            self.beat.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
+            self.beat.payload.strobe.eq(~0),
         ]
 
     def _gather(
-        self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal, advance: Signal
+        self, m: Module, unpacker: BeatUnpacker, packing: Signal, advance: Signal
     ) -> Signal:
         """Pack elements narrower than a beat, until the beat is full or the row ends.
 
@@ -131,7 +127,7 @@ class OutReader(Block):
                         merged.data.word_select(index, 8 * size).eq(self.out_data),
                         merged.strobe.word_select(index, size).eq(~0),
                     ]
-        m.d.comb += queue.i.payload.eq(merged)
+        m.d.comb += self.beat.payload.eq(merged)
         with m.If(packing):
             m.d.sync += kept.eq(Mux(complete, 0, merged))
         return complete

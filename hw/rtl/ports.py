@@ -5,20 +5,21 @@ from __future__ import annotations
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hw.axi import ID_BITS
 from hw.config import HardwareConfig
 from hw.registers import ADDRESS_BITS
 from hw.rtl.layouts import burst_layout, order_layout, strobed_layout
 from hw.storage import INDEX_BITS
-from hw.timing import READ_PRIORITY
+from hw.timing import OUT_QUEUE_BEATS, READ_PRIORITY
 
 
 def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:
-    """The AR and R channels of an AXI4 master with one ID."""
+    """The AR and R channels of an AXI4 master."""
     return wiring.Signature(
         {
             "arvalid": Out(1),
             "arready": In(1),
-            "arid": Out(1),
+            "arid": Out(ID_BITS),
             "araddr": Out(config.address_bits),
             "arlen": Out(8),
             "arsize": Out(3),
@@ -27,7 +28,7 @@ def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:
             "arprot": Out(3),
             "rvalid": In(1),
             "rready": Out(1),
-            "rid": In(1),
+            "rid": In(ID_BITS),
             "rdata": In(config.bus_bits),
             "rresp": In(2),
             "rlast": In(1),
@@ -36,12 +37,12 @@ def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:
 
 
 def AxiWriteMaster(config: HardwareConfig) -> wiring.Signature:
-    """The AW, W and B channels of an AXI4 master with one ID."""
+    """The AW, W and B channels of an AXI4 master."""
     return wiring.Signature(
         {
             "awvalid": Out(1),
             "awready": In(1),
-            "awid": Out(1),
+            "awid": Out(ID_BITS),
             "awaddr": Out(config.address_bits),
             "awlen": Out(8),
             "awsize": Out(3),
@@ -55,7 +56,7 @@ def AxiWriteMaster(config: HardwareConfig) -> wiring.Signature:
             "wlast": Out(1),
             "bvalid": In(1),
             "bready": Out(1),
-            "bid": In(1),
+            "bid": In(ID_BITS),
             "bresp": In(2),
         }
     )
@@ -112,6 +113,8 @@ def OrderPort(config: HardwareConfig) -> wiring.Signature:
         Bursts and ends of instructions, see `order_layout`.
     beat
         The bursts' data, in the same order.
+    waiting
+        Beats that wait for the bus. Those that come while it says `OUT_QUEUE_BEATS` are lost.
     done
         An order is done in this cycle; `ends`, `push` and `index` are fields of that order.
     fault
@@ -124,7 +127,8 @@ def OrderPort(config: HardwareConfig) -> wiring.Signature:
     return wiring.Signature(
         {
             "order": Out(stream.Signature(order_layout(config))),
-            "beat": Out(stream.Signature(strobed_layout(config))),
+            "beat": Out(stream.Signature(strobed_layout(config), always_ready=True)),
+            "waiting": In(range(OUT_QUEUE_BEATS + 1)),
             "done": In(1),
             "ends": In(1),
             "push": In(1),
@@ -142,11 +146,14 @@ def BusPort(config: HardwareConfig) -> wiring.Signature:
     Members
     -------
     halt
-        Grant no more bursts; those already granted complete.
+        Grant no more bursts; those already granted complete. High from a fence to the core's reset.
     reads_idle, idle
         No read is outstanding; no read and no write.
     read_fault, read_client
         Error response to a beat of this client (an index into `READ_PRIORITY`).
+    expired, of_write
+        Nothing moved for too long, see `BusTimer`. The oldest outstanding burst, of `read_client`
+        or, if `of_write`, of the order `writes.index`, should have.
     """
     return wiring.Signature(
         {
@@ -157,6 +164,8 @@ def BusPort(config: HardwareConfig) -> wiring.Signature:
             "idle": In(1),
             "read_fault": In(1),
             "read_client": In(range(len(READ_PRIORITY))),
+            "expired": In(1),
+            "of_write": In(1),
         }
     )
 

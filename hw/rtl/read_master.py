@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.axi import INCR
+from hw.axi import ID_BITS, INCR
 from hw.config import HardwareConfig
-from hw.rtl.block import Block
+from hw.rtl.block import Block, ResetBy
 from hw.rtl.layouts import burst_layout, clog2
+from hw.rtl.oldest_address import OldestAddress
 from hw.rtl.ports import AxiReadMaster, ReadPort
 from hw.rtl.queue import Queue
 from hw.storage import storage_of
@@ -27,10 +28,18 @@ class ReadMaster(Block):
         AR and R.
     halt
         Accept no more bursts. Bursts already accepted complete.
-    idle
-        No burst is outstanding.
+    epoch, fence
+        The ID of the bursts that are accepted. In the cycle of `fence` all outstanding bursts are
+        given up: what is answered with another ID than `epoch` is for nobody. An address that
+        memory has not taken is offered until it does.
+    idle, owes, moves
+        No burst is outstanding; one is, or an address is offered; memory takes an address or sends
+        a beat.
     fault, fault_client
-        Error response to a beat of this client (an index into `READ_PRIORITY`).
+        Error response to a beat of this client (an index into `READ_PRIORITY`); without a fault,
+        the client of the oldest burst, or 0.
+    oldest
+        The address of the oldest burst, see `OldestAddress`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -40,9 +49,14 @@ class ReadMaster(Block):
                 **{client: In(ReadPort(config)) for client in READ_PRIORITY},
                 "axi": Out(AxiReadMaster(config)),
                 "halt": In(1),
+                "epoch": In(ID_BITS),
+                "fence": In(1),
                 "idle": Out(1),
+                "owes": Out(1),
+                "moves": Out(1),
                 "fault": Out(1),
                 "fault_client": Out(clog2(len(READ_PRIORITY))),
+                "oldest": Out(config.address_bits),
             }
         )
 
@@ -50,12 +64,17 @@ class ReadMaster(Block):
         config = self._config
         axi = self.axi
         clients = [getattr(self, name) for name in READ_PRIORITY]
-        # Data returns in the order of the addresses (one ID): a queue holds each burst's client.
+        # Data returns in the order of the addresses (of one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until ARREADY.
         depth = storage_of(config)["read_owners"].depth
-        m.submodules.read_owners = read_owners = Queue(range(len(READ_PRIORITY)), depth)
-        address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
+        read_owners = Queue(range(len(READ_PRIORITY)), depth)
+        m.submodules.read_owners = ResetBy(self.fence, read_owners)
+        m.submodules.addresses = addresses = OldestAddress(bits=config.address_bits, depth=depth)
+        layout = data.StructLayout({"valid": 1, "id": ID_BITS, "burst": burst_layout(config)})
+        address = Signal(layout)
         space = Signal()
+        accepted = Signal()
+        answered = Signal()
         m.d.comb += [
             space.eq(
                 (~address.valid | axi.arready)
@@ -63,8 +82,17 @@ class ReadMaster(Block):
                 & read_owners.i.ready
                 & ~self.halt
             ),
-            self.idle.eq(~address.valid & (read_owners.level == 0)),
+            answered.eq(axi.rvalid & (axi.rid == self.epoch)),
+            self.idle.eq(read_owners.level == 0),
+            self.owes.eq(address.valid | ~self.idle),
+            self.moves.eq((axi.arvalid & axi.arready) | axi.rvalid),
+            addresses.push.eq(accepted),
+            addresses.address.eq(address.burst.address),
+            addresses.pop.eq(answered & axi.rlast),
+            addresses.clear.eq(self.fence),
+            self.oldest.eq(addresses.oldest),
         ]
+        m.d.sync += accepted.eq(read_owners.i.valid & read_owners.i.ready)
 
         with m.If(axi.arready):
             m.d.sync += address.valid.eq(0)
@@ -79,13 +107,14 @@ class ReadMaster(Block):
                 with m.If(space):
                     m.d.sync += [
                         address.valid.eq(1),
+                        address.id.eq(self.epoch),
                         address.burst.eq(client.request.payload),
                     ]
             grant = m.Elif
 
         m.d.comb += [
             axi.arvalid.eq(address.valid),
-            axi.arid.eq(0),
+            axi.arid.eq(address.id),
             axi.araddr.eq(address.burst.address),
             axi.arlen.eq(address.burst.beats - 1),
             axi.arsize.eq(clog2(config.bus_bytes)),
@@ -93,12 +122,12 @@ class ReadMaster(Block):
             axi.arcache.eq(config.axi_cache),
             axi.arprot.eq(config.axi_prot),
             axi.rready.eq(Const(1)),
-            read_owners.o.ready.eq(axi.rvalid & axi.rlast),
-            self.fault.eq(axi.rvalid & axi.rresp[1]),
-            self.fault_client.eq(read_owners.o.payload),
+            read_owners.o.ready.eq(answered & axi.rlast),
+            self.fault.eq(answered & axi.rresp[1]),
+            self.fault_client.eq(Mux(read_owners.o.valid, read_owners.o.payload, 0)),
         ]
         for index, client in enumerate(clients):
             m.d.comb += [
-                client.beat.valid.eq(axi.rvalid & (read_owners.o.payload == index)),
+                client.beat.valid.eq(answered & (read_owners.o.payload == index)),
                 client.beat.payload.eq(axi.rdata),
             ]

@@ -93,7 +93,9 @@ class RegisterFile(Block):
                 target = self._value(register.name).word_select(part, WORD_BITS)
             case Access.WRITE_ONE:
                 target = self._value(f"{register.name}_set")
-        new = self.port.write_data
+        # Bits of no field stay 0.
+        mask = register.mask >> part * WORD_BITS & ((1 << WORD_BITS) - 1)
+        new = self.port.write_data & mask
         for lane in range(WORD_BYTES):
             with m.If(self.port.strobe[lane]):
                 m.d.sync += target.word_select(lane, 8).eq(new.word_select(lane, 8))

@@ -66,6 +66,7 @@ class StoreUnit(Block):
         master = self.writes
         wiring.connect(m, wiring.flipped(self.queue), gate.queue)
         wiring.connect(m, reader.beat, wiring.flipped(master.beat))
+        m.d.comb += reader.waiting.eq(master.waiting)
         head = data.View(view_of(memory_layout(config)), gate.word)
 
         # Every burst is an order; an instruction's last order sets `ends`. An instruction without

@@ -75,6 +75,11 @@ class Accelerator(Block):
             control.tokens_left.eq(core.tokens_left),
             control.stuck.eq(core.stuck),
             control.bus_idle.eq(bus.core.idle),
+            control.expired.eq(bus.core.expired),
+            control.closed.eq(bus.closed),
+            bus.fence.eq(control.fence),
+            bus.restart.eq(control.core_reset),
+            bus.limit.eq(registers.bus_timeout.limit),
             control.fault.eq(core.fault),
             control.fault_index.eq(core.fault_index),
             counters.clear.eq(control.starting),
@@ -105,6 +110,10 @@ class Accelerator(Block):
             RUNNING_BIT: control.running,
         }
         m.d.sync += self.events.eq(Cat(events[bit] for bit in sorted(events)))
+        with m.If(control.clear):
+            m.d.sync += registers.error_address.eq(0)
+        with m.Elif(control.running & bus.core.expired):
+            m.d.sync += registers.error_address.eq(bus.address)
         self._status(m, registers, control)
 
     def _status(self, m: Module, registers: RegisterFile, control: Control) -> None:
@@ -130,6 +139,7 @@ class Accelerator(Block):
             status.done.eq(done),
             status.error.eq(error),
             status.draining.eq(control.draining),
+            status.fenced.eq(control.fenced),
             registers.irq_status.eq(pending),
             self.irq.eq((pending.as_value() & registers.irq_enable.as_value()).any()),
             registers.error_code.eq(control.error_code),

@@ -6,13 +6,15 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.axi import INCR
+from hw.axi import ID_BITS, INCR
 from hw.config import HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.layouts import burst_layout, clog2
+from hw.rtl.block import Block, ResetBy
+from hw.rtl.layouts import burst_layout, clog2, strobed_layout
+from hw.rtl.oldest_address import OldestAddress
 from hw.rtl.ports import AxiWriteMaster, OrderPort
 from hw.rtl.queue import Queue
 from hw.storage import BEATS_BITS, INDEX_BITS, storage_of
+from hw.timing import OUT_QUEUE_BEATS
 
 
 class WriteMaster(Block):
@@ -28,6 +30,18 @@ class WriteMaster(Block):
         The store unit, see `OrderPort`.
     axi
         AW, W and B.
+    restart, halt
+        The store unit is reset in this cycle; `halt` is high from a fence to that reset.
+    epoch, fence
+        The ID of the bursts that are accepted. In the cycle of `fence` all orders are given up:
+        what is acknowledged with another ID than `epoch` is for nobody. AXI4 wants each burst that
+        has an address to be finished: an address that memory has not taken is offered until it
+        does; beats that wait are sent, and then beats without strobes.
+    owes, moves
+        An order is outstanding, or something of a burst is to be sent; memory takes an address or
+        a beat, or acknowledges a burst.
+    oldest
+        The address of the oldest burst, see `OldestAddress`.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -36,24 +50,37 @@ class WriteMaster(Block):
             {
                 "client": In(OrderPort(config)),
                 "axi": Out(AxiWriteMaster(config)),
+                "restart": In(1),
+                "halt": In(1),
+                "epoch": In(ID_BITS),
+                "fence": In(1),
+                "owes": Out(1),
+                "moves": Out(1),
+                "oldest": Out(config.address_bits),
             }
         )
 
     def build(self, m: Module) -> None:
         config = self._config
         axi, client = self.axi, self.client
-        depth = storage_of(config)["outstanding_writes"].depth
+        storage = storage_of(config)
+        depth = storage["outstanding_writes"].depth
         # `outstanding_writes` holds orders without a response, `lengths` the beats of bursts whose
         # data is still to be sent.
         waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
-        m.submodules.outstanding_writes = outstanding_writes = Queue(waiting, depth)
+        outstanding_writes = Queue(waiting, depth)
+        m.submodules.outstanding_writes = ResetBy(self.fence, outstanding_writes)
         m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)
-        address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
+        layout = data.StructLayout({"valid": 1, "id": ID_BITS, "burst": burst_layout(config)})
+        address = Signal(layout)
         new_address = Signal()
+        flushing = Signal()
         order = client.order.payload
         space = Signal()
         m.d.comb += [
-            space.eq(outstanding_writes.level < config.writes_in_flight),
+            space.eq(
+                (outstanding_writes.level < config.writes_in_flight) & ~(flushing & self.halt)
+            ),
             client.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
             outstanding_writes.i.valid.eq(client.order.valid & client.order.ready),
         ]
@@ -63,12 +90,15 @@ class WriteMaster(Block):
             m.d.sync += address.valid.eq(0)
         m.d.sync += new_address.eq(0)
         with m.If(client.order.valid & client.order.ready & order.writes):
-            m.d.sync += [address.valid.eq(1), address.burst.eq(order.burst), new_address.eq(1)]
-
-        sent = Signal(BEATS_BITS)
+            m.d.sync += [
+                address.valid.eq(1),
+                address.id.eq(self.epoch),
+                address.burst.eq(order.burst),
+                new_address.eq(1),
+            ]
         m.d.comb += [
             axi.awvalid.eq(address.valid),
-            axi.awid.eq(0),
+            axi.awid.eq(address.id),
             axi.awaddr.eq(address.burst.address),
             axi.awlen.eq(address.burst.beats - 1),
             axi.awsize.eq(clog2(config.bus_bytes)),
@@ -77,20 +107,68 @@ class WriteMaster(Block):
             axi.awprot.eq(config.axi_prot),
             lengths.i.valid.eq(new_address),
             lengths.i.payload.eq(address.burst.beats),
-            axi.wvalid.eq(client.beat.valid & lengths.o.valid),
-            axi.wdata.eq(client.beat.payload.data),
-            axi.wstrb.eq(client.beat.payload.strobe),
+        ]
+        self._send(m, lengths, new_address, flushing)
+        acknowledged = self._answer(m, outstanding_writes)
+        m.submodules.addresses = addresses = OldestAddress(bits=config.address_bits, depth=depth)
+        m.d.comb += [
+            addresses.push.eq(new_address),
+            addresses.address.eq(address.burst.address),
+            addresses.pop.eq(acknowledged),
+            addresses.clear.eq(self.fence),
+            self.oldest.eq(addresses.oldest),
+            client.idle.eq(outstanding_writes.level == 0),
+            self.owes.eq(~client.idle | address.valid | lengths.o.valid),
+            self.moves.eq((axi.awvalid & axi.awready) | client.moving | axi.bvalid),
+        ]
+
+    def _send(self, m: Module, lengths: Queue, new_address: Signal, flushing: Signal) -> None:
+        """The W channel. `flushing`, from a fence on, what comes from the store unit is dropped.
+
+        It ends when the bursts that were given up have been sent, and the store unit was reset.
+        Without a fence, only beats that are of no burst can wait at such a reset.
+        """
+        axi, client = self.axi, self.client
+        stored = storage_of(self._config)["out_queue"]
+        beats = Queue(strobed_layout(self._config), stored.depth)
+        flushed = Signal()
+        m.submodules[stored.name] = ResetBy(flushed, beats)
+        sent = Signal(BEATS_BITS)
+        ends = Signal()
+        given_up = Signal.like(lengths.level)
+        m.d.comb += [
+            flushed.eq(Mux(flushing, (given_up == 0) & ~self.halt, self.restart)),
+            client.waiting.eq(Mux(flushing, OUT_QUEUE_BEATS, beats.level)),
+            beats.i.valid.eq(client.beat.valid | flushing),
+            beats.i.payload.data.eq(client.beat.payload.data),
+            beats.i.payload.strobe.eq(Mux(flushing, 0, client.beat.payload.strobe)),
+            axi.wvalid.eq(beats.o.valid & lengths.o.valid & ~(flushing & (given_up == 0))),
+            axi.wdata.eq(beats.o.payload.data),
+            axi.wstrb.eq(beats.o.payload.strobe),
             axi.wlast.eq(sent + 1 == lengths.o.payload),
-            client.beat.ready.eq(axi.wready & lengths.o.valid),
             client.moving.eq(axi.wvalid & axi.wready),
-            lengths.o.ready.eq(client.moving & axi.wlast),
+            beats.o.ready.eq(client.moving),
+            ends.eq(client.moving & axi.wlast),
+            lengths.o.ready.eq(ends),
         ]
         with m.If(client.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
+        with m.If(self.fence):
+            m.d.sync += [flushing.eq(1), given_up.eq(lengths.level + new_address - ends)]
+        with m.Else():
+            m.d.sync += given_up.eq(given_up - (ends & flushing))
+            with m.If(flushed):
+                m.d.sync += flushing.eq(0)
 
-        # One order is done a cycle; responses wait for their orders in `responses`, with their
-        # error bits.
-        m.submodules.responses = responses = Queue(1, depth)
+    def _answer(self, m: Module, outstanding_writes: Queue) -> Signal:
+        """The B channel; returns whether the oldest order's burst is acknowledged.
+
+        One order is done a cycle; responses wait for their orders in `responses`, with their error
+        bits.
+        """
+        axi, client = self.axi, self.client
+        responses = Queue(1, storage_of(self._config)["responses"].depth)
+        m.submodules.responses = ResetBy(self.fence, responses)
         oldest = outstanding_writes.o.payload
         acknowledged = Signal()
         m.d.comb += [
@@ -99,11 +177,11 @@ class WriteMaster(Block):
             client.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
             acknowledged.eq(client.done & oldest.writes),
             responses.o.ready.eq(acknowledged),
-            responses.i.valid.eq(axi.bvalid),
+            responses.i.valid.eq(axi.bvalid & (axi.bid == self.epoch)),
             responses.i.payload.eq(axi.bresp[1]),
             client.ends.eq(client.done & oldest.ends),
             client.push.eq(client.ends & oldest.push),
             client.index.eq(oldest.index),
             client.fault.eq(acknowledged & responses.o.payload),
         ]
-        m.d.comb += client.idle.eq(outstanding_writes.level == 0)
+        return acknowledged

@@ -32,7 +32,6 @@ def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
     for storage in storage_of(config).values():
         if storage.kind is not Kind.MEMORY:
             name = "buffer" if storage.name.endswith("_buffer") else storage.name
-            name = "queue" if name == "out_queue" else name
             wanted[name, storage.width, storage.depth] = 1
     assert set(found) == set(wanted)
 

@@ -11,8 +11,8 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, encode
 from hw.rtl.layouts import row_bits, rows_layout, strobed_layout
-from hw.rtl.out_reader import OutReader
 from hw.timing import OUT_QUEUE_BEATS
+from tests.support.hw.rtl.queued_reader import QueuedReader
 from tests.support.hw.rtl.rtl import (
     Context,
     ElementMemory,
@@ -74,7 +74,8 @@ def run_stores(
     config: HardwareConfig, stores: list[Store], rng: random.Random, chance: float
 ) -> list[tuple[Store, list[int]]]:
     """Read the STOREs one after the other; each with the cycles of its beats, from its start."""
-    reader = built(OutReader, config)
+    design = built(QueuedReader, config)
+    reader = design.reader
     size = config.element_bytes(MemoryId.OUT)
     elements = [rng.randbytes(size) for _ in range(config.depth(MemoryId.OUT))]
     layout = strobed_layout(config)
@@ -85,7 +86,7 @@ def run_stores(
     async def bench(ctx: Context) -> None:
         ports = (reader.out_enable, reader.out_address, reader.out_data)
         memory = ElementMemory(ports, elements, rng)
-        sink = Sink(reader.beat, rng, chance)
+        sink = Sink(design.beat, rng, chance)
         for store in stores:
             assert not ctx.get(reader.active)
             ctx.set(reader.start, 1)
@@ -117,7 +118,7 @@ def run_stores(
             assert found == wanted, f"{store}"
             times.append((store, [time - begin for time in sink.times[before:]]))
 
-    simulate(reader, bench)
+    simulate(design, bench)
     return times
 
 
@@ -158,7 +159,8 @@ def test_one_beat_or_one_element_a_cycle(shape: tuple[int, int]) -> None:
 
 
 def test_reads_ahead_as_far_as_there_is_room() -> None:
-    reader = built(OutReader, TINY)
+    design = built(QueuedReader, TINY)
+    reader = design.reader
 
     async def bench(ctx: Context) -> None:
         store = Store(
@@ -177,7 +179,7 @@ def test_reads_ahead_as_far_as_there_is_room() -> None:
         assert asked == OUT_QUEUE_BEATS
         assert ctx.get(reader.active)
 
-    simulate(reader, bench)
+    simulate(design, bench)
 
 
 @pytest.mark.parametrize("chance", [1.0, 0.3])
@@ -187,7 +189,8 @@ def test_reads_while_fewer_than_four_beats_are_complete(
 ) -> None:
     """Rule 7: in each cycle an element, or a bank of a wide one, unless four beats are complete."""
     config = machine(*shape)
-    reader = built(OutReader, config)
+    design = built(QueuedReader, config)
+    reader = design.reader
     size, bus = config.element_bytes(MemoryId.OUT), config.bus_bytes
     banks, per_beat = max(1, size // bus), max(1, bus // size)
     columns, rows = 2 * per_beat + 1, 4
@@ -210,7 +213,7 @@ def test_reads_while_fewer_than_four_beats_are_complete(
         ctx.set(reader.rows, {"address": 0, "size": columns * size, "stride": stride, "rows": rows})
         await ctx.tick()
         ctx.set(reader.start, 0)
-        sink = Sink(reader.beat, random.Random(5), chance)
+        sink = Sink(design.beat, random.Random(5), chance)
 
         def look(ctx: Context) -> None:
             if ctx.get(reader.out_enable):
@@ -227,4 +230,4 @@ def test_reads_while_fewer_than_four_beats_are_complete(
             complete += [cycle] * last
         assert reads == wanted
 
-    simulate(reader, bench)
+    simulate(design, bench)

@@ -25,8 +25,8 @@ def wires(signature: Signature) -> dict[str, Wire]:
 
 
 def address_channel(prefix: str, address_bits: int) -> dict[str, Wire]:
-    """AR or AW of an AXI4 master with one ID."""
-    widths = {"valid": 1, "id": 1, "addr": address_bits, "len": 8, "size": 3, "burst": 2}
+    """AR or AW of an AXI4 master."""
+    widths = {"valid": 1, "id": 2, "addr": address_bits, "len": 8, "size": 3, "burst": 2}
     outs = {prefix + name: ("out", width) for name, width in widths.items()}
     outs |= {f"{prefix}cache": ("out", 4), f"{prefix}prot": ("out", 3)}
     return outs | {f"{prefix}ready": ("in", 1)}
@@ -38,7 +38,7 @@ def test_axi_master(bus_bits: int, address_bits: int) -> None:
     data = {
         "rvalid": ("in", 1),
         "rready": ("out", 1),
-        "rid": ("in", 1),
+        "rid": ("in", 2),
         "rdata": ("in", bus_bits),
         "rresp": ("in", 2),
         "rlast": ("in", 1),
@@ -49,7 +49,7 @@ def test_axi_master(bus_bits: int, address_bits: int) -> None:
         "wlast": ("out", 1),
         "bvalid": ("in", 1),
         "bready": ("out", 1),
-        "bid": ("in", 1),
+        "bid": ("in", 2),
         "bresp": ("in", 2),
     }
     addresses = address_channel("ar", address_bits) | address_channel("aw", address_bits)

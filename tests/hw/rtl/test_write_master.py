@@ -12,6 +12,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.rtl.layouts import burst_layout, order_layout, strobed_layout
 from hw.rtl.write_master import WriteMaster
+from hw.timing import OUT_QUEUE_BEATS
 from tests.support.hw.rtl.rtl import Context, Source, cycle, cycles, has, seeds, simulate
 from tests.support.hw.rtl.rtl_bus import AxiWriteMemory
 
@@ -80,6 +81,30 @@ class Done:
         self.now += 1
 
 
+class BeatSource(Source):
+    """Sends beats, as the store unit does, while fewer than `OUT_QUEUE_BEATS` wait."""
+
+    def __init__(
+        self, master: WriteMaster, beats: list[int], rng: random.Random, chance: float = 1.0
+    ) -> None:
+        super().__init__(master.client.beat, beats, rng, chance)
+        self._waiting = master.client.waiting
+
+    def drive(self, ctx: Context) -> None:
+        """Offer a beat where there is room."""
+        if ctx.get(self._waiting) < OUT_QUEUE_BEATS:
+            super().drive(ctx)
+        else:
+            ctx.set(self._stream.valid, 0)
+
+    def sample(self, ctx: Context) -> None:
+        """An offer is taken at once."""
+        if ctx.get(self._stream.valid):
+            super().sample(ctx)
+        else:
+            self.now += 1
+
+
 def random_orders(rng: random.Random, config: HardwareConfig, count: int) -> list[Order]:
     """Bursts within a page, and a third of orders without any."""
     bus = config.bus_bytes
@@ -129,7 +154,7 @@ def run_orders(
             for order in orders
             for value, strobes in order.beats
         ]
-        data = Source(master.client.beat, beats, rng, offers)
+        data = BeatSource(master, beats, rng, offers)
         done = Done(master)
         await cycles(ctx, memory, source, data, done, until=has(done.log, len(orders)), limit=limit)
         assert ctx.get(master.client.idle)
@@ -213,7 +238,7 @@ def test_no_more_orders_than_allowed_are_open() -> None:
         memory = AxiWriteMemory(config, master.axi, bytearray(256), rng, latency=range(40, 41))
         source = Source(master.client.order, [order.word(config) for order in orders], rng)
         beat = int(strobed_layout(config).const({"data": 1, "strobe": 1}).as_bits())
-        data = Source(master.client.beat, [beat] * 9, rng)
+        data = BeatSource(master, [beat] * 9, rng)
         await cycle(ctx, memory, source, data, count=30)
         assert len(source.times) == 3
         assert not ctx.get(master.client.idle)

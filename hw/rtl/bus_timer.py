@@ -1,0 +1,42 @@
+"""Tells when nothing has moved on the bus for too long."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hw.registers import BUS_TIMEOUT_BITS
+from hw.rtl.block import Block
+
+
+class BusTimer(Block):
+    """Counts cycles in which the bus owes something and nothing moves on it.
+
+    Members
+    -------
+    limit
+        As many such cycles in a row are too many; 0 for any number.
+    silent
+        This is such a cycle.
+    expired
+        The `limit` cycles before the last one were silent, and perhaps more before them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"limit": In(BUS_TIMEOUT_BITS), "silent": In(1), "expired": Out(1)})
+
+    def build(self, m: Module) -> None:
+        # Whether something moves is known at the end of long paths.
+        silent = Signal()
+        left = Signal(BUS_TIMEOUT_BITS)
+        counted = Signal()
+        m.d.sync += [
+            silent.eq(self.silent),
+            # With a limit of 0 nothing is ever counted.
+            counted.eq(silent & (counted | (left != 0))),
+        ]
+        m.d.comb += self.expired.eq(counted & (left == 0))
+        with m.If(~silent):
+            m.d.sync += left.eq(self.limit)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)

@@ -1,0 +1,34 @@
+"""Reads OUT into the queue of beats that the write master has."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import Out
+
+from hw.config import HardwareConfig
+from hw.rtl.block import Block
+from hw.rtl.layouts import strobed_layout
+from hw.rtl.out_reader import OutReader
+from hw.rtl.queue import Queue
+from hw.timing import OUT_QUEUE_BEATS
+
+
+class QueuedReader(Block):
+    """An `OutReader` and its queue; `beat` is the queue's head."""
+
+    def __init__(self, config: HardwareConfig) -> None:
+        self._config = config
+        self.reader = OutReader(config)
+        super().__init__({"beat": Out(stream.Signature(strobed_layout(config)))})
+
+    def build(self, m: Module) -> None:
+        """The blocks, connected."""
+        m.submodules.reader = self.reader
+        m.submodules.queue = queue = Queue(strobed_layout(self._config), OUT_QUEUE_BEATS)
+        wiring.connect(m, queue.o, wiring.flipped(self.beat))
+        m.d.comb += [
+            queue.i.valid.eq(self.reader.beat.valid),
+            queue.i.payload.eq(self.reader.beat.payload),
+            self.reader.waiting.eq(queue.level),
+        ]
