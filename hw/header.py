@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from enum import IntEnum
+from textwrap import wrap
 
 from hw.config import HardwareConfig
 from hw.faults import Fault
@@ -22,6 +23,7 @@ from hw.registers import (
 )
 
 GUARD = "TANDEM_REGISTERS_H"
+_WIDTH = 100
 
 
 def c_header(config: HardwareConfig) -> str:
@@ -65,11 +67,16 @@ def _define(name: str, value: str, meaning: str = "") -> str:
     if not meaning:
         return line
     whole = f"{line:<54} /* {meaning} */"
-    return whole if len(whole) <= 100 else f"/* {meaning} */\n{line}"
+    return whole if len(whole) <= _WIDTH else f"{_comment(meaning)}\n{line}"
+
+
+def _comment(text: str) -> str:
+    lines = wrap(text, _WIDTH - len("/*  */"))
+    return "/* " + "\n * ".join(lines) + " */"
 
 
 def _offsets(register: Register) -> Iterator[str]:
-    yield f"/* {register.access.value}: {register.meaning} */"
+    yield _comment(f"{register.access.value}: {register.meaning}")
     for name, offset, _ in register.words:
         yield _define(name.upper(), f"0x{offset:03X}u")
     if not register.whole:

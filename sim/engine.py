@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntFlag
 from pathlib import Path
 from typing import Protocol
 
@@ -37,6 +38,36 @@ class Stalls:
     seed: int = 0
 
 
+class Channel(IntFlag):
+    """AXI channels, as bits of a mask."""
+
+    AR = 1
+    R = 2
+    AW = 4
+    W = 8
+    B = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Memory that stops answering for a while, to test what a machine does then.
+
+    Attributes
+    ----------
+    channels
+        Where nothing happens.
+    begin, cycles
+        From cycle `begin` of the run on, for as many cycles.
+    lost
+        Whether what was not answered when the launch ends is never answered (`rtl` and `pysim`).
+    """
+
+    channels: Channel
+    begin: int
+    cycles: int
+    lost: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """Options of one launch of a program.
@@ -58,6 +89,12 @@ class Launch:
         Random bus stalls (`rtl` and `pysim`).
     bus_errors
         Address ranges [start, end) in which accesses are answered with an error.
+    bus_timeout
+        The register of that name: cycles in which the bus owes something and nothing moves on it,
+        after which the run ends with `BusTimeoutError`; 0 for any number.
+    silence
+        Memory that stops answering for a while. The functional engine, which has no time, ignores
+        both.
     data
         Compute results. If False, the run has its time and its work, and changes no memory, which
         must hold the program's micro-ops; only the cycle engine can do so.
@@ -72,6 +109,8 @@ class Launch:
     waveform: Path | None = None
     stalls: Stalls | None = None
     bus_errors: tuple[tuple[int, int], ...] = ()
+    bus_timeout: int = 0
+    silence: Silence | None = None
     data: bool = True
     validate: bool = True
     progress: Progress | None = None

@@ -48,5 +48,18 @@ class BusError(SimulationError):
         self.write = write
 
 
+class BusTimeoutError(SimulationError):
+    """Memory did not answer within `Launch.bus_timeout` cycles.
+
+    Attributes: `instruction` is the index of the LOAD or STORE, or None for a fetch; `address` is
+    that of the oldest burst that was outstanding.
+    """
+
+    def __init__(self, instruction: int | None, address: int, message: str) -> None:
+        super().__init__(message)
+        self.instruction = instruction
+        self.address = address
+
+
 class EnginesDifferError(SimulationError):
     """A program on which two compared engines end with different errors."""

@@ -15,11 +15,11 @@ from hw.events import RUNNING_BIT
 from hw.isa import Program
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.rtl.top import Accelerator
-from sim.engine import Bytes, Launch
+from sim.engine import Bytes, Launch, Silence
 from sim.errors import EngineError
 from sim.result import Result
 from sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
-from sim.rtl.bus import Memory, Pins, ReadBus, StallGenerator, WriteBus
+from sim.rtl.bus import Memory, Pins, ReadBus, StallGenerator, WriteBus, silent
 from sim.rtl.constants import Rule
 from sim.rtl.launch import Driver
 from sim.rtl.register_port import RegisterPort
@@ -90,6 +90,7 @@ class SimulatorBench:
         self._registers = RegisterPort()
         self._memory = _no_memory()
         self._stalls = StallGenerator()
+        self._silence: Silence | None = None
         self._broken: Rule | None = None
         self._log: list[tuple[int, int]] = []
         self._wants_events = False
@@ -106,6 +107,7 @@ class SimulatorBench:
         seed = setup.stalls.seed if setup.stalls is not None else 0
         self._memory = Memory(setup.memory, setup.refused)
         self._stalls = StallGenerator(threshold, seed)
+        self._silence = setup.silence
         self._wants_events = setup.events
         self._armed, self._origin, self._log = self._now, None, []
         self._reads.begin_launch()
@@ -123,6 +125,10 @@ class SimulatorBench:
     def detach(self) -> None:
         self._waveform.close()
         self._memory, self._stalls = _no_memory(), StallGenerator()
+        if self._silence is not None and self._silence.lost:
+            self._reads.forget()
+            self._writes.forget()
+        self._silence = None
 
     def write(self, offset: int, value: int) -> None:
         self._registers.begin_write(offset, value)
@@ -182,10 +188,12 @@ class SimulatorBench:
 
         pins = Pins(get=_reader(context, self._signals), set=put)
         while True:
-            held = self._stalls.held(self._now - self._armed)
+            stalled = held = self._stalls.held(self._now - self._armed)
+            if self._origin is not None:
+                held |= silent(self._silence, self._now + 1 - self._origin)
             self._reads.drive(pins, self._memory, self._now, held)
             self._writes.drive(pins, self._now, held)
-            self._registers.drive(pins, held)
+            self._registers.drive(pins, stalled)
             self._registers.sample(pins)
             broken = self._reads.sample(pins, self._now)
             broken = self._writes.sample(pins, self._memory, self._now) or broken

@@ -41,7 +41,7 @@ class Bus(Block):
     closed
         There was a fence for each ID: nothing new can be begun before a reset.
     address
-        While `expired`, the address of the oldest outstanding burst.
+        When `expired` rises, the address of the oldest outstanding burst.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -79,18 +79,22 @@ class Bus(Block):
             with m.Else():
                 m.d.sync += epoch.eq(epoch + 1)
         m.d.comb += writes.restart.eq(self.restart)
-        # Of a read and a write that both are outstanding, the read is reported.
-        of_write = reads.idle & ~writes.client.idle
+        # Of a read and a write that both are outstanding, the read is reported. Both are those of
+        # the cycle before, as the addresses are.
+        reader = Signal.like(reads.fault_client)
+        m.d.sync += [
+            reader.eq(reads.fault_client),
+            core.of_write.eq(reads.idle & ~writes.client.idle),
+        ]
         m.d.comb += [
             core.reads_idle.eq(reads.idle),
             core.idle.eq(reads.idle & writes.client.idle),
             core.read_fault.eq(reads.fault),
-            core.read_client.eq(reads.fault_client),
+            core.read_client.eq(Mux(reads.fault, reads.fault_client, reader)),
             timer.limit.eq(self.limit),
             timer.silent.eq((reads.owes | writes.owes) & ~(reads.moves | writes.moves)),
             core.expired.eq(timer.expired),
-            core.of_write.eq(of_write),
-            self.address.eq(Mux(of_write, writes.oldest, reads.oldest)),
+            self.address.eq(Mux(core.of_write, writes.oldest, reads.oldest)),
         ]
         self._join(m, reads, writes)
 

@@ -23,7 +23,7 @@ class OldestAddress(Block):
     clear
         Nothing will be answered any more: until the next `push`, `oldest` is the last one issued.
     oldest
-        The address of the oldest burst two cycles ago.
+        The address of the burst that was the oldest a cycle ago, if it was issued before.
     """
 
     def __init__(self, *, bits: int, depth: int) -> None:

@@ -110,9 +110,11 @@ class Accelerator(Block):
             RUNNING_BIT: control.running,
         }
         m.d.sync += self.events.eq(Cat(events[bit] for bit in sorted(events)))
+        expired = Signal()
+        m.d.sync += expired.eq(bus.core.expired)
         with m.If(control.clear):
             m.d.sync += registers.error_address.eq(0)
-        with m.Elif(control.running & bus.core.expired):
+        with m.Elif(control.running & bus.core.expired & ~expired):
             m.d.sync += registers.error_address.eq(bus.address)
         self._status(m, registers, control)
 

@@ -39,7 +39,7 @@ class WriteMaster(Block):
         does; beats that wait are sent, and then beats without strobes.
     owes, moves
         An order is outstanding, or something of a burst is to be sent; memory takes an address or
-        a beat, or acknowledges a burst.
+        a beat, or acknowledges a burst, or an order is done.
     oldest
         The address of the oldest burst, see `OldestAddress`.
     """
@@ -119,7 +119,7 @@ class WriteMaster(Block):
             self.oldest.eq(addresses.oldest),
             client.idle.eq(outstanding_writes.level == 0),
             self.owes.eq(~client.idle | address.valid | lengths.o.valid),
-            self.moves.eq((axi.awvalid & axi.awready) | client.moving | axi.bvalid),
+            self.moves.eq((axi.awvalid & axi.awready) | client.moving | axi.bvalid | client.done),
         ]
 
     def _send(self, m: Module, lengths: Queue, new_address: Signal, flushing: Signal) -> None:

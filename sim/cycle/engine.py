@@ -15,6 +15,7 @@ from hw.faults import Fault
 from hw.isa import Finish, Program, work_of_columns
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.topology import MemoryId
+from sim.cycle.bus_log import find_silence
 from sim.cycle.counters import unit_cycles
 from sim.cycle.events import events_of
 from sim.cycle.machine import make_machine
@@ -26,7 +27,7 @@ from sim.cycle.reads import make_reads
 from sim.cycle.run import run_program
 from sim.cycle.shifts import check_shifts
 from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Run
-from sim.cycle.stores import Stores, make_stores
+from sim.cycle.stores import BEATS, Stores, make_stores
 from sim.engine import Bytes, Launch
 from sim.errors import BusError, CycleLimitError, EngineError
 from sim.events import EventTable
@@ -34,6 +35,7 @@ from sim.functional.engine import FunctionalEngine
 from sim.memory import check_beats
 from sim.preflight import preflight
 from sim.result import Result
+from sim.semantics.report import bus_timeout_error
 
 
 class CycleEngine:
@@ -111,7 +113,7 @@ class CycleEngine:
             failure = self._compute_values(program, memory, how)
         else:
             check_shifts(prepared, run, how.bases, memory)
-        cycles, stores = self._compute_time(prepared, run, failure, how, len(memory))
+        cycles, stores = self._compute_time(program, prepared, run, failure, how, len(memory))
         return Result(
             engine=self.name,
             cycles=cycles,
@@ -129,7 +131,10 @@ class CycleEngine:
 
     def _make_run(self, prepared: Prepared, memory: npt.NDArray[np.uint8], how: Launch) -> Run:
         uops = self._values.micro_ops()
-        return make_run(prepared, how.address, how.bases, memory, uops, how.bus_errors)
+        return make_run(
+            *(prepared, how.address, how.bases, memory, uops, how.bus_errors, how.silence),
+            log=how.bus_timeout > 0,
+        )
 
     def _compute_values(self, program: Program, memory: Bytes, how: Launch) -> Exception | None:
         """Do what the program does to memory; returns the error that ended it, if any."""
@@ -142,6 +147,7 @@ class CycleEngine:
 
     def _compute_time(
         self,
+        program: Program,
         prepared: Prepared,
         run: Run,
         failure: Exception | None,
@@ -155,7 +161,7 @@ class CycleEngine:
         if how.max_cycles is not None:
             run.state[LIMIT] = how.max_cycles
         far = how.bus_errors or prepared.accesses(how.bases).end.max(initial=0) > memory_bytes
-        run.state[WATCH] = WATCH_BUS if far else 0
+        run.state[WATCH] |= WATCH_BUS if far else 0
         if failure is not None or not how.data:
             run.state[WATCH] |= WATCH_INDICES
         if isinstance(failure, ProgramError) and failure.fault is Fault.SHIFT:
@@ -165,9 +171,16 @@ class CycleEngine:
         reads, stores = make_reads(self._machine), make_stores(self._machine)
         if len(run.units):
             run_program(self._machine, run, reads, stores)
+        place = -1
+        if how.bus_timeout:
+            beats, interval = int(stores.state[BEATS]), self._machine.interval
+            limit, size = how.bus_timeout, self.config.bus_bytes
+            place = find_silence(run, beats, limit, interval, size)
         outcome = outcome_of(prepared, run, reads)
         if how.max_cycles is not None and outcome.cycles > how.max_cycles:
             raise CycleLimitError(how.max_cycles, f"still running after {how.max_cycles} cycles")
+        if outcome.fault is Fault.BUS_TIMEOUT:
+            raise bus_timeout_error(program, outcome.instruction, place, how.bus_timeout)
         if outcome.fault is not Fault.NONE:
             raise error_of(prepared, run, outcome, failure, memory_bytes)
         if failure is not None:

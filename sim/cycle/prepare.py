@@ -14,8 +14,11 @@ from hw.faults import Fault
 from hw.hazards.dram import Rectangles, rectangles_of
 from hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
 from sim.cycle import loads, state
+from sim.cycle.bus_log import make_log, no_log
 from sim.cycle.pipeline_state import UopMemory, make_pipeline
+from sim.cycle.silence import make_silence
 from sim.cycle.state import LONGEST_WAIT, Run
+from sim.engine import Silence
 from sim.functional.plan import Plan, make_plan
 from sim.semantics.detail import make_detail
 
@@ -107,10 +110,14 @@ def make_run(
     memory: npt.NDArray[np.uint8],
     uops: Ints,
     refused: Sequence[tuple[int, int]] = (),
+    silence: Silence | None = None,
+    *,
+    log: bool = False,
 ) -> Run:
     """The state of a run at launch, on DRAM `memory` and with `uops` in the micro-op memory.
 
-    `refused` are the addresses that answer with an error.
+    `refused` are the addresses that answer with an error, `silence` when memory does not answer;
+    with `log`, what happens on the bus is kept.
     """
     config, plan = program.config, program.plan
     count = len(plan.units)
@@ -119,6 +126,9 @@ def make_run(
     own = np.zeros(state.FIELDS, np.int64)
     own[[state.LIMIT, state.FAULT_CYCLE]] = LONGEST_WAIT
     own[[state.LAST, state.SHIFT_AT]] = -1
+    element_bytes = np.array([config.element_bytes(each) for each in MemoryId], np.int64)
+    if log:
+        own[state.WATCH] = state.WATCH_SILENCE
     errors = [(min(begin, _FAR), min(end, _FAR)) for begin, end in refused]
     return Run(
         table=plan.table,
@@ -129,7 +139,7 @@ def make_run(
         first=program.first,
         ordinal=program.ordinal,
         address=address,
-        element_bytes=np.array([config.element_bytes(each) for each in MemoryId], np.int64),
+        element_bytes=element_bytes,
         bases=np.array([min(base, _FAR) for base in bases], np.int64),
         words=_words(program, bases[MemoryId.UOP], memory),
         word=program.word,
@@ -142,6 +152,8 @@ def make_run(
         dma=dma,
         pipeline=np.stack([make_pipeline()] * 2),
         detail=np.stack([make_detail()] * 2),
+        silence=make_silence(silence),
+        bus=make_log(program.columns, config.bus_bytes, element_bytes) if log else no_log(),
     )
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from base.jit import inlined
 from sim.cycle.machine import Machine
+from sim.cycle.silence import AR, R, after_silence, beats_before
 
 Ints = npt.NDArray[np.int64]
 
@@ -167,19 +168,29 @@ def choose(machine: Machine, reads: Reads) -> tuple[int, int]:
 
 
 @inlined
-def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
-    """Grant a client's burst in cycle `now`; returns the cycle of its first beat.
+def grant(
+    machine: Machine, reads: Reads, silence: Ints, which: int, now: int
+) -> tuple[int, int, int]:
+    """Grant a client's burst in cycle `now`.
 
-    The burst's beats arrive `machine.interval` cycles apart; each can be used a cycle later.
+    Returns the cycles in which memory accepts its address and sends its first beat, and how many
+    beats it sends before a silence. Beats arrive `machine.interval` cycles apart; each can be used
+    a cycle later.
     """
     client, master = reads.clients[which], reads.master
     bursts, slots = master[BURSTS], machine.reads_in_flight
     accepted = now + 1
     if bursts >= machine.in_flight and machine.in_flight <= slots:
         accepted = max(accepted, reads.ends[(bursts - machine.in_flight) & reads.ends_mask] + 1)
+    accepted = after_silence(silence, AR, accepted)
     beats = client[BEATS]
-    first = max(accepted + machine.latency, master[LAST] + machine.interval)
+    first = after_silence(
+        silence, R, max(accepted + machine.latency, master[LAST] + machine.interval)
+    )
+    early = beats_before(silence, first, beats, machine.interval)
     master[LAST] = first + (beats - 1) * machine.interval
+    if early < beats:
+        master[LAST] = silence[2] + (beats - early - 1) * machine.interval
     master[FREE] = accepted
     reads.ends[bursts & reads.ends_mask] = master[LAST]
     master[BURSTS] = bursts + 1
@@ -197,7 +208,7 @@ def grant(machine: Machine, reads: Reads, which: int, now: int) -> int:
         else:
             client[ADDRESS] = (client[ADDRESS] + client[STRIDE]) & machine.address_mask
             begin_row(machine, client)
-    return int(first)
+    return accepted, first, early
 
 
 @inlined

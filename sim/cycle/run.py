@@ -9,7 +9,7 @@ it depends on one that is.
 from __future__ import annotations
 
 from base.jit import compiled, inlined
-from sim.cycle import loads
+from sim.cycle import bus_log, loads
 from sim.cycle.dispatch import INSTRUCTION_SHIFT, dispatch, fetch
 from sim.cycle.faults import check_burst
 from sim.cycle.machine import Machine
@@ -34,6 +34,7 @@ from sim.cycle.state import (
     WAKE_FETCH,
     WATCH,
     WATCH_BUS,
+    WATCH_SILENCE,
     Run,
 )
 from sim.cycle.stores import Stores
@@ -60,22 +61,41 @@ def _grant(machine: Machine, run: Run, reads: Reads, which: int, now: int) -> No
     """Grant a burst in cycle `now`, and see what its beats do."""
     client = reads.clients[which]
     before, beat, beats = client[GRANTED], client[BEAT], client[BEATS]
-    first = grant(machine, reads, which, now)
+    accepted, first, early = grant(machine, reads, run.silence, which, now)
+    # The beats behind a silence follow its end.
+    later, more = max(run.silence[2], first), beats - early
     instruction = -1
     if which == FETCH:
-        for number in range(beats):
+        for number in range(early):
             run.available[before + number] = first + number * machine.interval + 1
+        for number in range(more):
+            run.available[before + early + number] = later + number * machine.interval + 1
         run.state[WAKE] |= WAKE_FETCH
     else:
         unit = U_LOAD if which == LOAD else U_COMPUTE
         dma = run.dma[unit]
         instruction = dma[loads.INSTRUCTION]
         row = run.table[instruction]
-        loads.take_burst(machine, reads, which, dma, row, dma[loads.STEP], first, beats)
+        loads.take_burst(machine, reads, which, dma, row, dma[loads.STEP], first, early)
+        if more > 0:
+            loads.take_burst(machine, reads, which, dma, row, dma[loads.STEP], later, more)
         if not client[ACTIVE]:
             end_load(machine, run, unit)
     if run.state[WATCH] & WATCH_BUS:
-        check_burst(machine, run, beat, beats, first, machine.interval, instruction)
+        check_burst(machine, run, beat, early, first, machine.interval, instruction)
+        if more > 0:
+            check_burst(machine, run, beat + early, more, later, machine.interval, instruction)
+    if run.state[WATCH] & WATCH_SILENCE:
+        burst = run.bus.reads[run.bus.counts[0]]
+        burst[bus_log.GRANTED] = now
+        burst[bus_log.ACCEPTED] = accepted
+        burst[bus_log.FIRST] = first
+        burst[bus_log.BEATS] = early
+        burst[bus_log.LATER] = later
+        burst[bus_log.MORE] = more
+        burst[bus_log.INSTRUCTION] = instruction
+        burst[bus_log.ADDRESS] = beat
+        run.bus.counts[0] += 1
 
 
 @inlined

@@ -43,7 +43,8 @@ WAKE = FETCHES + 1
 LIMIT = WAKE + 1
 """A cycle: a run that has not ended by then need not be computed to its end."""
 WATCH = LIMIT + 1
-"""The faults that are looked for, a bit each: `WATCH_BUS`, `WATCH_INDICES`."""
+"""What is looked for, a bit each: `WATCH_BUS`, `WATCH_INDICES`; and `WATCH_SILENCE`, for which the
+bus's log is kept."""
 FAULT_CYCLE = WATCH + 1
 """The cycle of the first fault, or `LONGEST_WAIT`."""
 FAULT_SOURCE = FAULT_CYCLE + 1
@@ -56,6 +57,7 @@ SHIFT_AT = FAULT_AT + 1
 FIELDS = SHIFT_AT + 2
 WATCH_BUS = 1
 WATCH_INDICES = 2
+WATCH_SILENCE = 4
 WAKE_FETCH = 1 << UNITS
 WAKE_DISPATCH = 2 << UNITS
 
@@ -69,6 +71,19 @@ END = 4
 WROTE = 5
 """Of a LOAD: its writes, for the cycles in which it has nothing to write; else -1."""
 TIMES = 6
+
+
+class BusLog(NamedTuple):
+    """What happens on the bus, kept where a bus that hangs is a fault: see `sim.cycle.silence`."""
+
+    reads: Ints
+    """[burst, field]"""
+    writes: Ints
+    """[order, field]"""
+    beats: Ints
+    """[beat]: the cycle in which memory takes a beat of write data."""
+    counts: Ints
+    """Bursts and orders."""
 
 
 class Run(NamedTuple):
@@ -108,3 +123,6 @@ class Run(NamedTuple):
     """The pipeline's state, and a copy for looking ahead."""
     detail: Ints
     """Details of the first fault and of the last that was found; see `sim.semantics.detail`."""
+    silence: Ints
+    """`Launch.silence`: the channels, the first cycle, and the cycle after the last."""
+    bus: BusLog

@@ -14,10 +14,12 @@ import numpy.typing as npt
 from base.jit import compiled, inlined
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
+from sim.cycle import bus_log
 from sim.cycle.faults import check_burst
 from sim.cycle.machine import Machine
 from sim.cycle.reads import ring
-from sim.cycle.state import WATCH, WATCH_BUS, Run
+from sim.cycle.silence import AW, B, W, after_silence
+from sim.cycle.state import WATCH, WATCH_BUS, WATCH_SILENCE, Run
 from sim.semantics.fields import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 Ints = npt.NDArray[np.int64]
@@ -92,6 +94,21 @@ def finish(machine: Machine, stores: Stores, earliest: int) -> int:
     return int(state[DONE])
 
 
+@inlined
+def _log(
+    run: Run, taken: int, issued: int, answer: int, done: int, instruction: int, beat: int
+) -> None:
+    """Keep what happened to an order."""
+    row = run.bus.writes[run.bus.counts[1]]
+    row[bus_log.TAKEN] = taken
+    row[bus_log.ISSUED] = issued
+    row[bus_log.ANSWERED] = answer
+    row[bus_log.DONE] = done
+    row[bus_log.ORDERED_BY] = instruction
+    row[bus_log.PLACE] = beat
+    run.bus.counts[1] += 1
+
+
 @compiled
 def store(
     machine: Machine,
@@ -114,7 +131,10 @@ def store(
     if row[X_SIZE] == 0:
         taken = order(machine, stores, start + 1)
         state[READY] = taken + 1
-        return finish(machine, stores, taken + 1)
+        ended = finish(machine, stores, taken + 1)
+        if run.state[WATCH] & WATCH_SILENCE:
+            _log(run, taken, -1, -1, ended, instruction, -1)
+        return ended
     bytes_of_beat = 1 << machine.beat_shift
     offered = start + 2
     state[READ] = start
@@ -137,6 +157,7 @@ def store(
                     (writes - machine.in_flight) & (len(stores.answered) - 1)
                 ]
                 accepted = max(accepted, answered + 1)
+            accepted = after_silence(run.silence, AW, accepted)
             state[ACCEPTED] = accepted
             # The data.
             first = max(taken + 2, accepted + 1)
@@ -151,17 +172,23 @@ def store(
                 if number >= QUEUE:
                     read = max(read, stores.taken[(number - QUEUE) % RECENT] + 1)
                 state[READ] = read + here - 1
-                state[TAKEN] = max(state[TAKEN] + machine.interval, state[READ] + 2, first)
+                moved = max(state[TAKEN] + machine.interval, state[READ] + 2, first)
+                state[TAKEN] = after_silence(run.silence, W, moved)
                 stores.taken[number % RECENT] = state[TAKEN]
+                if run.state[WATCH] & WATCH_SILENCE:
+                    run.bus.beats[number] = state[TAKEN]
                 state[BEATS] = number + 1
             state[MOVING] += beats
             # The acknowledgement.
-            state[ANSWERED] = max(state[TAKEN] + machine.latency, state[ANSWERED] + 1)
+            reply = max(state[TAKEN] + machine.latency, state[ANSWERED] + 1)
+            state[ANSWERED] = after_silence(run.silence, B, reply)
             stores.answered[writes & (len(stores.answered) - 1)] = state[ANSWERED]
             state[WRITES] = writes + 1
             ended = finish(machine, stores, max(state[ANSWERED] + 1, taken + 1))
             if run.state[WATCH] & WATCH_BUS:
                 check_burst(machine, run, beat, beats, ended, 0, instruction)
+            if run.state[WATCH] & WATCH_SILENCE:
+                _log(run, taken, accepted, state[ANSWERED], ended, instruction, beat)
             rest -= beats
             beat += beats
         at = (at + stride) & machine.address_mask

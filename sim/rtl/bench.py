@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim.engine import Bytes, Launch, Stalls
+from sim.engine import Bytes, Launch, Silence, Stalls
 from sim.errors import EngineError
 from sim.rtl.constants import STALL_STEPS
 
@@ -33,11 +33,12 @@ class BenchSetup:
     stalls: Stalls | None
     events: bool
     waveform: Path | None
+    silence: Silence | None = None
 
     @classmethod
     def of(cls, memory: Bytes, how: Launch) -> BenchSetup:
         """The environment for the launch options `how`."""
-        return cls(memory, how.bus_errors, how.stalls, how.events, how.waveform)
+        return cls(memory, how.bus_errors, how.stalls, how.events, how.waveform, how.silence)
 
 
 class Bench(Protocol):

@@ -36,6 +36,17 @@ struct Stalls {
     }
 };
 
+// Channels on which nothing happens from cycle `begin` of a run on, for `cycles` cycles.
+struct Silence {
+    unsigned channels = 0;
+    uint64_t begin = 0, cycles = 0;
+    bool lost = false;
+
+    unsigned held(uint64_t cycle) const {
+        return cycle >= begin && cycle - begin < cycles ? channels : 0;
+    }
+};
+
 struct Range {
     uint64_t start, end;
 };
@@ -109,6 +120,12 @@ class ReadBus {
     // The next beat need not keep its distance from a beat of an earlier launch.
     void begin_launch() { next_beat_ = 0; }
 
+    // Answer nothing of what was accepted until now.
+    void forget() {
+        bursts_.clear();
+        offering_ = false;
+    }
+
     void drive(Ports& p, const Timing& timing, const Memory& memory, uint64_t now, unsigned held) {
         p.m_axi_arready = bursts_.size() < timing.in_flight && !(held & kAr);
         if (!offering_ && !bursts_.empty() && !(held & kR) &&
@@ -167,6 +184,13 @@ class WriteBus {
     // See `ReadBus`.
     void begin_launch() { next_beat_ = 0; }
 
+    // Acknowledge nothing of what was accepted until now.
+    void forget() {
+        answers_.clear();
+        answering_ = false;
+        for (Pending& burst : bursts_) burst.lost = true;
+    }
+
     void drive(Ports& p, const Timing& timing, uint64_t now, unsigned held) {
         p.m_axi_awready = bursts_.size() + answers_.size() < timing.in_flight && !(held & kAw);
         p.m_axi_wready = !bursts_.empty() && now >= next_beat_ && !(held & kW);
@@ -199,6 +223,7 @@ class WriteBus {
         uint64_t address, beats;
         Response response;
         uint8_t id;
+        bool lost = false;
     };
     struct Answer {
         uint64_t ready;
@@ -227,7 +252,7 @@ class WriteBus {
         burst.address += kBeat;
         next_beat_ = now + timing.interval;
         if (--burst.beats != 0) return;
-        answers_.push_back({now + timing.latency, burst.response, burst.id});
+        if (!burst.lost) answers_.push_back({now + timing.latency, burst.response, burst.id});
         bursts_.pop_front();
     }
 

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from hw.axi import INCR, Response
 from hw.config import PAGE_BYTES
 from hw.memory_model import MemoryModel
-from sim.engine import Bytes
+from sim.engine import Bytes, Channel, Silence
 from sim.rtl.constants import (
     MIX_MULTIPLIERS,
     STALL_BITS,
     STALL_STEPS,
     STREAM_INCREMENT,
-    Channel,
     Rule,
 )
 
@@ -55,6 +54,13 @@ class StallGenerator:
             if bits >> STALL_BITS * position & STALL_STEPS - 1 < self.threshold:
                 mask |= channel
         return mask
+
+
+def silent(silence: Silence | None, cycle: int) -> int:
+    """The channels on which nothing happens in a cycle of a run, as bits of `Channel`."""
+    if silence is None or not 0 <= cycle - silence.begin < silence.cycles:
+        return 0
+    return silence.channels
 
 
 @dataclass(slots=True)
@@ -139,6 +145,11 @@ class ReadBus:
                 self._offer(pins, memory, self._bursts[0])
         pins.set("m_axi_rvalid", self._offering)
 
+    def forget(self) -> None:
+        """Answer nothing of what was accepted until now."""
+        self._bursts.clear()
+        self._offering = False
+
     def _offer(self, pins: Pins, memory: Memory, burst: _Read) -> None:
         self._offering = True
         response = memory.response(burst.address, self._beat)
@@ -174,6 +185,7 @@ class _Write:
     beats: int
     identity: int
     response: Response = Response.OKAY
+    lost: bool = False
 
 
 class WriteBus:
@@ -192,6 +204,13 @@ class WriteBus:
     def begin_launch(self) -> None:
         """See `ReadBus`."""
         self._next_beat = 0
+
+    def forget(self) -> None:
+        """Acknowledge nothing of what was accepted until now."""
+        self._answers.clear()
+        self._answering = False
+        for burst in self._bursts:
+            burst.lost = True
 
     def drive(self, pins: Pins, now: int, held: int) -> None:
         """Set the design's inputs of cycle `now`."""
@@ -248,7 +267,8 @@ class WriteBus:
         burst.beats -= 1
         self._next_beat = now + self._model.interval
         if not burst.beats:
-            self._answers.append((now + self._model.latency, burst.response, burst.identity))
+            if not burst.lost:
+                self._answers.append((now + self._model.latency, burst.response, burst.identity))
             self._bursts.popleft()
         return broken
 

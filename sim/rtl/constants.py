@@ -10,6 +10,7 @@ from enum import Enum, IntEnum, IntFlag
 from hw.axi import INCR, Response
 from hw.config import PAGE_BYTES
 from hw.events import RUNNING_BIT
+from sim.engine import Channel
 
 STALL_BITS = 12
 """Random bits that decide whether a channel stalls in a cycle."""
@@ -18,16 +19,6 @@ STALL_STEPS = 1 << STALL_BITS
 STREAM_INCREMENT = 0x9E3779B97F4A7C15
 MIX_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
-
-
-class Channel(IntFlag):
-    """AXI channels, as bits of a mask of stalled channels."""
-
-    AR = 1
-    R = 2
-    AW = 4
-    W = 8
-    B = 16
 
 
 class Rule(Enum):

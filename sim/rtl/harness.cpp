@@ -52,10 +52,13 @@ class Machine {
     }
 
     void cycle() {
-        const unsigned held = stalls_.held(now_ - armed_);
+        // The run's first cycle is the one before `running` is seen.
+        const unsigned silent = origin_ == kNever ? 0 : silence_.held(now_ + 1 - origin_);
+        const unsigned stalled = stalls_.held(now_ - armed_);
+        const unsigned held = stalled | silent;
         reads_.drive(p_, timing_, memory_, now_, held);
         writes_.drive(p_, timing_, now_, held);
-        registers_.drive(p_, held);
+        registers_.drive(p_, stalled);
         settle();
         registers_.sample(p_);
         reads_.sample(p_, timing_, verdict_, now_);
@@ -83,6 +86,15 @@ class Machine {
             cycle();
         }
         return true;
+    }
+
+    // What memory owes from a launch with a silence after which nothing is answered is forgotten.
+    void be_silent(const Silence& silence) {
+        if (silence_.lost) {
+            reads_.forget();
+            writes_.forget();
+        }
+        silence_ = silence;
     }
 
     void arm(bool events) {
@@ -117,6 +129,7 @@ class Machine {
     Timing timing_;
     Memory memory_;
     Stalls stalls_;
+    Silence silence_;
     Verdict verdict_;
     RegisterPort<Ports> registers_;
     std::vector<Event> events_;
@@ -187,6 +200,11 @@ TANDEM_API void tandem_timing(Machine* machine, uint64_t latency, uint64_t inter
 
 TANDEM_API void tandem_stalls(Machine* machine, uint64_t threshold, uint64_t seed) {
     machine->stalls_ = {threshold, seed};
+}
+
+TANDEM_API void tandem_silence(Machine* machine, uint32_t channels, uint64_t begin,
+                               uint64_t cycles, int lost) {
+    machine->be_silent({channels, begin, cycles, lost != 0});
 }
 
 TANDEM_API void tandem_refuse(Machine* machine, const Range* ranges, uint64_t count) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from hw.axi import ID_BITS
 from hw.config import HardwareConfig
 from hw.isa import Program, Unit, work_of
 from hw.registers import CONTROL, Control, Interrupt, State, Status, register_map
@@ -35,6 +36,7 @@ class Driver:
         self._config = config
         self._bench = bench
         self._usable = True
+        self._fenced = False
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
@@ -55,6 +57,7 @@ class Driver:
         started = perf_counter()
         try:
             self._start(program, how)
+            self._check_fence()
             self._wait(how)
         except BaseException:
             # On Ctrl-C too: the machine must not access memory after `detach`.
@@ -66,8 +69,9 @@ class Driver:
         self.write("irq_status", _BOTH_CAUSES)
         if how.max_cycles is not None and cycles > how.max_cycles:
             raise _too_long(how.max_cycles)
+        self._fenced = Status.FENCED in status
         if Status.DONE not in status:
-            raise failure(program, len(memory), self.read)
+            raise failure(program, len(memory), how.bus_timeout, self.read)
         log = self._bench.events()
         return Result(
             engine=self._name,
@@ -83,8 +87,19 @@ class Driver:
         self.write("instruction_count", len(program))
         for memory in self._config.memories:
             self.write(f"base_{memory.name.lower()}", how.bases[memory])
+        self.write("bus_timeout", how.bus_timeout)
         self.write("irq_enable", _BOTH_CAUSES)
         self._bench.write(CONTROL, Control.LAUNCH)
+
+    def _check_fence(self) -> None:
+        """A machine that has given up its bus once for each ID refuses launches."""
+        if self._fenced and Status.FENCED in Status(self.read("status")):
+            self._usable = False
+            raise EngineError(
+                f"this {self._name} engine gave up bus transactions {1 << ID_BITS} times, once for "
+                "each ID: what is late cannot be told from what is new any more, before ARESETn"
+            )
+        self._fenced = False
 
     def _wait(self, how: Launch) -> None:
         """Run until the interrupt, in slices, between which Python handles Ctrl-C."""
@@ -104,13 +119,19 @@ class Driver:
                 budget = next_slice(budget, seconds, _SLICE_SECONDS)
 
     def _stop(self) -> None:
-        """Reset the machine and wait until it is idle, with its memory still connected."""
+        """Reset the machine and wait until it is idle, with its memory still connected.
+
+        A second reset gives up what memory owes.
+        """
         try:
-            self._bench.write(CONTROL, Control.SOFT_RESET)
-            for _ in range(ACCESS_CYCLES):
-                if not Status(self.read("status")) & (Status.RUNNING | Status.DRAINING):
-                    self.write("irq_status", _BOTH_CAUSES)
-                    return
+            for _ in range(2):
+                self._bench.write(CONTROL, Control.SOFT_RESET)
+                for _ in range(ACCESS_CYCLES):
+                    status = Status(self.read("status"))
+                    if not status & (Status.RUNNING | Status.DRAINING):
+                        self._fenced = Status.FENCED in status
+                        self.write("irq_status", _BOTH_CAUSES)
+                        return
         except EngineError:
             pass
         self._usable = False

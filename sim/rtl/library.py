@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hw.memory_model import MemoryModel
+from sim.engine import Channel, Silence
 from sim.errors import BuildError, EngineError
 from sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
 from sim.rtl.constants import Outcome
@@ -22,6 +23,7 @@ _SIGNATURES: dict[str, tuple[type | None, tuple[type, ...]]] = {
     "tandem_memory": (None, (_machine, ctypes.c_void_p, _u64)),
     "tandem_timing": (None, (_machine, _u64, _u64, _u64)),
     "tandem_stalls": (None, (_machine, _u64, _u64)),
+    "tandem_silence": (None, (_machine, _u32, _u64, _u64, _int)),
     "tandem_refuse": (None, (_machine, ctypes.c_void_p, _u64)),
     "tandem_arm": (None, (_machine, _int)),
     "tandem_run": (_int, (_machine, _u64)),
@@ -68,6 +70,7 @@ class CompiledBench:
         call, machine = self._library, self._machine
         call.tandem_memory(machine, setup.memory.ctypes.data, len(setup.memory))
         call.tandem_stalls(machine, threshold, seed)
+        self._be_silent(setup.silence)
         call.tandem_refuse(machine, ranges.ctypes.data, len(ranges))
         call.tandem_arm(machine, setup.events)
 
@@ -76,6 +79,7 @@ class CompiledBench:
         self._library.tandem_close_waveform(self._machine)
         self._library.tandem_memory(self._machine, None, 0)
         self._library.tandem_stalls(self._machine, 0, 0)
+        self._be_silent(None)
         self._memory = None
 
     def write(self, offset: int, value: int) -> None:
@@ -112,6 +116,12 @@ class CompiledBench:
             return np.empty((0, _EVENT_WORDS), dtype=np.uint64)
         words = (_u64 * (_EVENT_WORDS * count)).from_address(start.value)
         return np.array(words, dtype=np.uint64).reshape(-1, _EVENT_WORDS)
+
+    def _be_silent(self, silence: Silence | None) -> None:
+        chosen = silence or Silence(Channel(0), 0, 0)
+        self._library.tandem_silence(
+            self._machine, chosen.channels, chosen.begin, chosen.cycles, chosen.lost
+        )
 
     def _answer(self, verb: str, offset: int, response: int) -> None:
         self._check_rules()

@@ -12,12 +12,13 @@ from hw.operations import MAX_SHIFT
 from hw.registers import NO_INSTRUCTION, Waits
 from hw.topology import MAX_TOKENS, POPS
 from sim.errors import BusError, EngineError
+from sim.semantics.report import bus_timeout_error
 
 Read = Callable[[str], int]
 """A function that returns the value of the register with a name."""
 
 
-def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
+def failure(program: Program, memory_bytes: int, bus_timeout: int, read: Read) -> Exception:
     """The exception for the fault that stopped `program`; `read` returns registers by name."""
     code = read("error_code")
     found = read("error_instruction")
@@ -32,6 +33,8 @@ def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
             return DeadlockError(tuple(_wait(unit, read) for unit in Unit))
         case Fault.BUS_READ | Fault.BUS_WRITE:
             return _bus_error(program, culprit, fault, memory_bytes)
+        case Fault.BUS_TIMEOUT:
+            return bus_timeout_error(program, culprit, read("error_address"), bus_timeout)
     return ProgramError(fault, culprit, _complaint(program, culprit, fault))
 
 

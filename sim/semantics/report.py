@@ -6,11 +6,11 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
-from hw.isa import Columns, MemoryId
+from hw.isa import Columns, MemoryId, Program
 from hw.isa.diagnostics import describe
 from hw.operations import MAX_SHIFT
 from hw.topology import MAX_TOKENS
-from sim.errors import BusError
+from sim.errors import BusError, BusTimeoutError
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
 
 
@@ -89,3 +89,23 @@ def instruction_error(
             )
         case _:
             raise ValueError(f"{fault.name} is no fault of a running instruction")
+
+
+def bus_timeout_error(
+    program: Program, instruction: int | None, address: int, limit: int
+) -> BusTimeoutError:
+    """The error of a memory that did not answer for `limit` cycles; `address` is the oldest
+    outstanding burst's."""
+    if instruction is None:
+        subject, access = "program", "a read"
+    else:
+        columns = program.columns()
+        kind = Opcode(int(columns.opcode[instruction])).name
+        subject = f"instruction {instruction}"
+        access = f"{kind} of {MemoryId(int(columns.memory_type[instruction])).name}"
+    return BusTimeoutError(
+        instruction,
+        address,
+        f"{subject}: memory did not answer {access} at {address:#x} within {limit:,} cycles "
+        f"[{Fault.BUS_TIMEOUT.name}]",
+    )

@@ -30,9 +30,11 @@ def test_offsets() -> None:
         "features": 0x02C,
         "instruction_address": 0x030,
         "instruction_count": 0x038,
+        "bus_timeout": 0x03C,
         "base_uop": 0x040,
         "base_par": 0x070,
         "par_buffer": 0x078,
+        "error_address": 0x080,
         "cycles": 0x100,
         "store_memory": 0x148,
         "load_instruction": 0x180,
@@ -43,7 +45,7 @@ def test_offsets() -> None:
 
 def test_bits() -> None:
     assert [flag.value for flag in Control] == [1, 2, 4]
-    assert [flag.value for flag in Status] == [1, 2, 4, 8]
+    assert [flag.value for flag in Status] == [1, 2, 4, 8, 16]
     assert [flag.value for flag in Interrupt] == [1, 2]
     assert [flag.value for flag in Waits] == [1, 2, 0x100]
 
@@ -62,7 +64,7 @@ def test_constants_are_the_configuration(config: HardwareConfig) -> None:
     }
     wanted = {
         "magic": 0x544E444D,
-        "version": 0x0001_0001,
+        "version": 0x0001_0002,
         "shape": 0x00_04_04_00,
         "buffers": 0x11_12_0F_0F,
         "bus": 0x3F_20_0040,

@@ -3,7 +3,7 @@
 #define TANDEM_REGISTERS_H
 
 #define TANDEM_MAGIC_VALUE                    0x544E444Du /* what register magic reads as */
-#define TANDEM_VERSION_VALUE                  0x00010001u /* version of this map */
+#define TANDEM_VERSION_VALUE                  0x00010002u /* version of this map */
 #define TANDEM_NO_INSTRUCTION                 0xFFFFFFFFu /* index of no instruction */
 
 /* Offsets of the registers, in bytes, and their fields.
@@ -36,6 +36,8 @@
 #define TANDEM_STATUS_ERROR_MASK              0x4u
 #define TANDEM_STATUS_DRAINING_SHIFT          3u
 #define TANDEM_STATUS_DRAINING_MASK           0x8u
+#define TANDEM_STATUS_FENCED_SHIFT            4u
+#define TANDEM_STATUS_FENCED_MASK             0x10u
 /* rw: causes that raise the interrupt */
 #define TANDEM_IRQ_ENABLE                     0x010u
 #define TANDEM_IRQ_ENABLE_DONE_SHIFT          0u
@@ -91,6 +93,11 @@
 #define TANDEM_INSTRUCTION_ADDRESS_HIGH       0x034u
 /* rw: instructions in the program */
 #define TANDEM_INSTRUCTION_COUNT              0x038u
+/* rw: when a bus that does not answer is a fault */
+#define TANDEM_BUS_TIMEOUT                    0x03Cu
+/* cycles in a row in which the bus owes something and nothing moves; 0: never */
+#define TANDEM_BUS_TIMEOUT_LIMIT_SHIFT        0u
+#define TANDEM_BUS_TIMEOUT_LIMIT_MASK         0xFFFFFFu
 /* rw: DRAM address of UOP element 0 */
 #define TANDEM_BASE_UOP                       0x040u
 #define TANDEM_BASE_UOP_HIGH                  0x044u
@@ -109,6 +116,9 @@
 /* rw: DRAM address of ACC_8BIT element 0 */
 #define TANDEM_BASE_ACC_8BIT                  0x068u
 #define TANDEM_BASE_ACC_8BIT_HIGH             0x06Cu
+/* ro: of BUS_TIMEOUT: the address of the oldest burst that is outstanding */
+#define TANDEM_ERROR_ADDRESS                  0x080u
+#define TANDEM_ERROR_ADDRESS_HIGH             0x084u
 /* ro: cycles from launch to done (snapshot) */
 #define TANDEM_CYCLES                         0x100u
 #define TANDEM_CYCLES_HIGH                    0x104u
@@ -173,7 +183,7 @@
 /* Bits of control */
 /* start the program; refused while one runs or drains */
 #define TANDEM_CONTROL_LAUNCH                 1u
-/* stop issuing, drain outstanding bus transactions, then reset everything but the memories */
+/* stop issuing, drain outstanding bus transactions, then reset everything but the memories; while it drains: give the transactions up */
 #define TANDEM_CONTROL_SOFT_RESET             2u
 /* copy all performance counters to their registers, as every end of a launch does */
 #define TANDEM_CONTROL_SNAPSHOT               4u
@@ -186,6 +196,8 @@
 #define TANDEM_STATUS_ERROR                   4u
 /* a stop waits for outstanding bus transactions; until then launches are refused */
 #define TANDEM_STATUS_DRAINING                8u
+/* bus transactions of the last launch were given up; cleared by the next launch, which is refused until ARESETn if it happened for the fourth time */
+#define TANDEM_STATUS_FENCED                  16u
 
 /* Bits of irq_enable and irq_status */
 #define TANDEM_INTERRUPT_DONE                 1u       /* a launch ended without a fault */
@@ -232,6 +244,8 @@
 #define TANDEM_FAULT_TOKEN_OVERFLOW           17u      /* a token counter passed `MAX_TOKENS` */
 #define TANDEM_FAULT_BUS_READ                 18u      /* memory answered a read with an error */
 #define TANDEM_FAULT_BUS_WRITE                19u      /* memory answered a write with an error */
+/* memory did not answer within `bus_timeout` cycles */
+#define TANDEM_FAULT_BUS_TIMEOUT              20u
 #define TANDEM_FAULT_AFTER_FINISH             24u      /* an instruction after FINISH */
 #define TANDEM_FAULT_NO_FINISH                25u      /* a program without FINISH */
 #define TANDEM_FAULT_TOKENS_LEFT              26u      /* a token counter is not zero at the end */

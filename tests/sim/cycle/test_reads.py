@@ -23,9 +23,17 @@ from sim.cycle.reads import (
     ring,
     use,
 )
+from sim.cycle.silence import make_silence
+from sim.engine import Channel, Silence
 
 CONFIG = load_config("tiny")
 BYTES = CONFIG.bus_bytes
+
+
+def granted(machine: Machine, reads: Reads, which: int, now: int) -> int:
+    """The first beat of a burst that is granted, of a memory that is never silent."""
+    _, first, _ = grant(machine, reads, make_silence(None), which, now)
+    return first
 
 
 def machine_of(memory: MemoryModel, **changes: int) -> Machine:
@@ -40,7 +48,7 @@ def bursts(machine: Machine, address: int, size: int, stride: int, rows: int) ->
         which, now = choose(machine, reads)
         assert which == LOAD
         beats = int(reads.clients[LOAD, BEATS])
-        first = grant(machine, reads, LOAD, now)
+        first = granted(machine, reads, LOAD, now)
         for beat in range(beats):
             use(reads, LOAD, first + 1 + beat)
         found.append(beats)
@@ -65,11 +73,11 @@ def test_the_highest_priority_of_those_that_offer_is_granted() -> None:
     request(machine, reads.clients[COMPUTE], 1, 0, BYTES, 0, 1)
     request(machine, reads.clients[FETCH], 1, 0, BYTES, 0, 1)
     assert choose(machine, reads) == (LOAD, 2)
-    grant(machine, reads, LOAD, 2)
+    granted(machine, reads, LOAD, 2)
     assert choose(machine, reads) == (FETCH, 3)
-    grant(machine, reads, FETCH, 3)
+    granted(machine, reads, FETCH, 3)
     assert choose(machine, reads) == (COMPUTE, 4)
-    grant(machine, reads, COMPUTE, 4)
+    granted(machine, reads, COMPUTE, 4)
     assert choose(machine, reads) == (-1, NEVER)
 
 
@@ -78,8 +86,8 @@ def test_beats_keep_their_distance_from_all_beats_before() -> None:
     reads: Reads = make_reads(machine)
     request(machine, reads.clients[LOAD], 0, 0, 2 * BYTES, 0, 1)
     request(machine, reads.clients[COMPUTE], 0, 0, BYTES, 0, 1)
-    assert grant(machine, reads, COMPUTE, 2) == 13
-    assert grant(machine, reads, LOAD, 3) == 16
+    assert granted(machine, reads, COMPUTE, 2) == 13
+    assert granted(machine, reads, LOAD, 3) == 16
     assert int(reads.master[2]) == 19
 
 
@@ -88,7 +96,7 @@ def test_memory_holds_bursts_until_their_last_beat(slots: int) -> None:
     machine = machine_of(MemoryModel(10, 1, slots))
     reads = make_reads(machine)
     request(machine, reads.clients[LOAD], 0, 0, BYTES, 4096, 3)
-    firsts = [grant(machine, reads, LOAD, now) for now in (2, 3, 4)]
+    firsts = [granted(machine, reads, LOAD, now) for now in (2, 3, 4)]
     # Accepted the cycle after the grant, or after the last beat of the burst that was in the way.
     assert firsts == ([13, 24, 35] if slots == 1 else [13, 14, 24])
 
@@ -100,7 +108,7 @@ def test_the_master_waits_for_bursts_in_flight() -> None:
     firsts = []
     for _ in range(3):
         which, now = choose(machine, reads)
-        firsts.append((now, grant(machine, reads, which, now)))
+        firsts.append((now, granted(machine, reads, which, now)))
     assert firsts == [(2, 53), (3, 54), (54, 105)]
 
 
@@ -108,7 +116,7 @@ def test_a_burst_waits_for_places_in_its_buffer() -> None:
     machine = machine_of(MemoryModel(1, 1, 16), load_buffer=CONFIG.longest_burst)
     reads, longest = make_reads(machine), CONFIG.longest_burst
     request(machine, reads.clients[LOAD], 0, 0, (longest + 2) * BYTES, 0, 1)
-    grant(machine, reads, LOAD, 2)
+    granted(machine, reads, LOAD, 2)
     assert offer(reads, LOAD) == NEVER
     use(reads, LOAD, 40)
     assert offer(reads, LOAD) == NEVER
@@ -118,3 +126,19 @@ def test_a_burst_waits_for_places_in_its_buffer() -> None:
 
 def test_rings_are_powers_of_two() -> None:
     assert [ring(entries) for entries in (1, 2, 3, 4, 5, 300)] == [1, 2, 4, 4, 8, 512]
+
+
+def test_addresses_and_beats_wait_for_the_end_of_a_silence() -> None:
+    machine = machine_of(MemoryModel(10, 2, 16))
+    reads = make_reads(machine)
+    request(machine, reads.clients[LOAD], 0, 0, 4 * BYTES, 4096, 3)
+    # Nothing is heard in [3, 5): the address is accepted in 5.
+    late = make_silence(Silence(Channel.AR, 3, 2))
+    assert grant(machine, reads, late, LOAD, 2) == (5, 15, 4)
+    # Its beats are at 15, 17, 19, 21; those of the next at 23 and, behind a silence, from 40 on.
+    between = make_silence(Silence(Channel.R, 24, 16))
+    assert grant(machine, reads, between, LOAD, 5) == (6, 23, 1)
+    assert int(reads.master[2]) == 44
+    # A silence that has begun before its first beat.
+    before = make_silence(Silence(Channel.R, 45, 5))
+    assert grant(machine, reads, before, LOAD, 6) == (7, 50, 4)

@@ -10,7 +10,7 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import AluOp, Assembler, MemoryId, TokenQueue, Unit
-from sim.errors import BusError, EngineError
+from sim.errors import BusError, BusTimeoutError, EngineError
 from sim.rtl.outcome import failure
 
 NOWHERE = 0xFFFF_FFFF
@@ -45,7 +45,7 @@ def program() -> Assembler:
 )
 def test_faults_of_programs(fault: Fault, instruction: int | None, message: str) -> None:
     where = NOWHERE if instruction is None else instruction
-    error = failure(program().build(), 0x1000, registers(fault, where))
+    error = failure(program().build(), 0x1000, 0, registers(fault, where))
     assert isinstance(error, ProgramError)
     assert (error.fault, error.instruction) == (fault, instruction)
     with pytest.raises(ProgramError, match=rf"{message}.* \[{fault.name}\]$"):
@@ -62,16 +62,33 @@ def test_faults_of_programs(fault: Fault, instruction: int | None, message: str)
 )
 def test_faults_of_the_bus(fault: Fault, instruction: int | None, message: str) -> None:
     where = NOWHERE if instruction is None else instruction
-    error = failure(program().build(), 0x1000, registers(fault, where))
+    error = failure(program().build(), 0x1000, 0, registers(fault, where))
     assert isinstance(error, BusError)
     assert (error.instruction, error.write) == (instruction, fault is Fault.BUS_WRITE)
     assert str(error) == f"{message} (physical memory ends at 0x1000) [{fault.name}]"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "message"),
+    [
+        (0, "instruction 0: memory did not answer LOAD of INP at 0x1230 within 1,000 cycles"),
+        (None, "program: memory did not answer a read at 0x1230 within 1,000 cycles"),
+    ],
+)
+def test_a_bus_that_hangs(instruction: int | None, message: str) -> None:
+    where = NOWHERE if instruction is None else instruction
+    read = registers(Fault.BUS_TIMEOUT, where, error_address=0x1230)
+    error = failure(program().build(), 0x1000, 1000, read)
+    assert isinstance(error, BusTimeoutError)
+    assert (error.instruction, error.address) == (instruction, 0x1230)
+    assert str(error) == f"{message} [BUS_TIMEOUT]"
 
 
 def test_deadlock() -> None:
     error = failure(
         program().build(),
         0x1000,
+        0,
         registers(
             Fault.DEADLOCK,
             load_waits=0x003,
@@ -99,6 +116,6 @@ def test_deadlock() -> None:
     ],
 )
 def test_a_design_that_makes_no_sense(code: int, instruction: int, message: str) -> None:
-    error = failure(program().build(), 0x1000, registers(code, instruction))
+    error = failure(program().build(), 0x1000, 0, registers(code, instruction))
     with pytest.raises(EngineError, match=message):
         raise error
