@@ -1,4 +1,4 @@
-"""The fault of a bus on which nothing moves: rule 10.
+"""The fault of a bus on which nothing moves: rule 11.
 
 A silent cycle is one in which a read or a write is outstanding and nothing moves on the bus. As
 nothing before a fault depends on it, the run is computed as if there were no limit, and keeps a log
@@ -71,7 +71,7 @@ def find_silence(run: Run, beats: int, limit: int, interval: int, beat_bytes: in
     the oldest burst then, or -1. `beats` of write data were sent."""
     reads = run.bus.reads[: run.bus.counts[0]]
     writes = run.bus.writes[: run.bus.counts[1]]
-    start = _first_silence(reads, writes, run.bus.beats[:beats], limit, interval)
+    start = first_silence(reads, writes, run.bus.beats[:beats], limit, interval)
     # A run that has ended by then is not stopped any more.
     if start < 0 or start + limit + _TO_FAULT > run.state[LAST]:
         return -1
@@ -98,10 +98,12 @@ def _ends(reads: Ints, interval: int) -> Ints:
     return np.asarray(np.where(reads[:, MORE] > 0, later, first))
 
 
-def _first_silence(reads: Ints, writes: Ints, sent: Ints, limit: int, interval: int) -> int:
+def first_silence(reads: Ints, writes: Ints, sent: Ints, limit: int, interval: int) -> int:
     """The first of `limit` silent cycles in a row, or -1."""
     begins = np.concatenate([reads[:, GRANTED], writes[:, TAKEN]]) + 1
     ends = np.concatenate([_ends(reads, interval), writes[:, DONE]])
+    if not len(begins):
+        return -1
     bursts = writes[writes[:, ISSUED] >= 0]
     moves = np.concatenate(
         [

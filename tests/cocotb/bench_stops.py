@@ -15,6 +15,8 @@ from tests.cocotb.programs import busy_program
 
 MEMORY = ("m_axi_ar", "m_axi_r", "m_axi_aw", "m_axi_w", "m_axi_b")
 STOPS = 6
+LIMIT = 200
+"""Of `bus_timeout`, in cycles."""
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -72,4 +74,43 @@ async def reset_pin(dut: HierarchyObject) -> None:
         assert await machine.status() == Status(0)
         for name in ("irq_enable", "irq_status", "instruction_address", "base_wgt", "cycles"):
             assert await machine.get(name) == 0, name
+    await machine.run(drawn)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(channel=MEMORY)
+async def a_bus_that_hangs(dut: HierarchyObject, channel: str) -> None:
+    """A fault with its address; late answers and unfinished bursts do not harm the next launch."""
+    machine = await Machine.power_on(dut)
+    drawn = busy_program(machine.config, 63, 30)
+    rng = random.Random(63)
+    await machine.put("bus_timeout", LIMIT)
+    for _ in range(3):
+        await machine.launch(drawn.program, drawn.image)
+        await machine.cycles(rng.randrange(10, 150))
+        machine.hinder((channel,), 0, 1.0)
+        assert await machine.poll() == Status.ERROR | Status.FENCED
+        assert await machine.get("error_code") == Fault.BUS_TIMEOUT
+        assert await machine.get("error_address") >= machine.memory.origin
+        machine.hinder((channel,), 0, 0.0)
+        await machine.run(drawn)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(channel=MEMORY)
+async def a_second_soft_reset(dut: HierarchyObject, channel: str) -> None:
+    """Without a limit nothing but software ends a launch whose bus hangs."""
+    machine = await Machine.power_on(dut)
+    drawn = busy_program(machine.config, 64, 30)
+    await machine.launch(drawn.program, drawn.image)
+    await machine.cycles(60)
+    machine.hinder((channel,), 0, 1.0)
+    await machine.cycles(500)
+    await machine.put("control", Control.SOFT_RESET)
+    await machine.cycles(500)
+    assert await machine.status() & Status.DRAINING
+    await machine.put("control", Control.SOFT_RESET)
+    assert await machine.poll() == Status.FENCED
+    assert await machine.get("error_code") == Fault.NONE
+    machine.hinder((channel,), 0, 0.0)
     await machine.run(drawn)
