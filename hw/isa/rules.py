@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import MEMORY_BITS, Opcode, opcodes_of
+from hw.encoding import Opcode, opcodes_of
 from hw.faults import Fault
 from hw.features import Feature
+from hw.instruction_fields import MEMORY_BITS
 from hw.isa.columns import Columns, Ints, units_of
 from hw.isa.modes import active_modes, last_parameters
 from hw.operations import MAX_SHIFT, AluOp

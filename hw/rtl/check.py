@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import (
-    OPCODE_BITS,
     Opcode,
     alu_layout,
     gemm_layout,
@@ -21,6 +20,7 @@ from hw.encoding import (
 )
 from hw.faults import Fault
 from hw.features import Feature
+from hw.instruction_fields import OPCODE_BITS, PADDING
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
@@ -147,7 +147,7 @@ class Check(Block):
         is_alu = move.opcode == Opcode.ALU
         is_loop = (move.opcode == Opcode.GEMM) | is_alu
         unknown_memory = ~move.memory_type.matches(*self._config.memories)
-        pads = word[112:128] != 0
+        pads = Cat(move[spec.name] for spec in PADDING) != 0
         shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
         shift_out_of_range = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
         rules = {

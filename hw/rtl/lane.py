@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
-from hw.encoding import SCALE_BITS
+from hw.instruction_fields import SCALE_BITS
 from hw.operations import AluOp
 from hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
 from hw.rtl.block import Block

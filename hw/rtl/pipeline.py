@@ -8,15 +8,16 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
+from hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
 from hw.features import Feature
+from hw.instruction_fields import OPCODE_BITS
 from hw.operations import AluOp
 from hw.rtl.alu import WIDTH
 from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
 from hw.rtl.delay import delay_line, delayed
 from hw.rtl.lane import LaneControl, Scale, hold_port
-from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, view_of
+from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, shape_of, view_of
 from hw.rtl.micro_ops import mode_layout, not_from_acc, offsets_layout
 from hw.rtl.requantiser import RequantiseControl
 from hw.timing import (
@@ -151,7 +152,7 @@ class Pipeline(Block):
     def _flow(self) -> data.StructLayout:
         """Layout of a stage's register: the fields of one micro-op."""
         config = self._config
-        offsets = offsets_layout(config)
+        offsets, alu = offsets_layout(config), alu_layout(config)
         added: dict[str, object] = {"from_inp": 1} if self._from_inp else {}
         return data.StructLayout(
             {
@@ -159,8 +160,8 @@ class Pipeline(Block):
                 "reset": 1,
                 "clears": 1,
                 "tensor": 1,
-                "op": 3,
-                "imm": signed(16),
+                "op": shape_of(alu["alu_opcode"]),
+                "imm": shape_of(alu["imm"]),
                 "dst": offsets["dst"].width + 1,
                 "src": offsets["src"].width + 1,
                 "wgt": offsets["wgt"].width + 1,

@@ -8,6 +8,7 @@ stop dispatch there.
 from __future__ import annotations
 
 from hw.faults import Fault
+from hw.isa.columns import InstructionFields
 from hw.jit import compiled, inlined
 from sim.cycle.machine import Machine
 from sim.cycle.pipeline import execute, refused_index, refused_shift
@@ -23,7 +24,6 @@ from sim.cycle.state import (
     Run,
 )
 from sim.semantics.detail import END_BYTE, FIRST_BYTE
-from sim.semantics.fields import InstructionFields
 from sim.semantics.loops import micro_ops, micro_ops_in_bounds
 
 BUS_READ = int(Fault.BUS_READ)

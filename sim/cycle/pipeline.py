@@ -11,6 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.encoding import Opcode
+from hw.isa.columns import (
+    ALU_OPCODE,
+    DST_FACTOR_IN,
+    DST_FACTOR_OUT,
+    FROM_INP,
+    ITER_IN,
+    OPCODE,
+    SRC_FACTOR_IN,
+    SRC_FACTOR_OUT,
+    UOP_BGN,
+    UOP_END,
+    USE_IMM,
+    InstructionFields,
+)
 from hw.jit import compiled, inlined
 from hw.operations import AluOp
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE
@@ -32,20 +46,6 @@ from sim.cycle.pipeline_state import (
     remember,
     repeat,
     repeats,
-)
-from sim.semantics.fields import (
-    ALU_OPCODE,
-    DST_FACTOR_IN,
-    DST_FACTOR_OUT,
-    FROM_INP,
-    ITER_IN,
-    OPCODE,
-    SRC_FACTOR_IN,
-    SRC_FACTOR_OUT,
-    UOP_BGN,
-    UOP_END,
-    USE_IMM,
-    InstructionFields,
 )
 
 Ints = npt.NDArray[np.int64]

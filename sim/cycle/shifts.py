@@ -12,14 +12,7 @@ import numpy.typing as npt
 
 from hw.encoding import Opcode
 from hw.isa import Columns, MemoryId, Unit
-from hw.jit import compiled
-from hw.operations import MAX_SHIFT, AluOp
-from sim.cycle.pipeline_state import UopMemory
-from sim.cycle.prepare import Prepared
-from sim.cycle.state import Ints, Run
-from sim.cycle.units import load_micro_ops
-from sim.errors import NeedsDataError
-from sim.semantics.fields import (
+from hw.isa.columns import (
     ALU_OPCODE,
     DRAM_BASE,
     DST_FACTOR_IN,
@@ -43,6 +36,13 @@ from sim.semantics.fields import (
     Y_SIZE,
     InstructionFields,
 )
+from hw.jit import compiled
+from hw.operations import MAX_SHIFT, AluOp
+from sim.cycle.pipeline_state import UopMemory
+from sim.cycle.prepare import Prepared
+from sim.cycle.state import Ints, Run
+from sim.cycle.units import load_micro_ops
+from sim.errors import NeedsDataError
 
 LOAD = int(Opcode.LOAD)
 ALU = int(Opcode.ALU)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hw.isa.columns import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 from hw.jit import compiled, inlined
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
@@ -18,7 +19,6 @@ from sim.cycle.faults import check_burst
 from sim.cycle.machine import Machine
 from sim.cycle.reads import ring
 from sim.cycle.state import WATCH, WATCH_BUS, Run
-from sim.semantics.fields import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 Ints = npt.NDArray[np.int64]
 

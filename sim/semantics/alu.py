@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hw.isa.columns import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
 from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 

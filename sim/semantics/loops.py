@@ -14,11 +14,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from hw.encoding import Opcode
-from hw.jit import compiled
-from hw.topology import MemoryId
-from sim.semantics.chip import Chip
-from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
-from sim.semantics.fields import (
+from hw.isa.columns import (
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
     FROM_INP,
@@ -35,6 +31,10 @@ from sim.semantics.fields import (
     WGT_FACTOR_OUT,
     InstructionFields,
 )
+from hw.jit import compiled
+from hw.topology import MemoryId
+from sim.semantics.chip import Chip
+from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
 
 Body = Callable[[Chip, InstructionFields, int, int, int, Detail], int]
 """A function that executes one micro-op with the indices dst, src and wgt; returns a fault's code,

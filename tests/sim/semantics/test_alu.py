@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import Alu, AluOp, MemoryId, Program
+from hw.isa.columns import make_table
 from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import NONE, make_detail
-from sim.semantics.fields import make_table
 from tests.support.hw.alu_cases import CASES, Case, alu_result, fits_immediate
 
 INT32 = st.one_of(
