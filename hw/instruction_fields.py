@@ -51,6 +51,10 @@ class FieldSpec:
         The value that an instruction has if it does not say another; None: it has to say.
     needs
         The extension without which the instruction has no such field.
+    excludes
+        The flag that must be clear where this flag is set, in a legal program.
+    forced_by
+        The ALU operations that are legal only with this flag.
     use
         For warnings: what a program uses that sets this field of an extension.
     text
@@ -66,6 +70,8 @@ class FieldSpec:
     attribute: str = ""
     default: int | None = None
     needs: Feature | None = None
+    excludes: str = ""
+    forced_by: tuple[AluOp, ...] = ()
     use: str = ""
     text: str = ""
 
@@ -85,22 +91,10 @@ def _flag(
     *,
     attribute: str = "",
     default: int | None = 0,
-    needs: Feature | None = None,
-    use: str = "",
     text: str = "",
 ) -> FieldSpec:
     """A field of one bit that is true or false."""
-    return FieldSpec(
-        name,
-        1,
-        meaning,
-        bool,
-        attribute=attribute,
-        default=default,
-        needs=needs,
-        use=use,
-        text=text,
-    )
+    return FieldSpec(name, 1, meaning, bool, attribute=attribute, default=default, text=text)
 
 
 def _factors(operand: str, memory: MemoryId, default: int | None = None) -> FieldSpecs:
@@ -159,9 +153,12 @@ GEMM: FieldSpecs = (
     *HEADER,
     _flag("reset_reg", "clears accumulators", attribute="reset", default=None, text="reset"),
     *_LOOPS,
-    _flag(
+    FieldSpec(
         "overwrite",
+        1,
         "replaces accumulators",
+        bool,
+        default=0,
         needs=Feature.OVERWRITE,
         use="GEMM that overwrites",
         text="overwrite",
@@ -175,10 +172,15 @@ ALU: FieldSpecs = (
     *HEADER,
     _flag("reset_reg", "ignored", attribute="reset"),
     *_LOOPS,
-    _flag(
+    FieldSpec(
         "from_inp",
+        1,
         "second operand from INP",
+        bool,
+        default=0,
         needs=Feature.INPUT_OPERANDS,
+        excludes="use_imm",
+        forced_by=(AluOp.RESIDUAL,),
         use="ALU operand from INP",
         text="inp",
     ),

@@ -78,6 +78,10 @@ class Columns:
         column: Ints = getattr(self, FIELD_NAMES[number])
         return column
 
+    def row(self, position: int) -> InstructionFields:
+        """The fields of one instruction."""
+        return np.array([self[number][position] for number in range(FIELDS)], np.int64)
+
 
 FIELD_NAMES = tuple(field.name for field in fields(Columns))
 """The names of all fields: a field's number is its place."""

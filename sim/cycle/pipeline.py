@@ -15,14 +15,12 @@ from hw.isa.columns import (
     ALU_OPCODE,
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
-    FROM_INP,
     ITER_IN,
     OPCODE,
     SRC_FACTOR_IN,
     SRC_FACTOR_OUT,
     UOP_BGN,
     UOP_END,
-    USE_IMM,
     InstructionFields,
 )
 from hw.jit import compiled, inlined
@@ -47,10 +45,11 @@ from sim.cycle.pipeline_state import (
     repeat,
     repeats,
 )
+from sim.semantics.operands import operands_used_inline
 
 Ints = npt.NDArray[np.int64]
 
-GEMM = int(Opcode.GEMM)
+ALU = int(Opcode.ALU)
 MUL, SHR = (int(AluOp.MUL), int(AluOp.SHR))
 assert set(EARLY_OPS) == {AluOp.MUL, AluOp.SHR}
 STAGE = STALL_STAGE
@@ -117,13 +116,12 @@ def execute(
     inner = row[ITER_IN]
     dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
     src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
-    gemm = row[OPCODE] == GEMM
-    tensor = not gemm and row[USE_IMM] == 0 and row[FROM_INP] == 0
-    early = not gemm and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR)
-    bubbles = machine.two_reads - 1 if tensor else 0
+    _dst, _inp, _wgt, from_acc = operands_used_inline(row)
+    early = row[OPCODE] == ALU and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR)
+    bubbles = machine.two_reads - 1 if from_acc else 0
     number = 0
     now = start + 1
-    if not tensor and not early and stop > STAGE + STALLS:
+    if not from_acc and not early and stop > STAGE + STALLS:
         # Nothing waits: the first micro-ops may meet earlier stalls, the last ones are remembered.
         for _ in range(STAGE):
             state[ISSUED] = _after_stalls(state, now)
@@ -139,7 +137,7 @@ def execute(
     while number < stop:
         word = memory.uop[bgn + k]
         src = NOTHING
-        if tensor:
+        if from_acc:
             src = src_first + (word >> memory.src_shift & memory.src_mask)
         issued = _after_stalls(state, now)
         for _ in range(bubbles):
@@ -158,7 +156,7 @@ def execute(
         i += 1
         if i < inner:
             left = min(inner - i, (stop - number) // count)
-            if left > 0 and (not tensor or src_in == dst_in):
+            if left > 0 and (not from_acc or src_in == dst_in):
                 if repeats(state, inside, now, dst_first):
                     now = repeat(state, inside, now, left, dst_in)
                     number += left * count
@@ -169,7 +167,7 @@ def execute(
             o += 1
             state[inside + 4] = LONG_AGO
             left = (stop - number) // (inner * count)
-            if left > 0 and (not tensor or src_out == dst_out):
+            if left > 0 and (not from_acc or src_out == dst_out):
                 if repeats(state, outside, now, (o - 1) * dst_out):
                     now = repeat(state, outside, now, left, dst_out)
                     number += left * inner * count

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from hw.isa.columns import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
+from hw.isa.columns import ALU_OPCODE, IMM, InstructionFields
 from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
+from sim.semantics.operands import operands_used_inline
 from sim.semantics.view import view
 
 SHR = int(AluOp.SHR)
@@ -181,10 +182,11 @@ def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detai
     limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     fault = NONE
-    if row[USE_IMM]:
-        fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)
-    elif row[FROM_INP]:
+    _, from_inp, _, from_acc = operands_used_inline(row)
+    if from_inp:
         fault = _input_operands(chip, row, start, end, detail)
+    elif not from_acc:
+        fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)
     elif row[ALU_OPCODE] == SHR:
         fault = _SWEEP_TENSOR_SHIFT(chip, row, start, end, detail)
     else:
