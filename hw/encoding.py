@@ -15,7 +15,7 @@ from typing import Protocol, assert_never
 
 from hw import instruction_fields
 from hw.features import BASE, Feature
-from hw.instruction_fields import FieldSpec, FieldSpecs
+from hw.instruction_fields import FieldSpec, FieldSpecs, IndexWidth
 from hw.topology import MemoryId
 
 INSTRUCTION_BYTES = 16
@@ -105,11 +105,8 @@ class WordLayout:
         return (1 << self.size) - 1 & ~used
 
 
-def _bits(spec: FieldSpec, config: EncodingConfig) -> int:
-    """The width of a field on a machine."""
-    if isinstance(spec.width, int):
-        return spec.width
-    return max(map(config.index_bits, spec.width.memories)) + spec.width.more
+def _index_bits(width: IndexWidth, config: EncodingConfig) -> int:
+    return max([config.index_bits(memory) for memory in width.memories]) + width.more
 
 
 def _placed(specs: FieldSpecs, config: EncodingConfig) -> Iterator[tuple[FieldSpec, int, int]]:
@@ -118,7 +115,7 @@ def _placed(specs: FieldSpecs, config: EncodingConfig) -> Iterator[tuple[FieldSp
     for spec in specs:
         if spec.needs is not None and spec.needs not in config.features:
             continue
-        width = _bits(spec, config)
+        width = spec.width if isinstance(spec.width, int) else _index_bits(spec.width, config)
         if lsb // WORD_BITS != (lsb + width - 1) // WORD_BITS:
             lsb = (lsb // WORD_BITS + 1) * WORD_BITS
         yield spec, lsb, width

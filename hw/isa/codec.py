@@ -122,12 +122,13 @@ class Codec:
 
     def _check_features(self, opcode: Opcode, instruction: Instruction) -> None:
         """Raise `EncodingError` if an instruction needs features that the configuration lacks."""
-        self._require(opcode.needs, opcode.name)
         match instruction:
             case Load(memory=memory) | Store(memory=memory):
                 self._require(memory.needs, f"{opcode.name} of {memory.name}")
             case Alu(op=op):
                 self._require(op.needs, f"ALU {op.name}")
+            case Requantise():
+                self._require(opcode.needs, opcode.name)
             case _:
                 pass
         for spec in _EXTENSIONS[opcode]:
@@ -194,8 +195,11 @@ def _tokens(fields: Mapping[str, int]) -> Tokens:
 
 def _arguments(layout: WordLayout, fields: Mapping[str, int]) -> dict[str, Any]:
     """What the class of an instruction takes beside its tokens."""
-    own = layout.fields[len(HEADER) :]
-    return {field.attribute: field.kind(fields[field.name]) for field in own}
+    found: dict[str, Any] = {}
+    for field in layout.fields[len(HEADER) :]:
+        value = fields[field.name]
+        found[field.attribute] = value if field.kind is int else field.kind(value)
+    return found
 
 
 _CLASSES: Mapping[Opcode, Callable[..., Instruction]] = {

@@ -134,10 +134,10 @@ def micro_ops_in_bounds(chip: MicroOpMemory, row: InstructionFields, detail: Det
         dst = word & chip.dst_mask
         nearest = nearer(row, nearest, k, dst, dst_out, dst_in, ACC, chip.acc_depth, detail)
         src = word >> chip.src_shift & chip.src_mask
-        if reads_inp:
-            nearest = nearer(row, nearest, k, src, src_out, src_in, INP, chip.inp_depth, detail)
-        elif reads_acc:
-            nearest = nearer(row, nearest, k, src, src_out, src_in, ACC, chip.acc_depth, detail)
+        if reads_inp or reads_acc:
+            memory = INP if reads_inp else ACC
+            depth = chip.inp_depth if reads_inp else chip.acc_depth
+            nearest = nearer(row, nearest, k, src, src_out, src_in, memory, depth, detail)
         if reads_wgt:
             wgt = word >> chip.wgt_shift & chip.wgt_mask
             nearest = nearer(row, nearest, k, wgt, wgt_out, wgt_in, WGT, chip.wgt_depth, detail)
