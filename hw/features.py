@@ -16,7 +16,8 @@ class Feature(Enum):
     """Results are requantised on their way to OUT, with parameters from the memory PAR; the
     instruction REQUANTISE says how."""
     INPUT_OPERANDS = "input_operands"
-    """ALU has a bit `from_inp`: the second operand comes from INP; and an operation MOVE."""
+    """ALU can take its second operand from INP, and has the operation MOVE; with `REQUANTISE` also
+    RESIDUAL."""
 
     @property
     def bit(self) -> int:

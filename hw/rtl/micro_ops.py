@@ -12,6 +12,7 @@ from hw.features import Feature
 from hw.instruction_fields import REQUANTISE, own_fields
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
+from hw.rtl.second_operand import not_from_acc
 from hw.topology import MemoryId
 
 
@@ -35,13 +36,6 @@ def mode_layout(config: HardwareConfig) -> data.StructLayout:
     return data.StructLayout(
         {spec.name: shape_of(fields[spec.name]) for spec in own_fields(REQUANTISE)}
     )
-
-
-def not_from_acc(config: HardwareConfig, alu: data.View) -> Value:
-    """Whether an ALU instruction's second operand is no accumulator."""
-    if Feature.INPUT_OPERANDS in config.features:
-        return alu.use_imm | alu.from_inp
-    return alu.use_imm
 
 
 class MicroOps(Block):

@@ -25,12 +25,11 @@ from hw.isa.columns import (
 )
 from hw.jit import compiled, inlined
 from hw.operations import AluOp
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, INDEX_STAGE, STALL_STAGE
 from sim.cycle.machine import Machine
 from sim.cycle.pipeline_state import (
     ISSUED,
     LENGTH,
-    LONG_AGO,
     NOTHING,
     NOWHERE,
     RECORD,
@@ -41,6 +40,7 @@ from sim.cycle.pipeline_state import (
     STALLS,
     STAY,
     UopMemory,
+    forget,
     remember,
     repeat,
     repeats,
@@ -53,6 +53,7 @@ ALU = int(Opcode.ALU)
 MUL, SHR = (int(AluOp.MUL), int(AluOp.SHR))
 assert set(EARLY_OPS) == {AluOp.MUL, AluOp.SHR}
 STAGE = STALL_STAGE
+INDICES = INDEX_STAGE
 DISTANCE = FORWARD_DISTANCE
 
 
@@ -130,7 +131,8 @@ def execute(
         now += number - STAGE
     inside = SAVED
     outside = SAVED + RECORD
-    state[inside + 4] = state[outside + 4] = LONG_AGO
+    forget(state, inside)
+    forget(state, outside)
     iteration, k = divmod(number, count)
     o, i = divmod(iteration, inner)
     dst_first, src_first = o * dst_out + i * dst_in, o * src_out + i * src_in
@@ -165,7 +167,7 @@ def execute(
         if i == inner:
             i = 0
             o += 1
-            state[inside + 4] = LONG_AGO
+            forget(state, inside)
             left = (stop - number) // (inner * count)
             if left > 0 and (not from_acc or src_out == dst_out):
                 if repeats(state, outside, now, (o - 1) * dst_out):
@@ -193,8 +195,8 @@ def pass_slot(machine: Machine, state: Ints, start: int) -> int:
 
 @inlined
 def refused_index(state: Ints) -> int:
-    """The cycle in which the last micro-op's indices are checked: its first in the second stage."""
-    return _enters(state, state[ISSUED], 2, 1)
+    """The cycle in which the last micro-op's indices are checked: its first in that stage."""
+    return _enters(state, state[ISSUED], INDICES, 1)
 
 
 @inlined
