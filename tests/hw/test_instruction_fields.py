@@ -24,6 +24,7 @@ from hw.isa import (
     Store,
     Tokens,
 )
+from hw.isa.instructions import AluExtensions, GemmExtensions
 from hw.topology import TOKEN_FLAGS, MemoryId
 
 EXTENDED = load_config("pynq").replace(name="extended", features=frozenset(Feature))
@@ -59,6 +60,12 @@ def test_instructions_have_the_fields_of_the_table(opcode: Opcode) -> None:
 def test_tokens_are_the_fields_that_all_instructions_have() -> None:
     assert declared(Tokens) == specified(HEADER[1:])
     assert tuple(spec.name for spec in HEADER[1:]) == TOKEN_FLAGS
+
+
+def test_the_assembler_takes_the_fields_of_extensions() -> None:
+    for opcode, options in ((Opcode.GEMM, GemmExtensions), (Opcode.ALU, AluExtensions)):
+        added = {spec.python_name for spec in FIELDS_OF[opcode] if spec.needs is not None}
+        assert set(options.__annotations__) == added
 
 
 def test_micro_ops_have_the_fields_of_the_table() -> None:
