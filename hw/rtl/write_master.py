@@ -10,7 +10,7 @@ from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
-from hw.rtl.out_reader import strobed_layout
+from hw.rtl.out_packer import strobed_layout
 from hw.rtl.ports import AxiWriteMaster
 from hw.rtl.queue import Queue
 

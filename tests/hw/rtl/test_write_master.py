@@ -11,7 +11,7 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.rtl.layouts import burst_layout
-from hw.rtl.out_reader import strobed_layout
+from hw.rtl.out_packer import strobed_layout
 from hw.rtl.write_master import WriteMaster, order_layout
 from tests.support.hw.rtl.rtl import Context, Source, cycle, cycles, has, seeds, simulate
 from tests.support.hw.rtl.rtl_bus import AxiWriteMemory

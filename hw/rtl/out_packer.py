@@ -1,4 +1,4 @@
-"""Reads OUT for a STORE and packs its elements into beats."""
+"""Reads OUT for a STORE and packs its elements into beats of write data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
+from hw.rtl.element_locator import ElementLocator
 from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
 from hw.rtl.queue import Queue
 from hw.timing import OUT_QUEUE_BEATS
@@ -21,8 +21,8 @@ def strobed_layout(config: HardwareConfig) -> data.StructLayout:
     return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
 
 
-class OutReader(Block):
-    """Reads OUT for a STORE: one beat a cycle of wide elements, one narrow element a cycle.
+class OutPacker(Block):
+    """Makes the beats of a STORE: one a cycle of wide elements, one narrow element a cycle.
 
     Members
     -------
@@ -53,7 +53,7 @@ class OutReader(Block):
 
     def build(self, m: Module) -> None:
         config = self._config
-        m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
+        m.submodules.locator = locator = ElementLocator(config, (MemoryId.OUT,))
         m.submodules.queue = queue = Queue(strobed_layout(config), OUT_QUEUE_BEATS)
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
@@ -72,14 +72,14 @@ class OutReader(Block):
             row_ends.eq(x_left == 1),
             self.out_enable.eq(advance),
             self.out_address.eq(element),
-            unpacker.start.eq(self.start),
-            unpacker.address.eq(self.rows.address),
-            unpacker.stride.eq(self.rows.stride),
-            unpacker.select.eq(1),
-            unpacker.advance.eq(advance),
-            unpacker.row_ends.eq(row_ends),
+            locator.start.eq(self.start),
+            locator.address.eq(self.rows.address),
+            locator.stride.eq(self.rows.stride),
+            locator.select.eq(1),
+            locator.advance.eq(advance),
+            locator.row_ends.eq(row_ends),
         ]
-        with m.If(advance & unpacker.element_ends):
+        with m.If(advance & locator.element_ends):
             m.d.sync += [element.eq(element + 1), x_left.eq(x_left - 1)]
             with m.If(row_ends):
                 m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
@@ -97,22 +97,22 @@ class OutReader(Block):
         m.d.comb += queue.i.valid.eq(completing)
         if config.acc_lanes >= config.bus_bytes:
             m.d.comb += completing.eq(packing)
-            self._take_bank(m, unpacker, queue)
+            self._take_bank(m, locator, queue)
         else:
-            complete = self._gather(m, unpacker, queue, packing, advance)
+            complete = self._gather(m, locator, queue, packing, advance)
             m.d.comb += completing.eq(packing & complete)
 
-    def _take_bank(self, m: Module, unpacker: BeatUnpacker, queue: Queue) -> None:
+    def _take_bank(self, m: Module, locator: ElementLocator, queue: Queue) -> None:
         """Pack elements as wide as a beat or wider: each bank of an element is a beat."""
-        bank = Signal.like(unpacker.bank, reset_less=True)
-        m.d.sync += bank.eq(unpacker.bank)
+        bank = Signal.like(locator.bank, reset_less=True)
+        m.d.sync += bank.eq(locator.bank)
         m.d.comb += [
             queue.i.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
             queue.i.payload.strobe.eq(~0),
         ]
 
     def _gather(
-        self, m: Module, unpacker: BeatUnpacker, queue: Queue, packing: Signal, advance: Signal
+        self, m: Module, locator: ElementLocator, queue: Queue, packing: Signal, advance: Signal
     ) -> Signal:
         """Pack elements narrower than a beat, until the beat is full or the row ends.
 
@@ -124,7 +124,7 @@ class OutReader(Block):
         kept = Signal(strobed_layout(self._config))
         merged = Signal(strobed_layout(self._config))
         with m.If(advance):
-            m.d.sync += [slot.eq(unpacker.offset >> clog2(size)), complete.eq(unpacker.beat_ends)]
+            m.d.sync += [slot.eq(locator.offset >> clog2(size)), complete.eq(locator.beat_ends)]
         m.d.comb += merged.eq(kept)
         with m.Switch(slot):
             for index in range(self._config.bus_bytes // size):
