@@ -1,18 +1,21 @@
-"""The bit layouts of instructions and micro-ops.
+"""The bit layouts of instructions and micro-ops, on a machine.
 
-Fields are packed upward in 64-bit words; a field that would straddle a word boundary starts at the
-boundary. Encoder, decoder, disassembler and the RTL's decoder are derived from these layouts.
+The fields of `hw.instruction_fields` are packed upward in 64-bit words; a field that would straddle
+a word boundary starts at the boundary. Encoder, decoder and the RTL's decoder are derived from
+these layouts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import Protocol, TypeAlias, assert_never
+from typing import Protocol, assert_never
 
+from hw import instruction_fields
 from hw.features import BASE, Feature
+from hw.instruction_fields import FieldSpec, FieldSpecs, IndexWidth
 from hw.topology import MemoryId
 
 INSTRUCTION_BYTES = 16
@@ -59,6 +62,10 @@ class Field:
     lsb: int
     width: int
     signed: bool = False
+    kind: type[int] = int
+    """The type of its values in Python."""
+    attribute: str = ""
+    """Its name in `hw.isa.instructions`."""
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -98,154 +105,79 @@ class WordLayout:
         return (1 << self.size) - 1 & ~used
 
 
-SCALE_BITS = 24
-"""Width of the scale of residuals: a product with a signed byte has 32 bits."""
-
-OPCODE_BITS = 3
-MEMORY_BITS = 3
-_HEADER = (
-    ("opcode", OPCODE_BITS),
-    ("pop_prev", 1),
-    ("pop_next", 1),
-    ("push_prev", 1),
-    ("push_next", 1),
-)
+def _index_bits(width: IndexWidth, config: EncodingConfig) -> int:
+    return max([config.index_bits(memory) for memory in width.memories]) + width.more
 
 
-_SIGNED = ("imm", "low", "high")
-"""Names of the columns with signed values."""
-
-
-Columns: TypeAlias = tuple[tuple[str, int], ...]
-"""Names and widths of a word's fields, from bit 0 up."""
-
-
-def _placed(columns: Columns) -> Iterator[tuple[str, int, int]]:
-    """Name, least significant bit and width of each column."""
+def _placed(specs: FieldSpecs, config: EncodingConfig) -> Iterator[tuple[FieldSpec, int, int]]:
+    """Each field that a machine has, from bit 0 up, with its least significant bit and width."""
     lsb = 0
-    for column, width in columns:
+    for spec in specs:
+        if spec.needs is not None and spec.needs not in config.features:
+            continue
+        width = spec.width if isinstance(spec.width, int) else _index_bits(spec.width, config)
         if lsb // WORD_BITS != (lsb + width - 1) // WORD_BITS:
             lsb = (lsb // WORD_BITS + 1) * WORD_BITS
-        yield column, lsb, width
+        yield spec, lsb, width
         lsb += width
 
 
-def packed_width(columns: Columns) -> int:
-    """Number of bits up to the end of the last column."""
-    return max(lsb + width for _, lsb, width in _placed(columns))
-
-
-def _pack(name: str, size: int, columns: Columns) -> WordLayout:
+def _pack(
+    name: str, config: EncodingConfig, specs: FieldSpecs, size: int = INSTRUCTION_BYTES
+) -> WordLayout:
+    """The layout of a word of `size` bytes."""
     fields = tuple(
-        Field(column, lsb, width, signed=column in _SIGNED)
-        for column, lsb, width in _placed(columns)
+        Field(spec.name, lsb, width, spec.signed, spec.kind, spec.python_name)
+        for spec, lsb, width in _placed(specs, config)
     )
-    return WordLayout(name, size, fields)
+    return WordLayout(name, 8 * size, fields)
 
 
 @cache
 def memory_layout(config: EncodingConfig) -> WordLayout:
     """The layout of LOAD and STORE: the same in every configuration."""
-    return _pack(
-        "LOAD/STORE",
-        8 * INSTRUCTION_BYTES,
-        (
-            *_HEADER,
-            ("memory_type", MEMORY_BITS),
-            ("sram_base", 16),
-            ("dram_base", 32),
-            ("y_size", 16),
-            ("x_size", 16),
-            ("x_stride", 16),
-            ("y_pad_0", 4),
-            ("y_pad_1", 4),
-            ("x_pad_0", 4),
-            ("x_pad_1", 4),
-        ),
-    )
+    return _pack("LOAD/STORE", config, instruction_fields.LOAD_STORE)
 
 
 @cache
 def finish_layout(config: EncodingConfig) -> WordLayout:
     """The layout of FINISH, which has dependence flags only."""
-    return _pack("FINISH", 8 * INSTRUCTION_BYTES, _HEADER)
-
-
-def _loop_columns(config: EncodingConfig, src: MemoryId, added: Columns = ()) -> Columns:
-    """The columns of GEMM and ALU; `added` are those of extensions, where VTA's `pynq` has bits to
-    spare, so that all others stay in their places there."""
-    uop = config.index_bits(MemoryId.UOP)
-    acc = config.index_bits(MemoryId.ACC)
-    return (
-        *_HEADER,
-        ("reset_reg", 1),
-        ("uop_bgn", uop),
-        ("uop_end", uop + 1),
-        ("iter_out", 14),
-        ("iter_in", 14),
-        *added,
-        ("dst_factor_out", acc),
-        ("dst_factor_in", acc),
-        ("src_factor_out", config.index_bits(src)),
-        ("src_factor_in", config.index_bits(src)),
-    )
-
-
-def _gemm_columns(config: EncodingConfig) -> Columns:
-    wgt = config.index_bits(MemoryId.WGT)
-    added = (("overwrite", 1),) if Feature.OVERWRITE in config.features else ()
-    loops = _loop_columns(config, MemoryId.INP, added)
-    return (*loops, ("wgt_factor_out", wgt), ("wgt_factor_in", wgt))
+    return _pack("FINISH", config, instruction_fields.FINISH)
 
 
 @cache
 def gemm_layout(config: EncodingConfig) -> WordLayout:
     """The layout of GEMM; the source is INP."""
-    return _pack("GEMM", 8 * INSTRUCTION_BYTES, _gemm_columns(config))
-
-
-def _alu_columns(config: EncodingConfig) -> Columns:
-    added = (("from_inp", 1),) if Feature.INPUT_OPERANDS in config.features else ()
-    loops = _loop_columns(config, MemoryId.ACC, added)
-    return (*loops, ("alu_opcode", 3), ("use_imm", 1), ("imm", 16))
+    return _pack("GEMM", config, instruction_fields.GEMM)
 
 
 @cache
 def alu_layout(config: EncodingConfig) -> WordLayout:
     """The layout of ALU; the source is ACC, or INP."""
-    return _pack("ALU", 8 * INSTRUCTION_BYTES, _alu_columns(config))
+    return _pack("ALU", config, instruction_fields.ALU)
 
 
 @cache
 def requantise_layout(config: EncodingConfig) -> WordLayout:
     """The layout of REQUANTISE, on a machine that has it."""
-    par = config.index_bits(MemoryId.PAR)
-    return _pack(
-        "REQUANTISE",
-        8 * INSTRUCTION_BYTES,
-        (
-            *_HEADER,
-            ("active", 1),
-            ("low", 8),
-            ("high", 8),
-            ("scale", SCALE_BITS),
-            ("par_base", par),
-            ("par_factor_out", par),
-            ("par_factor_in", par),
-        ),
-    )
-
-
-def _uop_columns(config: EncodingConfig) -> Columns:
-    acc = config.index_bits(MemoryId.ACC)
-    src = max(config.index_bits(MemoryId.INP), acc)
-    return (("dst", acc), ("src", src), ("wgt", config.index_bits(MemoryId.WGT)))
+    return _pack("REQUANTISE", config, instruction_fields.REQUANTISE)
 
 
 @cache
 def uop_layout(config: EncodingConfig) -> WordLayout:
-    """The layout of a micro-op. `src` is wide enough for INP (GEMM) and for ACC (ALU)."""
-    return _pack("micro-op", 8 * UOP_BYTES, _uop_columns(config))
+    """The layout of a micro-op."""
+    return _pack("micro-op", config, instruction_fields.MICRO_OP, UOP_BYTES)
+
+
+FIELDS_OF: Mapping[Opcode, FieldSpecs] = {
+    Opcode.LOAD: instruction_fields.LOAD_STORE,
+    Opcode.STORE: instruction_fields.LOAD_STORE,
+    Opcode.GEMM: instruction_fields.GEMM,
+    Opcode.FINISH: instruction_fields.FINISH,
+    Opcode.ALU: instruction_fields.ALU,
+    Opcode.REQUANTISE: instruction_fields.REQUANTISE,
+}
+"""By opcode, the fields of its instructions."""
 
 
 def instruction_layout(config: EncodingConfig, opcode: Opcode) -> WordLayout:
@@ -291,10 +223,13 @@ def wide_words(config: EncodingConfig) -> tuple[WideWord, ...]:
     LOAD, STORE and FINISH are the same in every configuration; REQUANTISE fits with a PAR of any
     depth that `sram_base` reaches.
     """
-    instruction, micro_op = 8 * INSTRUCTION_BYTES, 8 * UOP_BYTES
+    words = (
+        ("GEMM", instruction_fields.GEMM, INSTRUCTION_BYTES),
+        ("ALU", instruction_fields.ALU, INSTRUCTION_BYTES),
+        ("micro-op", instruction_fields.MICRO_OP, UOP_BYTES),
+    )
     widths = (
-        WideWord("GEMM", packed_width(_gemm_columns(config)), instruction),
-        WideWord("ALU", packed_width(_alu_columns(config)), instruction),
-        WideWord("micro-op", packed_width(_uop_columns(config)), micro_op),
+        WideWord(name, max(lsb + width for _, lsb, width in _placed(specs, config)), 8 * size)
+        for name, specs, size in words
     )
     return tuple(word for word in widths if word.width > word.size)

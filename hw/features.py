@@ -24,7 +24,8 @@ class Feature(Enum):
     )
     INPUT_OPERANDS = (
         *("input_operands", 2),
-        "ALU has a bit `from_inp`: the second operand comes from INP; and an operation MOVE",
+        "ALU can take its second operand from INP, and has the operation MOVE; with `REQUANTISE` "
+        "also RESIDUAL",
     )
 
     def __new__(cls, value: str, bit: int, meaning: str) -> Feature:

@@ -6,6 +6,8 @@ configuration (depths of queues and buffers, lengths of bursts) and from the mem
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from hw.config import HardwareConfig
 from hw.features import Feature
 from hw.operations import AluOp
@@ -48,6 +50,9 @@ FORWARD_DISTANCE = 3
 """Slots from a micro-op to the first that can use its result as the operand of an early operation,
 or as the second operand of any (rule 6)."""
 
+INDEX_STAGE = 2
+"""The stage of the pipeline in which a micro-op's indices are checked."""
+
 STALL_STAGE = 3
 """The stage of the pipeline in which a micro-op waits for a result."""
 
@@ -67,9 +72,37 @@ def tree_levels(block_in: int) -> int:
     return max(levels, 2)
 
 
+class PipelineStages(NamedTuple):
+    """Stages of the pipeline, counted from a micro-op's issue (rule 6)."""
+
+    indices: int
+    """Indices are checked, INP and WGT are read."""
+    elements: int
+    """Elements of INP and WGT are registered."""
+    products: int
+    """Elements are multiplied. The stages of the adder tree follow."""
+    read: int
+    """ACC is read."""
+    gather: int
+    """Operands are gathered."""
+    prepare: int
+    """MUL and SHR begin; a dot product becomes the second operand."""
+    execute: int
+    """The result is computed."""
+    write: int
+    """ACC is written."""
+
+
+def pipeline_stages(config: HardwareConfig) -> PipelineStages:
+    """The stages of a machine's pipeline. From `read` on they follow each other."""
+    products = INDEX_STAGE + 2
+    write = products + tree_levels(config.block_in) + 2
+    return PipelineStages(INDEX_STAGE, INDEX_STAGE + 1, products, *range(write - 4, write + 1))
+
+
 def pipeline_depth(config: HardwareConfig) -> int:
     """Cycles from the issue of a micro-op to the write of its result."""
-    return 6 + tree_levels(config.block_in)
+    return pipeline_stages(config).write
 
 
 def out_delay(config: HardwareConfig) -> int:

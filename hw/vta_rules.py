@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+import numpy.typing as npt
 
 from hw.config import PAGE_BYTES, HardwareConfig
-from hw.encoding import Opcode
+from hw.encoding import FIELDS_OF, Opcode
 from hw.features import BASE
 from hw.hazards.dram import rectangles_of
 from hw.hazards.order import order_of
@@ -194,10 +195,10 @@ def _extensions(columns: Columns) -> tuple[VtaWarning, ...]:
     """By kind of extension, the instructions that use it."""
     alu = columns.opcode == Opcode.ALU
     uses = {
-        "GEMM that overwrites": columns.overwrite == 1,
+        **_extension_fields(columns, Opcode.GEMM),
         "REQUANTISE": columns.opcode == Opcode.REQUANTISE,
         "memory PAR": (columns.opcode == Opcode.LOAD) & (columns.memory_type == MemoryId.PAR),
-        "ALU operand from INP": columns.from_inp == 1,
+        **_extension_fields(columns, Opcode.ALU),
         **{f"ALU {op.name}": alu & (columns.alu_opcode == op) for op in AluOp if op.needs != BASE},
     }
     found = []
@@ -207,3 +208,12 @@ def _extensions(columns: Columns) -> tuple[VtaWarning, ...]:
             explanation = f"VTA has no {name}, an extension: instruction {used[0]}"
             found.append(VtaWarning(VtaRule.EXTENSION, tuple(used.tolist()), explanation))
     return tuple(found)
+
+
+def _extension_fields(columns: Columns, opcode: Opcode) -> dict[str, npt.NDArray[np.bool_]]:
+    """By what a field of an extension means, the instructions that set it."""
+    return {
+        spec.use: (columns.opcode == opcode) & (getattr(columns, spec.name) != spec.default)
+        for spec in FIELDS_OF[opcode]
+        if spec.needs is not None
+    }

@@ -124,7 +124,7 @@ def rest_terms(config: HardwareConfig) -> tuple[float, ...]:
     """What the gates around the lanes grow with."""
     lanes, bus = config.acc_lanes, config.bus_bits
     requantises = float(Feature.REQUANTISE in config.features)
-    from_inp = float(Feature.INPUT_OPERANDS in config.features)
+    input_operands = float(Feature.INPUT_OPERANDS in config.features)
     one_port = float(config.acc_read_ports == 1)
     element_bits = 8 * config.block_in * (config.batch + config.block_out)
     indices = [config.index_bits(memory) for memory in (MemoryId.UOP, MemoryId.INP)]
@@ -140,10 +140,10 @@ def rest_terms(config: HardwareConfig) -> tuple[float, ...]:
         lanes,
         element_bits,
         lanes * requantises,
-        lanes * from_inp,
+        lanes * input_operands,
         lanes * one_port,
         requantises,
-        from_inp,
+        input_operands,
         one_port,
         bus,
         banks,

@@ -3,7 +3,8 @@
 from hw.encoding import Opcode
 from hw.isa.assembler import Assembler, Loop, pack_uops
 from hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
-from hw.isa.columns import Columns, pack_uop_columns
+from hw.isa.column_codec import pack_uop_columns
+from hw.isa.columns import Columns
 from hw.isa.disasm import disassemble
 from hw.isa.instructions import (
     Alu,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
@@ -12,8 +12,10 @@ from hw.errors import AssemblyError, EncodingError
 from hw.isa.codec import Codec
 from hw.isa.instructions import (
     Alu,
+    AluExtensions,
     Finish,
     Gemm,
+    GemmExtensions,
     Instruction,
     Load,
     MicroOp,
@@ -156,12 +158,13 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         reset: bool = False,
-        overwrite: bool = False,
         waits_for: Units = (),
         signals: Units = (),
+        **extensions: Unpack[GemmExtensions],
     ) -> int:
-        """Multiply and accumulate (or clear, or overwrite) over the micro-ops from `uops[0]` up to,
-        not including, `uops[1]`, inside `loops`: none, the inner one, or outer and inner."""
+        """Multiply and accumulate, or clear, over the micro-ops from `uops[0]` up to, not
+        including, `uops[1]`, inside `loops`: none, the inner one, or outer and inner. `extensions`
+        are the flags of `GemmExtensions`, each off unless it is given."""
         outer, inner = self._outer_and_inner(loops)
         return self._append(
             Gemm(
@@ -176,8 +179,8 @@ class Assembler:
                 src_factor_in=inner.src,
                 wgt_factor_out=outer.wgt,
                 wgt_factor_in=inner.wgt,
-                overwrite=overwrite,
                 tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
+                **extensions,
             )
         )
 
@@ -188,13 +191,13 @@ class Assembler:
         loops: Sequence[Loop] = (),
         *,
         imm: int | None = None,
-        from_inp: bool = False,
         waits_for: Units = (),
         signals: Units = (),
+        **extensions: Unpack[AluExtensions],
     ) -> int:
         """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
-        (with `from_inp`, the elements of INP) that the micro-ops' `src` names. Micro-ops and loops
-        as for `gemm`."""
+        that the micro-ops' `src` names. Micro-ops and loops as for `gemm`. `extensions` are the
+        flags of `AluExtensions`, each off unless it is given."""
         outer, inner = self._outer_and_inner(loops)
         if outer.wgt or inner.wgt:
             raise AssemblyError(
@@ -213,8 +216,8 @@ class Assembler:
                 dst_factor_in=inner.dst,
                 src_factor_out=outer.src,
                 src_factor_in=inner.src,
-                from_inp=from_inp,
                 tokens=self._tokens(Unit.COMPUTE, waits_for, signals),
+                **extensions,
             )
         )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property
-from typing import assert_never
+from typing import Any
 
 from hw.config import HardwareConfig
 from hw.encoding import (
+    FIELDS_OF,
     INSTRUCTION_BYTES,
     UOP_BYTES,
     Opcode,
@@ -19,6 +20,7 @@ from hw.encoding import (
 from hw.errors import EncodingError, ProgramError
 from hw.faults import Fault
 from hw.features import Feature
+from hw.instruction_fields import HEADER
 from hw.isa.field_writer import Writer
 from hw.isa.instructions import (
     Alu,
@@ -32,8 +34,7 @@ from hw.isa.instructions import (
     Tokens,
     opcode_of,
 )
-from hw.operations import AluOp
-from hw.topology import TOKEN_FLAGS, MemoryId
+from hw.topology import TOKEN_FLAGS
 
 
 class Codec:
@@ -54,7 +55,7 @@ class Codec:
         """The 16 bytes of `instruction`; `EncodingError` where a value does not fit its field."""
         opcode = opcode_of(instruction)
         word = int(opcode)
-        self._check_features(instruction)
+        self._check_features(opcode, instruction)
         flags, numbers = self._writers[opcode]
         for writer in flags:
             word |= writer.bits(getattr(instruction.tokens, writer.attribute))
@@ -89,19 +90,8 @@ class Codec:
                 Fault.FEATURE, position, f"{opcode.name} sets bit {lowest}, which no field has"
             )
         values = _fields(layout, word)
-        match opcode:
-            case Opcode.LOAD | Opcode.STORE:
-                return _memory_instruction(self._config, opcode, values, position)
-            case Opcode.GEMM:
-                return _gemm_instruction(values)
-            case Opcode.ALU:
-                return _alu_instruction(self._config, values, position)
-            case Opcode.FINISH:
-                return Finish(tokens=_tokens(values))
-            case Opcode.REQUANTISE:
-                return _requantise_instruction(values)
-            case _:
-                assert_never(opcode)
+        self._check_values(opcode, values, position)
+        return _CLASSES[opcode](tokens=_tokens(values), **_arguments(layout, values))
 
     def encode_uop(self, uop: MicroOp) -> bytes:
         """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
@@ -116,21 +106,34 @@ class Codec:
             raise EncodingError(f"a micro-op is {UOP_BYTES} bytes, not {len(data)}")
         return MicroOp(**_fields(self._uop, int.from_bytes(data, "little")))
 
-    def _check_features(self, instruction: Instruction) -> None:
+    def _check_values(
+        self, opcode: Opcode, values: Mapping[str, int], position: int | None
+    ) -> None:
+        """Raise `ProgramError` for a memory id or an ALU opcode that the configuration lacks."""
+        config = self._config
+        if opcode in (Opcode.LOAD, Opcode.STORE):
+            number, most = values["memory_type"], max(config.memories)
+            if number not in config.memories:
+                message = f"memory id {number} is none of 0..{most}"
+                raise ProgramError(Fault.MEMORY_ID, position, message)
+        if opcode is Opcode.ALU and values["alu_opcode"] not in config.operations:
+            message = f"alu_opcode {values['alu_opcode']} is an extension that {config.name} lacks"
+            raise ProgramError(Fault.FEATURE, position, message)
+
+    def _check_features(self, opcode: Opcode, instruction: Instruction) -> None:
         """Raise `EncodingError` if an instruction needs features that the configuration lacks."""
         match instruction:
             case Load(memory=memory) | Store(memory=memory):
-                self._require(memory.needs, f"{opcode_of(instruction).name} of {memory.name}")
-            case Gemm(overwrite=True):
-                self._require({Feature.OVERWRITE}, "GEMM overwrite")
-            case Alu(op=op, from_inp=from_inp):
+                self._require(memory.needs, f"{opcode.name} of {memory.name}")
+            case Alu(op=op):
                 self._require(op.needs, f"ALU {op.name}")
-                if from_inp:
-                    self._require({Feature.INPUT_OPERANDS}, "ALU from_inp")
             case Requantise():
-                self._require(Opcode.REQUANTISE.needs, "REQUANTISE")
+                self._require(opcode.needs, opcode.name)
             case _:
                 pass
+        for spec in _EXTENSIONS[opcode]:
+            if spec.needs is not None and getattr(instruction, spec.python_name) != spec.default:
+                self._require({spec.needs}, f"{opcode.name} {spec.name}")
 
     def _require(self, features: Set[Feature], what: str) -> None:
         missing = sorted(each.value for each in features - self._config.features)
@@ -190,82 +193,25 @@ def _tokens(fields: Mapping[str, int]) -> Tokens:
     return Tokens(**{name: bool(fields[name]) for name in TOKEN_FLAGS})
 
 
-def _memory_instruction(
-    config: HardwareConfig, opcode: Opcode, fields: dict[str, int], position: int | None
-) -> Load | Store:
-    number = fields["memory_type"]
-    if number not in config.memories:
-        raise ProgramError(
-            Fault.MEMORY_ID, position, f"memory id {number} is none of 0..{max(config.memories)}"
-        )
-    make = Load if opcode is Opcode.LOAD else Store
-    return make(
-        memory=MemoryId(number),
-        sram_base=fields["sram_base"],
-        dram_base=fields["dram_base"],
-        y_size=fields["y_size"],
-        x_size=fields["x_size"],
-        x_stride=fields["x_stride"],
-        y_pad_0=fields["y_pad_0"],
-        y_pad_1=fields["y_pad_1"],
-        x_pad_0=fields["x_pad_0"],
-        x_pad_1=fields["x_pad_1"],
-        tokens=_tokens(fields),
-    )
+def _arguments(layout: WordLayout, fields: Mapping[str, int]) -> dict[str, Any]:
+    """What the class of an instruction takes beside its tokens."""
+    found: dict[str, Any] = {}
+    for field in layout.fields[len(HEADER) :]:
+        value = fields[field.name]
+        found[field.attribute] = value if field.kind is int else field.kind(value)
+    return found
 
 
-def _gemm_instruction(fields: dict[str, int]) -> Gemm:
-    return Gemm(
-        reset=bool(fields["reset_reg"]),
-        uop_bgn=fields["uop_bgn"],
-        uop_end=fields["uop_end"],
-        iter_out=fields["iter_out"],
-        iter_in=fields["iter_in"],
-        dst_factor_out=fields["dst_factor_out"],
-        dst_factor_in=fields["dst_factor_in"],
-        src_factor_out=fields["src_factor_out"],
-        src_factor_in=fields["src_factor_in"],
-        wgt_factor_out=fields["wgt_factor_out"],
-        wgt_factor_in=fields["wgt_factor_in"],
-        overwrite=bool(fields.get("overwrite", 0)),
-        tokens=_tokens(fields),
-    )
-
-
-def _alu_instruction(config: HardwareConfig, fields: dict[str, int], position: int | None) -> Alu:
-    number = fields["alu_opcode"]
-    if number not in config.operations:
-        raise ProgramError(
-            Fault.FEATURE,
-            position,
-            f"alu_opcode {number} is an extension that {config.name} lacks",
-        )
-    return Alu(
-        op=AluOp(number),
-        use_imm=bool(fields["use_imm"]),
-        imm=fields["imm"],
-        uop_bgn=fields["uop_bgn"],
-        uop_end=fields["uop_end"],
-        iter_out=fields["iter_out"],
-        iter_in=fields["iter_in"],
-        dst_factor_out=fields["dst_factor_out"],
-        dst_factor_in=fields["dst_factor_in"],
-        src_factor_out=fields["src_factor_out"],
-        src_factor_in=fields["src_factor_in"],
-        reset=bool(fields["reset_reg"]),
-        from_inp=bool(fields.get("from_inp", 0)),
-        tokens=_tokens(fields),
-    )
-
-
-def _requantise_instruction(fields: dict[str, int]) -> Requantise:
-    return Requantise(
-        active=bool(fields["active"]),
-        low=fields["low"],
-        high=fields["high"],
-        scale=fields["scale"],
-        par_base=fields["par_base"],
-        par_factor_out=fields["par_factor_out"],
-        par_factor_in=fields["par_factor_in"],
-        tokens=_tokens(fields),
-    )
+_CLASSES: Mapping[Opcode, Callable[..., Instruction]] = {
+    Opcode.LOAD: Load,
+    Opcode.STORE: Store,
+    Opcode.GEMM: Gemm,
+    Opcode.FINISH: Finish,
+    Opcode.ALU: Alu,
+    Opcode.REQUANTISE: Requantise,
+}
+_EXTENSIONS = {
+    opcode: [spec for spec in specs if spec.needs is not None]
+    for opcode, specs in FIELDS_OF.items()
+}
+"""By opcode, the fields that extensions add."""

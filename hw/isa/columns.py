@@ -1,33 +1,26 @@
-"""Decoding and encoding of whole programs, as one NumPy array for each field."""
+"""The fields of whole programs: a column for each field, by name or by number.
+
+The fields are those of `hw.instruction_fields`. Columns have names, for NumPy; compiled code takes
+a table with a row for each instruction instead, in which a field has a number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import (
-    INSTRUCTION_BYTES,
-    WORD_BITS,
-    Field,
-    Opcode,
-    finish_layout,
-    instruction_layout,
-    opcodes_of,
-    uop_layout,
-)
-from hw.errors import EncodingError
-from hw.isa.field_writer import out_of_range_error
+from hw.encoding import Opcode
+from hw.instruction_fields import MEMORY_BITS, OPCODE_BITS
 from hw.routing import executing_unit
 from hw.topology import MemoryId
 
 Ints = npt.NDArray[np.int64]
-_Words = npt.NDArray[np.uint64]
-_ALL_ONES = (1 << WORD_BITS) - 1
+InstructionFields = npt.NDArray[np.int64]
+"""One instruction's fields, indexed by the constants below."""
+ProgramTable = npt.NDArray[np.int64]
+"""A program: a row of `InstructionFields` for each instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,124 +73,79 @@ class Columns:
     par_factor_in: Ints
     unused: Ints
 
+    def __getitem__(self, number: int) -> Ints:
+        """The column of the field with a number, one of the constants below."""
+        column: Ints = getattr(self, FIELD_NAMES[number])
+        return column
 
-_NAMES = tuple(field.name for field in fields(Columns))
-_WORDS = INSTRUCTION_BYTES * 8 // WORD_BITS
-"""Words of 64 bits in an instruction."""
-
-
-def decode_columns(config: HardwareConfig, data: bytes) -> Columns:
-    """Decode the instructions in `data`, a multiple of 16 bytes, legal or illegal."""
-    table = np.frombuffer(data, dtype="<u8").reshape(-1, _WORDS)
-    words = [np.ascontiguousarray(column) for column in table.T]
-    # One block, and no array beside it: the time of decoding is that of getting memory.
-    columns = dict(zip(_NAMES, np.zeros((len(_NAMES), len(table)), np.int64), strict=True))
-    common = finish_layout(config).fields
-    for field in common:
-        _extract(words, field, columns[field.name])
-    opcode, scratch = columns["opcode"], np.empty(len(table), np.int64)
-    for owners, own in _own_fields(config):
-        ones = _ones(opcode, owners)
-        for field in own:
-            _extract(words, field, scratch)
-            scratch &= ones
-            columns[field.name] |= scratch
-    for owner in opcodes_of(config):
-        unused, ones = instruction_layout(config, owner).unused, _ones(opcode, (owner,))
-        bits = [
-            word & (ones.view(np.uint64) & np.uint64(unused >> WORD_BITS * number & _ALL_ONES))
-            for number, word in enumerate(words)
-        ]
-        if any(word.any() for word in bits):
-            columns["unused"] |= _lowest_bit(bits)
-    return Columns(**columns)
+    def row(self, position: int) -> InstructionFields:
+        """The fields of one instruction."""
+        return np.array([self[number][position] for number in range(FIELDS)], np.int64)
 
 
-@cache
-def _own_fields(
-    config: HardwareConfig,
-) -> tuple[tuple[tuple[Opcode, ...], tuple[Field, ...]], ...]:
-    """The fields behind those that all instructions have, with the opcodes whose layouts have
-    them."""
-    common = len(finish_layout(config).fields)
-    owners: dict[Field, tuple[Opcode, ...]] = {}
-    for opcode in opcodes_of(config):
-        for field in instruction_layout(config, opcode).fields[common:]:
-            owners[field] = (*owners.get(field, ()), opcode)
-    found: dict[tuple[Opcode, ...], list[Field]] = {}
-    for field, opcodes in owners.items():
-        found.setdefault(opcodes, []).append(field)
-    return tuple((opcodes, tuple(own)) for opcodes, own in found.items())
+FIELD_NAMES = tuple(field.name for field in fields(Columns))
+"""The names of all fields: a field's number is its place."""
+
+OPCODE = FIELD_NAMES.index("opcode")
+POP_PREV = FIELD_NAMES.index("pop_prev")
+POP_NEXT = FIELD_NAMES.index("pop_next")
+PUSH_PREV = FIELD_NAMES.index("push_prev")
+PUSH_NEXT = FIELD_NAMES.index("push_next")
+
+MEMORY_TYPE = FIELD_NAMES.index("memory_type")
+SRAM_BASE = FIELD_NAMES.index("sram_base")
+DRAM_BASE = FIELD_NAMES.index("dram_base")
+Y_SIZE = FIELD_NAMES.index("y_size")
+X_SIZE = FIELD_NAMES.index("x_size")
+X_STRIDE = FIELD_NAMES.index("x_stride")
+Y_PAD_0 = FIELD_NAMES.index("y_pad_0")
+Y_PAD_1 = FIELD_NAMES.index("y_pad_1")
+X_PAD_0 = FIELD_NAMES.index("x_pad_0")
+X_PAD_1 = FIELD_NAMES.index("x_pad_1")
+
+OVERWRITE = FIELD_NAMES.index("overwrite")
+RESET_REG = FIELD_NAMES.index("reset_reg")
+UOP_BGN = FIELD_NAMES.index("uop_bgn")
+UOP_END = FIELD_NAMES.index("uop_end")
+ITER_OUT = FIELD_NAMES.index("iter_out")
+ITER_IN = FIELD_NAMES.index("iter_in")
+DST_FACTOR_OUT = FIELD_NAMES.index("dst_factor_out")
+DST_FACTOR_IN = FIELD_NAMES.index("dst_factor_in")
+SRC_FACTOR_OUT = FIELD_NAMES.index("src_factor_out")
+SRC_FACTOR_IN = FIELD_NAMES.index("src_factor_in")
+WGT_FACTOR_OUT = FIELD_NAMES.index("wgt_factor_out")
+WGT_FACTOR_IN = FIELD_NAMES.index("wgt_factor_in")
+ALU_OPCODE = FIELD_NAMES.index("alu_opcode")
+USE_IMM = FIELD_NAMES.index("use_imm")
+IMM = FIELD_NAMES.index("imm")
+FROM_INP = FIELD_NAMES.index("from_inp")
+
+ACTIVE = FIELD_NAMES.index("active")
+LOW = FIELD_NAMES.index("low")
+HIGH = FIELD_NAMES.index("high")
+SCALE = FIELD_NAMES.index("scale")
+PAR_BASE = FIELD_NAMES.index("par_base")
+PAR_FACTOR_OUT = FIELD_NAMES.index("par_factor_out")
+PAR_FACTOR_IN = FIELD_NAMES.index("par_factor_in")
 
 
-def _ones(opcode: Ints, owners: Iterable[Opcode]) -> Ints:
-    """All ones for each instruction that has one of the opcodes `owners`, 0 for all others."""
-    ones = np.zeros(_FIELD_VALUES, np.int64)
-    ones[[*owners]] = -1
-    return ones[opcode]
+FIELDS = len(FIELD_NAMES)
+"""Length of a row."""
 
 
-def encode_columns(config: HardwareConfig, columns: Columns) -> bytes:
-    """The instructions that `columns` describe, 16 bytes each: the inverse of `decode_columns`.
-
-    Raises
-    ------
-    EncodingError
-        A value that does not fit its field, or is not 0 in a field that the instruction's layout
-        lacks: names the earliest such instruction, the field and the allowed values. Columns that
-        are not int64 arrays of one length.
-    """
-    values = {name: getattr(columns, name) for name in _NAMES}
-    _check_arrays(values)
-    count = len(columns.opcode)
-    words = np.zeros((count, _WORDS), dtype="<u8")
-    misfits: list[tuple[int, int, Field]] = []
-    for kind in _kinds(config, columns.opcode):
-        chosen = {name: values[name][kind.rows] for name in kind.names}
-        positions = np.arange(count)[kind.rows]
-        misfits += [
-            (int(positions[at]), _NAMES.index(field.name), field)
-            for at, field in _misfits((*kind.fields, *kind.absent), chosen)
-        ]
-        words[kind.rows] |= _packed(kind.fields, chosen, len(positions), _WORDS)
-    if misfits:
-        position, _, field = min(misfits, key=lambda found: found[:2])
-        opcode = int(columns.opcode[position])
-        name = f"{Opcode(opcode).name} " if opcode in set(Opcode) else ""
-        error = out_of_range_error(
-            f"{name}{field.name}", int(values[field.name][position]), field.limits
-        )
-        raise EncodingError(f"instruction {position}: {error}")
-    return words.tobytes()
-
-
-def pack_uop_columns(config: HardwareConfig, dst: Ints, src: Ints, wgt: Ints) -> bytes:
-    """Micro-ops encoded for DRAM, 4 bytes each, from arrays of their indices.
-
-    Raises
-    ------
-    EncodingError
-        An index that does not fit its field: names the earliest such micro-op. Indices that are
-        not int64 arrays of one length.
-    """
-    layout, values = uop_layout(config), {"dst": dst, "src": src, "wgt": wgt}
-    _check_arrays(values)
-    for at, field in sorted(_misfits(layout.fields, values), key=lambda found: found[0])[:1]:
-        error = out_of_range_error(
-            f"micro-op {field.name}", int(values[field.name][at]), field.limits
-        )
-        raise EncodingError(f"micro-op {at}: {error}")
-    return _packed(layout.fields, values, len(dst), 1).astype("<u4").tobytes()
+def make_table(columns: Columns) -> ProgramTable:
+    """The table of a program."""
+    return np.stack([getattr(columns, name) for name in FIELD_NAMES], axis=1)
 
 
 def units_of(columns: Columns) -> npt.NDArray[np.int8]:
     """The unit that executes each instruction; -1 where the opcode is illegal."""
-    return _ROUTES.take(columns.opcode * _FIELD_VALUES + columns.memory_type)
+    return _ROUTES.take(columns.opcode * (1 << MEMORY_BITS) + columns.memory_type)
 
 
 def _routes() -> npt.NDArray[np.int8]:
     """`executing_unit` by the values of the fields opcode and memory_type; -1: illegal opcode."""
-    routes = np.full((_FIELD_VALUES, _FIELD_VALUES), -1, dtype=np.int8)
+    routes = np.full((1 << OPCODE_BITS, 1 << MEMORY_BITS), -1, dtype=np.int8)
     for opcode in Opcode:
         routes[opcode] = executing_unit(opcode)
         for memory in MemoryId:
@@ -205,103 +153,4 @@ def _routes() -> npt.NDArray[np.int8]:
     return routes
 
 
-_FIELD_VALUES = 8
-"""The number of values of the fields opcode and memory_type, of three bits each."""
 _ROUTES = _routes()
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Instructions that share a layout, and the fields of that layout to encode."""
-
-    rows: Ints | slice
-    fields: tuple[Field, ...]
-    absent: tuple[Field, ...] = ()
-    """Zero-width fields for the columns that the layout lacks, which must hold 0."""
-
-    @property
-    def names(self) -> Iterator[str]:
-        return (field.name for field in (*self.fields, *self.absent))
-
-
-def _kinds(config: HardwareConfig, opcode: Ints) -> Iterator[_Kind]:
-    """First all instructions with the common fields, then each layout's with its own fields."""
-    yield _Kind(slice(None), finish_layout(config).fields)
-    opcodes = opcodes_of(config)
-    for code in opcodes:
-        rows = np.flatnonzero(opcode == code)
-        if len(rows):
-            yield _Kind(rows, *_fields_and_absent(config, code))
-    illegal = np.flatnonzero(~np.isin(opcode, opcodes))
-    if len(illegal):
-        yield _Kind(illegal, *_fields_and_absent(config, None))
-
-
-@cache
-def _fields_and_absent(
-    config: HardwareConfig, opcode: Opcode | None
-) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """`fields` and `absent` of the `_Kind` of an opcode, or of illegal ones, behind the fields that
-    all instructions have."""
-    header = finish_layout(config)
-    layout = header if opcode is None else instruction_layout(config, opcode)
-    present = {field.name for field in layout}
-    absent = tuple(Field(name, 0, 0) for name in _NAMES if name not in present)
-    return layout.fields[len(header.fields) :], absent
-
-
-def _check_arrays(values: Mapping[str, Ints]) -> None:
-    lengths = {name: len(column) for name, column in values.items() if column.ndim == 1}
-    for name, column in values.items():
-        if column.dtype != np.int64 or name not in lengths:
-            raise EncodingError(
-                f"column {name} is an array of {column.dtype} with {column.ndim} dimensions: "
-                f"it must be a flat array of int64"
-            )
-    first, *others = lengths
-    for name in others:
-        if lengths[name] != lengths[first]:
-            raise EncodingError(
-                f"column {name} has {lengths[name]} entries, and {first} has {lengths[first]}: "
-                f"columns must have the same length"
-            )
-
-
-def _misfits(fields: Sequence[Field], values: Mapping[str, Ints]) -> Iterator[tuple[int, Field]]:
-    """The first misfit (position, field) in each field with values that do not fit."""
-    for field in fields:
-        column, (low, high) = values[field.name], field.limits
-        if column.size and not low <= column.min() <= column.max() <= high:
-            yield int(np.argmax((column < low) | (column > high))), field
-
-
-def _extract(words: Sequence[_Words], field: Field, values: Ints) -> None:
-    """Write the field's value in each instruction to `values`."""
-    word, shift = divmod(field.lsb, WORD_BITS)
-    np.right_shift(words[word], np.uint64(shift), out=values.view(np.uint64))
-    values &= (1 << field.width) - 1
-    if field.signed:
-        sign = 1 << (field.width - 1)
-        values ^= sign
-        values -= sign
-
-
-def _lowest_bit(words: Sequence[_Words]) -> Ints:
-    """One more than the number of the lowest bit that is set; 0 if there is none."""
-    found = np.zeros(len(words[0]), dtype=np.int64)
-    for number, bits in reversed(tuple(enumerate(words))):
-        lowest = bits & (~bits + np.uint64(1))
-        # frexp of a power of two is exact: 2**n is 0.5 * 2**(n + 1).
-        exponent = np.frexp(lowest.astype(np.float64))[1]
-        found = np.where(bits != 0, WORD_BITS * number + exponent, found)
-    return found
-
-
-def _packed(fields: Sequence[Field], values: Mapping[str, Ints], count: int, size: int) -> _Words:
-    """`count` rows of `size` words that hold `values`, which must fit their fields."""
-    words = np.zeros((size, count), dtype=np.uint64)
-    for field in fields:
-        word, shift = divmod(field.lsb, WORD_BITS)
-        mask = np.uint64((1 << field.width) - 1)
-        words[word] |= (values[field.name].astype(np.uint64) & mask) << np.uint64(shift)
-    return words.T

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, opcodes_of
 from hw.faults import Fault
+from hw.instruction_fields import ALU, own_fields
 from hw.isa.columns import Columns
 from hw.isa.rules import sram_elements
 from hw.operations import MAX_SHIFT, AluOp
@@ -51,10 +52,12 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
         case Fault.FEATURE:
             if value("alu_opcode") not in config.operations:
                 return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
-            if value("from_inp") and value("use_imm"):
-                return "ALU with from_inp and use_imm: it has one second operand"
-            if value("alu_opcode") == AluOp.RESIDUAL and not value("from_inp"):
-                return "ALU RESIDUAL without from_inp: its second operand lies in INP"
+            for spec in own_fields(ALU):
+                if spec.excludes and value(spec.name) and value(spec.excludes):
+                    return f"ALU with {spec.name} and {spec.excludes}: it has one second operand"
+                if value("alu_opcode") in spec.forced_by and not value(spec.name):
+                    operation = AluOp(value("alu_opcode")).name
+                    return f"ALU {operation} without {spec.name}: its second operand lies in INP"
             return (
                 f"{kind} sets bit {value('unused') - 1}, which no field has: it would belong to an "
                 f"extension that {config.name} lacks"

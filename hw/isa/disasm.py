@@ -6,8 +6,10 @@ An illegal instruction has the broken rule after `!!`; a word that is no instruc
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import assert_never
 
+from hw.encoding import FIELDS_OF
 from hw.errors import ProgramError
 from hw.isa.codec import Codec
 from hw.isa.diagnostics import describe
@@ -73,56 +75,72 @@ def _row(codec: Codec, word: bytes, reason: str | None) -> tuple[str, str, str]:
     return opcode_of(instruction).name, _operands(instruction), "  ".join(rest)
 
 
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """A text with attributes of an instruction, `width` characters wide at least."""
+
+    text: str
+    width: int = 0
+
+    def of(self, instruction: Instruction) -> str:
+        return f"{self.text.format(i=instruction):<{self.width}}"
+
+
+_RECTANGLE = (
+    _Phrase("{i.memory.name}", 9),
+    _Phrase("sram {i.sram_base}", 10),
+    _Phrase("dram {i.dram_base:#08x}"),
+    _Phrase("y_size {i.y_size}", 10),
+    _Phrase("x_size {i.x_size}", 11),
+    _Phrase("x_stride {i.x_stride}", 13),
+)
+_LOOPS = (
+    _Phrase("uop {i.uop_bgn}:{i.uop_end}", 13),
+    _Phrase("iter {i.iter_out} x {i.iter_in}", 14),
+    _Phrase("dst {i.dst_factor_out},{i.dst_factor_in}", 13),
+    _Phrase("src {i.src_factor_out},{i.src_factor_in}", 13),
+)
+_WEIGHTS = _Phrase("wgt {i.wgt_factor_out},{i.wgt_factor_in}")
+_PARAMETERS = (
+    _Phrase("par {i.par_base}", 9),
+    _Phrase("factors {i.par_factor_out},{i.par_factor_in}", 17),
+    _Phrase("clip {i.low}..{i.high}"),
+    _Phrase("scale {i.scale}"),
+)
+
+
 def _operands(instruction: Instruction) -> str:
     match instruction:
+        case Load(x_size=0) | Store(x_size=0):
+            return f"{instruction.memory.name:<9} empty"
         case Load() | Store():
-            return _rectangle(instruction)
+            phrases = list(_RECTANGLE)
+            if instruction.y_pad_0 or instruction.y_pad_1:
+                phrases.append(_Phrase("y_pad {i.y_pad_0},{i.y_pad_1}"))
+            if instruction.x_pad_0 or instruction.x_pad_1:
+                phrases.append(_Phrase("x_pad {i.x_pad_0},{i.x_pad_1}"))
         case Gemm():
-            product = "overwrite" if instruction.overwrite else "mac"
-            operation = "reset" if instruction.reset else product
-            wgt = f"{instruction.wgt_factor_out},{instruction.wgt_factor_in}"
-            return f"{operation:<9} {_loops(instruction)} wgt {wgt}"
+            phrases = [_Phrase(_flag_text(instruction, "mac"), 9), *_LOOPS, _WEIGHTS]
         case Alu():
-            source = "inp" if instruction.from_inp else "src"
-            operand = f"{instruction.imm}" if instruction.use_imm else source
-            operation = f"{instruction.op.name} {operand}"
-            return f"{operation:<9} {_loops(instruction)}".rstrip()
+            operand = "{i.imm}" if instruction.use_imm else _flag_text(instruction, "src")
+            phrases = [_Phrase("{i.op.name} " + operand, 9), *_LOOPS]
         case Finish():
             return ""
         case Requantise(active=False):
             return "off"
         case Requantise():
-            factors = f"{instruction.par_factor_out},{instruction.par_factor_in}"
-            return (
-                f"par {instruction.par_base:<5} factors {factors:<9} "
-                f"clip {instruction.low}..{instruction.high} scale {instruction.scale}"
-            )
+            phrases = list(_PARAMETERS)
         case _:
             assert_never(instruction)
+    return " ".join(phrase.of(instruction) for phrase in phrases).rstrip()
 
 
-def _rectangle(instruction: Load | Store) -> str:
-    memory = instruction.memory.name
-    if instruction.x_size == 0:
-        return f"{memory:<9} empty"
-    text = (
-        f"{memory:<9} sram {instruction.sram_base:<5} dram {instruction.dram_base:#08x} "
-        f"y_size {instruction.y_size:<3} x_size {instruction.x_size:<4} "
-        f"x_stride {instruction.x_stride:<4}"
-    )
-    if instruction.y_pad_0 or instruction.y_pad_1:
-        text += f" y_pad {instruction.y_pad_0},{instruction.y_pad_1}"
-    if instruction.x_pad_0 or instruction.x_pad_1:
-        text += f" x_pad {instruction.x_pad_0},{instruction.x_pad_1}"
-    return text.rstrip()
-
-
-def _loops(instruction: Gemm | Alu) -> str:
-    uops = f"{instruction.uop_bgn}:{instruction.uop_end}"
-    count = f"{instruction.iter_out} x {instruction.iter_in}"
-    dst = f"{instruction.dst_factor_out},{instruction.dst_factor_in}"
-    src = f"{instruction.src_factor_out},{instruction.src_factor_in}"
-    return f"uop {uops:<9} iter {count:<9} dst {dst:<9} src {src:<9}"
+def _flag_text(instruction: Instruction, usual: str) -> str:
+    """The text of the first flag that is set and has a text; else `usual`."""
+    for spec in FIELDS_OF[opcode_of(instruction)]:
+        if spec.text and getattr(instruction, spec.python_name):
+            return spec.text
+    return usual
 
 
 def _tokens(tokens: Tokens, unit: Unit) -> str:

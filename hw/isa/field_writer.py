@@ -8,11 +8,6 @@ from typing import NoReturn
 
 from hw.encoding import Field
 from hw.errors import EncodingError
-from hw.topology import TOKEN_FLAGS
-
-_RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
-"""Attribute names of the fields whose attributes are named differently."""
-_FLAGS = frozenset({*TOKEN_FLAGS, "reset_reg", "use_imm", "overwrite", "from_inp", "active"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +26,8 @@ class Writer:
     @staticmethod
     def of(word: str, field: Field) -> Writer:
         """The writer of `field`; `word` names the kind of word in messages."""
-        attribute = _RENAMED.get(field.name, field.name)
-        flag, mask = field.name in _FLAGS, (1 << field.width) - 1
-        return Writer(word, field.name, attribute, flag, field.lsb, *field.limits, mask)
+        flag, mask = field.kind is bool, (1 << field.width) - 1
+        return Writer(word, field.name, field.attribute, flag, field.lsb, *field.limits, mask)
 
     def bits(self, value: object) -> int:
         """The word with only this field set, to `value`; `EncodingError` if it does not fit."""

@@ -8,7 +8,7 @@ encoding can express is a value here, legal or not; `hw.isa.validate` checks leg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypedDict, assert_never
 
 from hw.encoding import Opcode
 from hw.operations import AluOp
@@ -28,6 +28,18 @@ class Tokens:
 
 
 NO_TOKENS = Tokens()
+
+
+class GemmExtensions(TypedDict, total=False):
+    """The flags of GEMM that extensions add, as options of `Assembler.gemm`."""
+
+    overwrite: bool
+
+
+class AluExtensions(TypedDict, total=False):
+    """The flags of ALU that extensions add, as options of `Assembler.alu`."""
+
+    from_inp: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from hw.encoding import Opcode
 from hw.isa.columns import Columns, Ints
+from hw.isa.operand_use import operands_used
 
 
 def active_modes(columns: Columns) -> Ints:
@@ -25,7 +26,8 @@ def last_parameters(columns: Columns, modes: Ints) -> Ints:
 
     `modes` are the `active_modes`; loop counts must not be 0.
     """
-    reads = ((columns.opcode == Opcode.GEMM) | (columns.opcode == Opcode.ALU)) & (modes >= 0)
+    computes, *_ = operands_used(columns)
+    reads = computes & (modes >= 0)
     outer = (columns.iter_out - 1) * columns.par_factor_out[modes]
     inner = (columns.iter_in - 1) * columns.par_factor_in[modes]
     return np.where(reads, columns.par_base[modes] + outer + inner, -1)

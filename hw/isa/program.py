@@ -12,7 +12,8 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.errors import EncodingError
 from hw.isa.codec import Codec
-from hw.isa.columns import Columns, decode_columns, encode_columns, units_of
+from hw.isa.column_codec import decode_columns, encode_columns
+from hw.isa.columns import Columns, units_of
 from hw.isa.instructions import Instruction
 
 

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import MEMORY_BITS, Opcode, opcodes_of
+from hw.encoding import Opcode, opcodes_of
 from hw.faults import Fault
 from hw.features import Feature
+from hw.instruction_fields import ALU, MEMORY_BITS, FieldSpec, own_fields
 from hw.isa.columns import Columns, Ints, units_of
 from hw.isa.modes import active_modes, last_parameters
+from hw.isa.operand_use import OPERANDS, operands_used
 from hw.operations import MAX_SHIFT, AluOp
 from hw.topology import MemoryId, Unit, flags_without_queue
 
@@ -151,32 +155,34 @@ def _bad_flags(facts: RuleInputs) -> Mask:
 def _no_feature(facts: RuleInputs) -> Mask:
     c = facts.columns
     unknown_alu = facts.alu & ~_is_any(c.alu_opcode, facts.config.operations)
-    from_inp = _is(c.from_inp, 1)
-    two_operands = from_inp & _is(c.use_imm, 1)
-    no_residual = facts.alu & _is(c.alu_opcode, AluOp.RESIDUAL) & ~from_inp
-    return unknown_alu | two_operands | no_residual | _above(c.unused, 0)
+    broken = [facts.alu & _breaks(c, spec) for spec in own_fields(ALU)]
+    return unknown_alu | reduce(or_, broken) | _above(c.unused, 0)
+
+
+def _breaks(columns: Columns, spec: FieldSpec) -> Mask:
+    """Where a field of ALU excludes another that is set, or the operation forces the field."""
+    value = getattr(columns, spec.name)
+    broken = np.zeros(len(value), dtype=np.bool_)
+    if spec.excludes:
+        broken |= _is(value, 1) & _is(getattr(columns, spec.excludes), 1)
+    if spec.forced_by:
+        broken |= _is(value, 0) & _is_any(columns.alu_opcode, spec.forced_by)
+    return broken
 
 
 def _beyond_index(facts: RuleInputs) -> Mask:
     """Loops whose factors alone exceed a memory: micro-op indices only increase the address. Of
     PAR, which they do not index, any element beyond the memory."""
     c = facts.columns
-    multiplies = facts.gemm & _is(c.reset_reg, 0)
-    binary = facts.alu & _is(c.use_imm, 0)
-    from_inp = _is(c.from_inp, 1)
 
     def leaves(name: str, memory: MemoryId) -> Mask:
         steps_out = (c.iter_out - 1) * getattr(c, f"{name}_factor_out")
         steps_in = (c.iter_in - 1) * getattr(c, f"{name}_factor_in")
         return np.asarray(steps_out + steps_in >= facts.config.depth(memory))
 
-    return (
-        ((facts.gemm | facts.alu) & leaves("dst", MemoryId.ACC))
-        | (binary & ~from_inp & leaves("src", MemoryId.ACC))
-        | ((multiplies | binary & from_inp) & leaves("src", MemoryId.INP))
-        | (multiplies & leaves("wgt", MemoryId.WGT))
-        | _beyond_parameters(facts)
-    )
+    operands = zip(OPERANDS, operands_used(c), strict=True)
+    beyond = [used & leaves(operand.index, operand.memory) for operand, used in operands]
+    return np.asarray(reduce(or_, beyond, _beyond_parameters(facts)), np.bool_)
 
 
 def _beyond_parameters(facts: RuleInputs) -> Mask:

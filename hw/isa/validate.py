@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import HardwareConfig
-from hw.encoding import MEMORY_BITS, Opcode
+from hw.encoding import Opcode
 from hw.errors import ProgramError
 from hw.faults import Fault
+from hw.instruction_fields import MEMORY_BITS
 from hw.isa.columns import Columns, Ints
 from hw.isa.diagnostics import describe
 from hw.isa.program import Program

@@ -43,9 +43,10 @@ class Accumulator(Block):
     dst_enable, dst_address, dst_data; src_*
         Reads of a micro-op's two operands, a cycle later; with one read port never in one cycle.
     out_enable, out_address, out_data
-        Read port of OUT, with a latency of one cycle. Only where results are not requantised; else
+        Read port of OUT, with a latency of one cycle. Only where results are not requantised.
     write, low
-        This cycle's write; the low byte of every value that it writes.
+        This cycle's write; the low byte of every value that it writes. Only where results are
+        requantised.
     write_enable, write_address, write_data
         A whole element from the lanes.
     dma

@@ -56,9 +56,10 @@ class Products(Block):
     enable
         Take the factors.
     low
-        The product of the lower halves; added to it, from bit 16 on, are
+        The product of the lower halves.
     crossed
-        the lower 16 bits of the two products of a lower and an upper half.
+        The lower 16 bits of the product of a's lower and b's upper half, then those of a's upper
+        and b's lower half. `product` adds both to `low`, from bit 16 on.
     """
 
     a: In(signed(WIDTH))

@@ -25,7 +25,7 @@ def operand_layout(config: HardwareConfig) -> data.StructLayout:
     It belongs to the micro-op that is gathered in the next cycle, and is taken for ALU operations.
     """
     imm = alu_layout(config)["imm"].width
-    return data.StructLayout({"take": 1, "from_inp": 1, "imm": signed(imm)})
+    return data.StructLayout({"take": 1, "inp": 1, "imm": signed(imm)})
 
 
 class Array(Block):
@@ -40,16 +40,16 @@ class Array(Block):
     inp, wgt, dst, src, result
         Whole elements of INP, WGT and ACC.
     imm
-        As in `Lane`, common to all lanes. Without `Feature.INPUT_OPERANDS` only; else
+        As in `Lane`, common to all lanes. Only without `Feature.INPUT_OPERANDS`.
     operand
-        Control of the operands from INP.
+        Control of the immediates and of the operands from INP. Only with `Feature.INPUT_OPERANDS`.
     scale, scaled
         As in `Lane`, `scale` common to all lanes. Only with residuals.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        self._from_inp = Feature.INPUT_OPERANDS in config.features
+        self._input_operands = Feature.INPUT_OPERANDS in config.features
         acc_bits = WIDTH * config.acc_lanes
         self._residuals = AluOp.RESIDUAL in config.operations
         super().__init__(
@@ -69,7 +69,7 @@ class Array(Block):
         )
 
     def _operand_ports(self) -> dict[str, Member]:
-        if self._from_inp:
+        if self._input_operands:
             return {"operand": In(operand_layout(self._config))}
         return {"imm": In(signed(WIDTH))}
 
@@ -81,7 +81,7 @@ class Array(Block):
         with m.If(self.enable[0]):
             m.d.sync += [inp.eq(self.inp), wgt.eq(self.wgt)]
         lanes = self._config.acc_lanes
-        imms = self._operands(m, inp) if self._from_inp else [self.imm] * lanes
+        imms = self._operands(m, inp) if self._input_operands else [self.imm] * lanes
         shift_out_of_range = []
         for index in range(lanes):
             row, column = divmod(index, self._config.block_out)
@@ -117,7 +117,7 @@ class Array(Block):
             operand = Signal.like(self.operand.imm, name=f"operand_{index:03}", reset_less=True)
             value = elements.word_select(index, VALUE_BITS).as_signed()
             with m.If(self.operand.take):
-                m.d.sync += operand.eq(Mux(self.operand.from_inp, value, self.operand.imm))
+                m.d.sync += operand.eq(Mux(self.operand.inp, value, self.operand.imm))
             operands.append(operand)
         return operands
 

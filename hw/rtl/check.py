@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import (
-    OPCODE_BITS,
     Opcode,
     alu_layout,
     gemm_layout,
@@ -20,7 +19,7 @@ from hw.encoding import (
     opcodes_of,
 )
 from hw.faults import Fault
-from hw.features import Feature
+from hw.instruction_fields import ALU, OPCODE_BITS, PADDING, own_fields
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.block import Block
 from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
@@ -130,11 +129,15 @@ class Check(Block):
 
     def _beyond_features(self, alu: data.View) -> Value:
         """Whether an ALU instruction's operation, or its operand, is one that there is not."""
-        unknown = ~alu.alu_opcode.matches(*self._config.operations)
-        if Feature.INPUT_OPERANDS not in self._config.features:
-            return unknown
-        two_operands = alu.from_inp & alu.use_imm
-        return unknown | two_operands | (~alu.from_inp & (alu.alu_opcode == AluOp.RESIDUAL))
+        beyond = ~alu.alu_opcode.matches(*self._config.operations)
+        for spec in own_fields(ALU):
+            if spec.needs is None or spec.needs in self._config.features:
+                if spec.excludes:
+                    beyond |= alu[spec.name] & alu[spec.excludes]
+                if spec.forced_by:
+                    forced = reduce(or_, (alu.alu_opcode == op for op in spec.forced_by))
+                    beyond |= ~alu[spec.name] & forced
+        return beyond
 
     def _from_fields(self, m: Module, word: Value) -> Value:
         """The smallest fault code of all rules but `SRAM_RANGE`."""
@@ -147,7 +150,7 @@ class Check(Block):
         is_alu = move.opcode == Opcode.ALU
         is_loop = (move.opcode == Opcode.GEMM) | is_alu
         unknown_memory = ~move.memory_type.matches(*self._config.memories)
-        pads = word[112:128] != 0
+        pads = Cat(move[spec.name] for spec in PADDING) != 0
         shift = (alu.alu_opcode == AluOp.SHR) & alu.use_imm
         shift_out_of_range = (alu.imm > MAX_SHIFT) | (alu.imm < -MAX_SHIFT)
         rules = {

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
-from hw.encoding import SCALE_BITS
+from hw.instruction_fields import SCALE_BITS
 from hw.operations import AluOp
 from hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
 from hw.rtl.block import Block
@@ -114,9 +114,9 @@ class Lane(Block):
     shift_out_of_range
         The executing micro-op, if it is a SHR, shifts by a value outside -31..31.
     scale
-        Common to all lanes; only with residuals, like
+        As in `Scale`, common to all lanes. Only with residuals.
     scaled
-        the second operand of the executing RESIDUAL times its scale.
+        The second operand of the executing RESIDUAL times its scale. Only with residuals.
     """
 
     def __init__(self, block_in: int, acc_read_ports: int = 2, residuals: bool = False) -> None:

@@ -3,12 +3,12 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Value, signed, unsigned
+from amaranth.hdl import Shape, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES, Opcode, WordLayout
+from hw.encoding import INSTRUCTION_BYTES, Field, Opcode, WordLayout
 from hw.events import UnitEvent
 from hw.routing import executing_unit
 from hw.storage import BEATS_BITS, INDEX_BITS
@@ -22,16 +22,16 @@ def clog2(value: int) -> int:
     return (value - 1).bit_length()
 
 
+def shape_of(field: Field) -> Shape:
+    """The Amaranth shape of a field of an encoding."""
+    return signed(field.width) if field.signed else unsigned(field.width)
+
+
 def view_of(layout: WordLayout) -> data.FlexibleLayout:
     """The Amaranth layout of an encoding."""
     return data.FlexibleLayout(
         layout.size,
-        {
-            field.name: data.Field(
-                signed(field.width) if field.signed else unsigned(field.width), field.lsb
-            )
-            for field in layout
-        },
+        {field.name: data.Field(shape_of(field), field.lsb) for field in layout},
     )
 
 

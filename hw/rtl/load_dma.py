@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
+from hw.rtl.element_locator import ElementLocator
 from hw.rtl.layouts import clog2, row_bits, view_of
 from hw.rtl.ports import ReadPort
 from hw.rtl.read_stream import ReadStream
@@ -165,17 +165,17 @@ class LoadDma(Block):
         with m.If(self.last):
             m.d.sync += running.eq(0)
 
-        m.submodules.unpacker = unpacker = BeatUnpacker(self._config, self._memories)
+        m.submodules.locator = locator = ElementLocator(self._config, self._memories)
         m.d.comb += [
-            unpacker.start.eq(self.start),
-            unpacker.address.eq(stream.rows.address),
-            unpacker.stride.eq(stream.rows.stride),
-            unpacker.select.eq(select),
-            unpacker.beat.eq(stream.beat.payload),
-            unpacker.advance.eq(writes & from_dram),
-            unpacker.row_ends.eq(data_ends),
-            element_ends.eq(writes & (~from_dram | unpacker.element_ends)),
-            stream.beat.ready.eq(running & from_dram & unpacker.beat_ends),
+            locator.start.eq(self.start),
+            locator.address.eq(stream.rows.address),
+            locator.stride.eq(stream.rows.stride),
+            locator.select.eq(select),
+            locator.beat.eq(stream.beat.payload),
+            locator.advance.eq(writes & from_dram),
+            locator.row_ends.eq(data_ends),
+            element_ends.eq(writes & (~from_dram | locator.element_ends)),
+            stream.beat.ready.eq(running & from_dram & locator.beat_ends),
         ]
         # The memories are written a cycle later: sooner than any instruction that is given the
         # LOAD's tokens, or that follows the LOAD in its unit, can read.
@@ -184,8 +184,8 @@ class LoadDma(Block):
             self.write.select.eq(select),
             self.write.pad.eq(~from_dram),
             self.write.address.eq(load.sram_base),
-            self.write.bank.eq(unpacker.bank),
-            self.write.data.eq(unpacker.data),
+            self.write.bank.eq(locator.bank),
+            self.write.data.eq(locator.data),
         ]
 
     def _request(self, m: Module, stream: ReadStream) -> None:

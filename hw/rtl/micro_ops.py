@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, alu_layout, gemm_layout, requantise_layout
 from hw.features import Feature
+from hw.instruction_fields import REQUANTISE, own_fields
 from hw.rtl.block import Block
-from hw.rtl.layouts import INSTRUCTION_BITS, view_of
+from hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
+from hw.rtl.second_operand import not_from_acc
 from hw.topology import MemoryId
 
 
@@ -31,20 +33,9 @@ def offsets_layout(config: HardwareConfig) -> data.StructLayout:
 def mode_layout(config: HardwareConfig) -> data.StructLayout:
     """What a REQUANTISE says, for the micro-ops behind it."""
     fields = requantise_layout(config)
-    names = ("active", "low", "high", "scale", "par_base", "par_factor_out", "par_factor_in")
     return data.StructLayout(
-        {
-            name: signed(fields[name].width) if fields[name].signed else fields[name].width
-            for name in names
-        }
+        {spec.name: shape_of(fields[spec.name]) for spec in own_fields(REQUANTISE)}
     )
-
-
-def not_from_acc(config: HardwareConfig, alu: data.View) -> Value:
-    """Whether an ALU instruction's second operand is no accumulator."""
-    if Feature.INPUT_OPERANDS in config.features:
-        return alu.use_imm | alu.from_inp
-    return alu.use_imm
 
 
 class MicroOps(Block):
@@ -213,7 +204,7 @@ class MicroOps(Block):
     def _mode(self, m: Module, word: Value) -> data.View:
         """Keep the fields of the last REQUANTISE; returns them."""
         fields = data.View(view_of(requantise_layout(self._config)), word)
-        off = {"low": -128, "high": 127}
+        off = {spec.name: spec.default for spec in own_fields(REQUANTISE) if spec.default}
         mode = Signal(mode_layout(self._config), init=off)
         m.d.comb += self.mode.eq(mode)
         with m.If(self.valid & (fields.opcode == Opcode.REQUANTISE)):

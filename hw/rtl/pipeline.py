@@ -8,24 +8,26 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.config import HardwareConfig
-from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout, uop_layout
+from hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
 from hw.features import Feature
+from hw.instruction_fields import OPCODE_BITS
 from hw.operations import AluOp
 from hw.rtl.alu import WIDTH
 from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
 from hw.rtl.delay import delay_line, delayed
 from hw.rtl.lane import LaneControl, Scale, hold_port
-from hw.rtl.layouts import INSTRUCTION_BITS, view_of
-from hw.rtl.micro_ops import mode_layout, not_from_acc, offsets_layout
+from hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
+from hw.rtl.micro_ops import mode_layout, offsets_layout
 from hw.rtl.requantiser import RequantiseControl
+from hw.rtl.second_operand import not_from_acc, takes_input
 from hw.storage import INDEX_BITS
 from hw.timing import (
     EARLY_OPS,
     FORWARD_DISTANCE,
     OUT_STAGES,
     STALL_STAGE,
-    pipeline_depth,
+    pipeline_stages,
     tree_levels,
 )
 from hw.topology import MemoryId
@@ -91,7 +93,8 @@ class Pipeline(Block):
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        self._from_inp = Feature.INPUT_OPERANDS in config.features
+        self._stages = pipeline_stages(config)
+        self._input_operands = Feature.INPUT_OPERANDS in config.features
         self._requantises = Feature.REQUANTISE in config.features
         self._residuals = AluOp.RESIDUAL in config.operations
         acc = config.index_bits(MemoryId.ACC)
@@ -133,7 +136,7 @@ class Pipeline(Block):
     def _feature_ports(self) -> dict[str, Member]:
         config = self._config
         ports: dict[str, Member] = {}
-        if self._from_inp:
+        if self._input_operands:
             ports["operand"] = Out(operand_layout(config))
         else:
             ports["imm"] = Out(signed(WIDTH))
@@ -152,16 +155,16 @@ class Pipeline(Block):
     def _flow(self) -> data.StructLayout:
         """Layout of a stage's register: the fields of one micro-op."""
         config = self._config
-        offsets = offsets_layout(config)
-        added: dict[str, object] = {"from_inp": 1} if self._from_inp else {}
+        offsets, alu = offsets_layout(config), alu_layout(config)
+        added: dict[str, object] = {"second_inp": 1} if self._input_operands else {}
         return data.StructLayout(
             {
                 "gemm": 1,
                 "reset": 1,
                 "clears": 1,
-                "tensor": 1,
-                "op": 3,
-                "imm": signed(16),
+                "second_acc": 1,
+                "op": shape_of(alu["alu_opcode"]),
+                "imm": shape_of(alu["imm"]),
                 "dst": offsets["dst"].width + 1,
                 "src": offsets["src"].width + 1,
                 "wgt": offsets["wgt"].width + 1,
@@ -186,8 +189,7 @@ class Pipeline(Block):
 
     def build(self, m: Module) -> None:
         levels = tree_levels(self._config.block_in)
-        write = pipeline_depth(self._config)
-        read, execute = write - 4, write - 1
+        indices, elements, products, read, gather, _, execute, write = self._stages
         flow = self._flow()
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
@@ -200,11 +202,11 @@ class Pipeline(Block):
         valid = Cat(micro_op, later)
         refused = Signal(write)
         m.d.comb += [
-            refused[2].eq(self._out_of_bounds(flows[2], modes[2])),
+            refused[indices].eq(self._out_of_bounds(flows[indices], modes[indices])),
             refused[execute].eq(self._shifts(flows[execute]) & self.shift_out_of_range),
-            self.bad_index.eq(valid[2] & refused[2]),
+            self.bad_index.eq(valid[indices] & refused[indices]),
             self.bad_shift.eq(valid[execute] & refused[execute]),
-            self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[2].index)),
+            self.fault_index.eq(Mux(self.bad_shift, flows[execute].index, flows[indices].index)),
             self.empty.eq(later == 0),
         ]
         self._advance(m, later, valid[:write] & ~refused)
@@ -228,25 +230,25 @@ class Pipeline(Block):
             m.d.comb += self.empty.eq((later | changes) == 0)
             ends |= changes[-1]
 
-        reads_inp = valid[2] & self._reads_inp(flows[2])
-        if self._from_inp:
+        reads_inp = valid[indices] & self._reads_inp(flows[indices])
+        if self._input_operands:
             # What a micro-op in the stage of the stall has read stays until it moves.
             reads_inp &= ~self.stall
         src_read = read if self._config.acc_read_ports == 2 else read - 1
         m.d.comb += [
             self.array_enable.eq(reads_inp),
-            self.inp_address.eq(flows[2].src),
-            self.wgt_address.eq(flows[2].wgt),
+            self.inp_address.eq(flows[indices].src),
+            self.wgt_address.eq(flows[indices].wgt),
             self.dst_enable.eq(valid[read]),
             self.dst_address.eq(flows[read].dst),
-            self.src_enable.eq(valid[src_read] & flows[src_read].tensor),
+            self.src_enable.eq(valid[src_read] & flows[src_read].second_acc),
             self.src_address.eq(flows[src_read].src),
             self.mac_enable.eq(
                 Cat(
-                    valid[3] & self._reads_inp(flows[3]),
+                    valid[elements] & self._reads_inp(flows[elements]),
                     *(
                         valid[stage] & flows[stage].gemm & ~flows[stage].reset
-                        for stage in range(4, 4 + levels)
+                        for stage in range(products, products + levels)
                     ),
                 )
             ),
@@ -258,14 +260,14 @@ class Pipeline(Block):
             self.push_next.eq(self.ends & flows[write].push_next),
         ]
         self._control(m, flows, valid)
-        if self._from_inp:
+        if self._input_operands:
             m.d.comb += [
                 self.operand.take.eq(valid[read] & ~flows[read].gemm),
-                self.operand.from_inp.eq(flows[read].from_inp),
+                self.operand.inp.eq(flows[read].second_inp),
                 self.operand.imm.eq(flows[read].imm),
             ]
         else:
-            m.d.comb += self.imm.eq(flows[write - 3].imm)
+            m.d.comb += self.imm.eq(flows[gather].imm)
         if self._requantises:
             self._requantise(m, flows, modes, valid)
 
@@ -287,8 +289,7 @@ class Pipeline(Block):
         self, m: Module, flows: list[data.View], modes: list[data.View], valid: Value
     ) -> None:
         """Drive the reads of PAR and the requantisers' control signals."""
-        write = len(flows) - 1
-        read, gather, prepare = range(write - 4, write - 1)
+        *_, read, gather, prepare, _, write = self._stages
         control = self.requantise
         written = modes[write]
         active = [valid[stage] & modes[stage].active for stage in range(gather, write)]
@@ -316,7 +317,7 @@ class Pipeline(Block):
 
     def _reads_inp(self, flow: data.View) -> Value:
         multiplies = flow.gemm & ~flow.reset
-        return multiplies | flow.from_inp if self._from_inp else multiplies
+        return multiplies | flow.second_inp if self._input_operands else multiplies
 
     def _needs_stall(self, flows: list[data.View], valid: Value) -> Value:
         """Whether the micro-op in the stall's stage in the next cycle has to wait there."""
@@ -325,7 +326,7 @@ class Pipeline(Block):
             """Whether the micro-op in `stage` waits for the result of the one in `ahead`."""
             user, writer = flows[stage], flows[ahead]
             early = ~user.gemm & reduce(or_, (user.op == op for op in EARLY_OPS))
-            uses = (early & (user.dst == writer.dst)) | (user.tensor & (user.src == writer.dst))
+            uses = (early & (user.dst == writer.dst)) | (user.second_acc & (user.src == writer.dst))
             return valid[stage] & valid[ahead] & uses
 
         comes, stays = STALL_STAGE - 1, STALL_STAGE
@@ -346,7 +347,7 @@ class Pipeline(Block):
             first.gemm.eq(is_gemm),
             first.reset.eq(is_gemm & loops.reset_reg),
             first.clears.eq(self._clears(loops, alu)),
-            first.tensor.eq(~is_gemm & ~not_from_acc(self._config, alu)),
+            first.second_acc.eq(~is_gemm & ~not_from_acc(self._config, alu)),
             first.op.eq(Mux(is_gemm, AluOp.ADD, alu.alu_opcode)),
             first.imm.eq(alu.imm),
             first.dst.eq(self.offsets.dst),
@@ -361,8 +362,8 @@ class Pipeline(Block):
             second.src.eq(first.src + self.uop.src),
             second.wgt.eq(first.wgt + self.uop.wgt),
         ]
-        if self._from_inp:
-            m.d.sync += first.from_inp.eq(~is_gemm & alu.from_inp)
+        if self._input_operands:
+            m.d.sync += first.second_inp.eq(~is_gemm & takes_input(self._config, alu))
         if self._requantises:
             mode = self.mode
             m.d.sync += [
@@ -375,7 +376,7 @@ class Pipeline(Block):
         """Whether an instruction takes 0 for its first operand."""
         overwrites = loops.overwrite if Feature.OVERWRITE in self._config.features else Const(0)
         clears = (loops.opcode == Opcode.GEMM) & (loops.reset_reg | overwrites)
-        if self._from_inp:
+        if self._input_operands:
             clears |= (loops.opcode == Opcode.ALU) & (alu.alu_opcode == AluOp.MOVE)
         return clears
 
@@ -385,14 +386,14 @@ class Pipeline(Block):
         acc, inp, wgt = MemoryId.ACC, MemoryId.INP, MemoryId.WGT
         in_array = (flow.src >= depth(inp)) | (flow.wgt >= depth(wgt))
         added: Value = Const(0)
-        if self._from_inp:
-            added |= flow.from_inp & (flow.src >= depth(inp))
+        if self._input_operands:
+            added |= flow.second_inp & (flow.src >= depth(inp))
         if self._requantises:
             added |= mode.active & (mode.par >= depth(MemoryId.PAR))
         return (
             (flow.dst >= depth(acc))
             | (flow.gemm & ~flow.reset & in_array)
-            | (flow.tensor & (flow.src >= depth(acc)))
+            | (flow.second_acc & (flow.src >= depth(acc)))
             | added
         )
 
@@ -405,8 +406,7 @@ class Pipeline(Block):
         The selects are found a stage ahead, so that they are registers: a micro-op that is written
         in the next cycle is executed in this one.
         """
-        write = len(flows) - 1
-        read, gather, prepare, execute = range(write - 4, write)
+        *_, read, gather, prepare, execute, write = self._stages
         control = self.control
 
         def written_in_this_cycle(index: Value, used: Value) -> Value:
@@ -418,7 +418,7 @@ class Pipeline(Block):
         operands = flows[read]
         for target, index, used in (
             (control.gather_dst, operands.dst, ~operands.clears),
-            (control.gather_src, operands.src, operands.tensor),
+            (control.gather_src, operands.src, operands.second_acc),
         ):
             m.d.sync += [
                 target.from_write.eq(written_in_the_next(index, used)),
@@ -430,7 +430,7 @@ class Pipeline(Block):
         m.d.comb += [
             control.gather.eq(valid[gather]),
             control.gather_second.eq(valid[gather] & ~flows[gather].gemm),
-            control.gather_imm.eq(~flows[gather].tensor),
+            control.gather_imm.eq(~flows[gather].second_acc),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
             control.prepare_reset.eq(flows[prepare].reset | self._is_residual(flows[prepare])),
@@ -441,6 +441,6 @@ class Pipeline(Block):
         ]
         if self._config.acc_read_ports == 1:
             # The second operand is at the memory's output in the stage `read`.
-            src, tensor = flows[read - 1].src, flows[read - 1].tensor
-            m.d.comb += self.hold.take.eq(valid[read] & flows[read].tensor)
-            m.d.sync += self.hold.from_written.eq(written_in_this_cycle(src, tensor))
+            src, used = flows[read - 1].src, flows[read - 1].second_acc
+            m.d.comb += self.hold.take.eq(valid[read] & flows[read].second_acc)
+            m.d.sync += self.hold.from_written.eq(written_in_this_cycle(src, used))

@@ -13,7 +13,7 @@ from hw.rtl.bursts import BurstGenerator
 from hw.rtl.gate import Gate
 from hw.rtl.layouts import UnitStatus, clog2, queued_layout, row_bits, view_of
 from hw.rtl.load_dma import bases_layout
-from hw.rtl.out_reader import OutReader
+from hw.rtl.out_packer import OutPacker
 from hw.rtl.ports import OrderPort, TokenPort
 from hw.storage import INDEX_BITS
 from hw.topology import MemoryId
@@ -62,11 +62,11 @@ class StoreUnit(Block):
         m.submodules.bursts = bursts = BurstGenerator(
             config, longest=config.longest_burst, size_bits=row_bits(config)
         )
-        m.submodules.reader = reader = OutReader(config)
+        m.submodules.packer = packer = OutPacker(config)
         master = self.writes
         wiring.connect(m, wiring.flipped(self.queue), gate.queue)
-        wiring.connect(m, reader.beat, wiring.flipped(master.beat))
-        m.d.comb += reader.waiting.eq(master.waiting)
+        wiring.connect(m, packer.beat, wiring.flipped(master.beat))
+        m.d.comb += packer.waiting.eq(master.waiting)
         head = data.View(view_of(memory_layout(config)), gate.word)
 
         # Every burst is an order; an instruction's last order sets `ends`. An instruction without
@@ -76,13 +76,13 @@ class StoreUnit(Block):
         index = Signal(INDEX_BITS, reset_less=True)
         starts = Signal()
         m.d.comb += [
-            gate.ready.eq(~bursts.active & ~reader.active & ~empty & ~self.halt),
+            gate.ready.eq(~bursts.active & ~packer.active & ~empty & ~self.halt),
             gate.prev.available.eq(self.prev.available),
             self.prev.pop.eq(gate.prev.pop),
             starts.eq(gate.start & (head.x_size != 0)),
             bursts.start.eq(starts),
-            reader.start.eq(starts),
-            reader.word.eq(head),
+            packer.start.eq(starts),
+            packer.word.eq(head),
             master.order.valid.eq(empty | (bursts.burst.valid & ~self.halt)),
             master.order.payload.burst.eq(bursts.burst.payload),
             master.order.payload.writes.eq(~empty),
@@ -90,9 +90,9 @@ class StoreUnit(Block):
             master.order.payload.push.eq(pushes),
             master.order.payload.index.eq(index),
             bursts.burst.ready.eq(master.order.ready & ~self.halt),
-            self.out_enable.eq(reader.out_enable),
-            self.out_address.eq(reader.out_address),
-            reader.out_data.eq(self.out_data),
+            self.out_enable.eq(packer.out_enable),
+            self.out_address.eq(packer.out_address),
+            packer.out_data.eq(self.out_data),
             self.prev.push.eq(master.push),
         ]
         with m.If(gate.start):
@@ -107,9 +107,9 @@ class StoreUnit(Block):
             bursts.rows.size.eq(head.x_size << shift),
             bursts.rows.stride.eq(head.x_stride << shift),
             bursts.rows.rows.eq(head.y_size),
-            reader.rows.eq(bursts.rows),
+            packer.rows.eq(bursts.rows),
         ]
-        self._report(m, gate, bursts.active | reader.active | empty, index)
+        self._report(m, gate, bursts.active | packer.active | empty, index)
 
     def _report(self, m: Module, gate: Gate, under_way: Signal, index: Signal) -> None:
         """Drive the status: busy where a STORE starts or a beat moves; else, while anything is

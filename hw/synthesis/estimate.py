@@ -96,13 +96,13 @@ def _terms(config: HardwareConfig) -> tuple[float, ...]:
     """What look-up tables and flip-flops grow with."""
     lanes = config.acc_lanes
     requantises = float(Feature.REQUANTISE in config.features)
-    from_inp = float(Feature.INPUT_OPERANDS in config.features)
+    input_operands = float(Feature.INPUT_OPERANDS in config.features)
     return (
         1.0,
         lanes,
         config.macs,
         lanes * requantises,
-        lanes * from_inp,
+        lanes * input_operands,
         requantises,
         config.bus_bits / 64,
         table_bits(config) / 64,

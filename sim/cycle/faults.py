@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base.jit import compiled, inlined
 from hw.faults import Fault, FaultSource
+from hw.isa.columns import InstructionFields
 from sim.cycle.machine import Machine
 from sim.cycle.pipeline import execute, refused_index, refused_shift
 from sim.cycle.pipeline_state import FIELDS as PIPELINE_FIELDS
@@ -23,7 +24,6 @@ from sim.cycle.state import (
     Run,
 )
 from sim.semantics.detail import END_BYTE, FIRST_BYTE
-from sim.semantics.fields import InstructionFields
 from sim.semantics.loops import micro_ops, micro_ops_in_bounds
 
 BUS_READ = int(Fault.BUS_READ)

@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from base.jit import inlined
-from sim.cycle.machine import Machine
-from sim.cycle.reads import USED, Reads
-from sim.semantics.fields import (
+from hw.isa.columns import (
     X_PAD_0,
     X_PAD_1,
     X_SIZE,
@@ -16,6 +14,8 @@ from sim.semantics.fields import (
     Y_PAD_1,
     InstructionFields,
 )
+from sim.cycle.machine import Machine
+from sim.cycle.reads import USED, Reads
 
 Ints = npt.NDArray[np.int64]
 

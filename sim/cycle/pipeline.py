@@ -12,13 +12,24 @@ import numpy.typing as npt
 
 from base.jit import compiled, inlined
 from hw.encoding import Opcode
+from hw.isa.columns import (
+    ALU_OPCODE,
+    DST_FACTOR_IN,
+    DST_FACTOR_OUT,
+    ITER_IN,
+    OPCODE,
+    SRC_FACTOR_IN,
+    SRC_FACTOR_OUT,
+    UOP_BGN,
+    UOP_END,
+    InstructionFields,
+)
 from hw.operations import AluOp
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, STALL_STAGE
+from hw.timing import EARLY_OPS, FORWARD_DISTANCE, INDEX_STAGE, STALL_STAGE
 from sim.cycle.machine import Machine
 from sim.cycle.pipeline_state import (
     ISSUED,
     LENGTH,
-    LONG_AGO,
     NOTHING,
     NOWHERE,
     RECORD,
@@ -29,31 +40,20 @@ from sim.cycle.pipeline_state import (
     STALLS,
     STAY,
     UopMemory,
+    forget,
     remember,
     repeat,
     repeats,
 )
-from sim.semantics.fields import (
-    ALU_OPCODE,
-    DST_FACTOR_IN,
-    DST_FACTOR_OUT,
-    FROM_INP,
-    ITER_IN,
-    OPCODE,
-    SRC_FACTOR_IN,
-    SRC_FACTOR_OUT,
-    UOP_BGN,
-    UOP_END,
-    USE_IMM,
-    InstructionFields,
-)
+from sim.semantics.operands import operands_used_inline
 
 Ints = npt.NDArray[np.int64]
 
-GEMM = int(Opcode.GEMM)
+ALU = int(Opcode.ALU)
 MUL, SHR = (int(AluOp.MUL), int(AluOp.SHR))
 assert set(EARLY_OPS) == {AluOp.MUL, AluOp.SHR}
 STAGE = STALL_STAGE
+INDICES = INDEX_STAGE
 DISTANCE = FORWARD_DISTANCE
 
 
@@ -117,13 +117,12 @@ def execute(
     inner = row[ITER_IN]
     dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
     src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
-    gemm = row[OPCODE] == GEMM
-    tensor = not gemm and row[USE_IMM] == 0 and row[FROM_INP] == 0
-    early = not gemm and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR)
-    bubbles = machine.two_reads - 1 if tensor else 0
+    _dst, _inp, _wgt, from_acc = operands_used_inline(row)
+    early = row[OPCODE] == ALU and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR)
+    bubbles = machine.two_reads - 1 if from_acc else 0
     number = 0
     now = start + 1
-    if not tensor and not early and stop > STAGE + STALLS:
+    if not from_acc and not early and stop > STAGE + STALLS:
         # Nothing waits: the first micro-ops may meet earlier stalls, the last ones are remembered.
         for _ in range(STAGE):
             state[ISSUED] = _after_stalls(state, now)
@@ -132,14 +131,15 @@ def execute(
         now += number - STAGE
     inside = SAVED
     outside = SAVED + RECORD
-    state[inside + 4] = state[outside + 4] = LONG_AGO
+    forget(state, inside)
+    forget(state, outside)
     iteration, k = divmod(number, count)
     o, i = divmod(iteration, inner)
     dst_first, src_first = o * dst_out + i * dst_in, o * src_out + i * src_in
     while number < stop:
         word = memory.uop[bgn + k]
         src = NOTHING
-        if tensor:
+        if from_acc:
             src = src_first + (word >> memory.src_shift & memory.src_mask)
         issued = _after_stalls(state, now)
         for _ in range(bubbles):
@@ -158,7 +158,7 @@ def execute(
         i += 1
         if i < inner:
             left = min(inner - i, (stop - number) // count)
-            if left > 0 and (not tensor or src_in == dst_in):
+            if left > 0 and (not from_acc or src_in == dst_in):
                 if repeats(state, inside, now, dst_first):
                     now = repeat(state, inside, now, left, dst_in)
                     number += left * count
@@ -167,9 +167,9 @@ def execute(
         if i == inner:
             i = 0
             o += 1
-            state[inside + 4] = LONG_AGO
+            forget(state, inside)
             left = (stop - number) // (inner * count)
-            if left > 0 and (not tensor or src_out == dst_out):
+            if left > 0 and (not from_acc or src_out == dst_out):
                 if repeats(state, outside, now, (o - 1) * dst_out):
                     now = repeat(state, outside, now, left, dst_out)
                     number += left * inner * count
@@ -195,8 +195,8 @@ def pass_slot(machine: Machine, state: Ints, start: int) -> int:
 
 @inlined
 def refused_index(state: Ints) -> int:
-    """The cycle in which the last micro-op's indices are checked: its first in the second stage."""
-    return _enters(state, state[ISSUED], 2, 1)
+    """The cycle in which the last micro-op's indices are checked: its first in that stage."""
+    return _enters(state, state[ISSUED], INDICES, 1)
 
 
 @inlined

@@ -30,6 +30,16 @@ STALLED = 11
 SAVED = 12
 """Two records of what decides about the micro-ops to come; see `repeats`."""
 RECORD = 12
+"""Length of a record. It has the results and stays of the last two micro-ops in the order of the
+state, and behind them the fields below."""
+STALL_IN_RECORD = STALL - RESULT
+"""The first cycles of the last three stalls."""
+LENGTH_IN_RECORD = LENGTH - RESULT
+"""The lengths of these stalls."""
+TIME_IN_RECORD = STALLED - RESULT
+"""The time of the record."""
+STALLED_IN_RECORD = TIME_IN_RECORD + 1
+"""Cycles of stalls until then."""
 FIELDS = SAVED + 2 * RECORD
 
 LONG_AGO = -(1 << 60)
@@ -81,9 +91,10 @@ def repeats(state: Ints, record: int, now: int, offset: int) -> bool:
         first, length = state[STALL + number] - now, state[LENGTH + number]
         if first + length <= 0:
             first = length = 0
-        same = same and state[record + 4 + number] == first
-        same = same and state[record + 7 + number] == length
-        state[record + 4 + number], state[record + 7 + number] = first, length
+        same = same and state[record + STALL_IN_RECORD + number] == first
+        same = same and state[record + LENGTH_IN_RECORD + number] == length
+        state[record + STALL_IN_RECORD + number] = first
+        state[record + LENGTH_IN_RECORD + number] = length
     return same
 
 
@@ -91,8 +102,8 @@ def repeats(state: Ints, record: int, now: int, offset: int) -> bool:
 def repeat(state: Ints, record: int, now: int, times: int, step: int) -> int:
     """Repeat what happened since the last record; indices grow by `step` each time. Returns the
     next cycle."""
-    cycles = (now - state[record + 10]) * times
-    state[STALLED] += (state[STALLED] - state[record + 11]) * times
+    cycles = (now - state[record + TIME_IN_RECORD]) * times
+    state[STALLED] += (state[STALLED] - state[record + STALLED_IN_RECORD]) * times
     state[ISSUED] += cycles
     for number in range(STAY - RESULT):
         state[RESULT + number] += times * step
@@ -102,6 +113,12 @@ def repeat(state: Ints, record: int, now: int, times: int, step: int) -> int:
 
 
 @inlined
+def forget(state: Ints, record: int) -> None:
+    """Make a record that no pipeline is like: of a stall before all times."""
+    state[record + STALL_IN_RECORD] = LONG_AGO
+
+
+@inlined
 def remember(state: Ints, record: int, now: int) -> None:
     """Note the time of the record, for `repeat`."""
-    state[record + 10], state[record + 11] = now, state[STALLED]
+    state[record + TIME_IN_RECORD], state[record + STALLED_IN_RECORD] = now, state[STALLED]

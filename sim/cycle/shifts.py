@@ -1,8 +1,8 @@
-"""Shifts by accumulators: without data, whether all of them are known to be in range.
+"""Shifts by elements: without data, whether all of them are known to be in range.
 
 Only compute writes ACC, in the order of the program. So an accumulator is known to be small if the
 last LOAD to write it took small values from addresses that the program never stores to, and no GEMM
-or ALU may have written it since.
+or ALU may have written it since. Of INP, which another unit writes, nothing is known.
 """
 
 from __future__ import annotations
@@ -13,13 +13,7 @@ import numpy.typing as npt
 from base.jit import compiled
 from hw.encoding import Opcode
 from hw.isa import Columns, MemoryId, Unit
-from hw.operations import MAX_SHIFT, AluOp
-from sim.cycle.pipeline_state import UopMemory
-from sim.cycle.prepare import Prepared
-from sim.cycle.state import Ints, Run
-from sim.cycle.units import load_micro_ops
-from sim.errors import NeedsDataError
-from sim.semantics.fields import (
+from hw.isa.columns import (
     ALU_OPCODE,
     DRAM_BASE,
     DST_FACTOR_IN,
@@ -33,7 +27,6 @@ from sim.semantics.fields import (
     SRC_FACTOR_OUT,
     UOP_BGN,
     UOP_END,
-    USE_IMM,
     X_PAD_0,
     X_PAD_1,
     X_SIZE,
@@ -43,6 +36,14 @@ from sim.semantics.fields import (
     Y_SIZE,
     InstructionFields,
 )
+from hw.isa.operand_use import operands_used, source_memory
+from hw.operations import MAX_SHIFT, AluOp
+from sim.cycle.pipeline_state import UopMemory
+from sim.cycle.prepare import Prepared
+from sim.cycle.state import Ints, Run
+from sim.cycle.units import load_micro_ops
+from sim.errors import NeedsDataError
+from sim.semantics.operands import operands_used_inline
 
 LOAD = int(Opcode.LOAD)
 ALU = int(Opcode.ALU)
@@ -57,7 +58,7 @@ Flags = npt.NDArray[np.bool_]
 def check_shifts(
     program: Prepared, run: Run, bases: tuple[int, ...], memory: npt.NDArray[np.uint8]
 ) -> None:
-    """Raise `NeedsDataError` if a shift by accumulators may be out of range."""
+    """Raise `NeedsDataError` if a shift by elements may be out of range."""
     columns = program.columns
     if not _shifts(columns).any():
         return
@@ -68,15 +69,21 @@ def check_shifts(
     found = _first_unknown(own, compute, small, memory.view(np.int8), begins, ends)
     if found >= 0:
         raise NeedsDataError(
-            f"instruction {found} shifts by accumulators that depend on data, and whether it "
-            f"faults does too: run the program with data"
+            f"instruction {found} shifts by {_amounts(columns, found)} that depend on data, and "
+            f"whether it faults does too: run the program with data"
         )
 
 
 def _shifts(columns: Columns) -> Flags:
-    """The instructions that shift by accumulators."""
+    """The instructions that shift by elements."""
     is_shift = (columns.opcode == Opcode.ALU) & (columns.alu_opcode == AluOp.SHR)
-    return np.asarray(is_shift & (columns.use_imm == 0), np.bool_)
+    _, reads_inp, _, reads_acc = operands_used(columns)
+    return np.asarray(is_shift & (reads_inp | reads_acc), np.bool_)
+
+
+def _amounts(columns: Columns, position: int) -> str:
+    by_inputs = source_memory(columns.row(position)) is MemoryId.INP
+    return "elements of INP" if by_inputs else "accumulators"
 
 
 def _stored(program: Prepared, bases: tuple[int, ...]) -> tuple[Ints, Ints]:
@@ -99,7 +106,7 @@ NONE = -1
 def _first_unknown(
     run: Run, compute: Ints, small: Flags, memory: Bytes, begins: Ints, ends: Ints
 ) -> int:
-    """The first shift by an accumulator that may be out of range, or -1."""
+    """The first shift by elements that may be out of range, or -1."""
     for instruction in compute:
         row = run.table[instruction]
         if row[OPCODE] == LOAD:
@@ -108,8 +115,9 @@ def _first_unknown(
             elif row[X_SIZE] > 0:
                 _load(run, row, small, memory, begins, ends)
         elif row[OPCODE] != FINISH:
-            if row[OPCODE] == ALU and row[ALU_OPCODE] == SHR and not row[USE_IMM]:
-                if not _all_small(run.memory, row, small):
+            if row[OPCODE] == ALU and row[ALU_OPCODE] == SHR:
+                _dst, reads_inp, _wgt, reads_acc = operands_used_inline(row)
+                if reads_inp or (reads_acc and not _all_small(run.memory, row, small)):
                     return int(instruction)
             _forget(run.memory, row, small)
     return NONE

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hw.isa.columns import ProgramTable
 from hw.topology import TokenQueue, Unit
 from sim.cycle.pipeline_state import UopMemory
-from sim.semantics.fields import ProgramTable
 
 Ints = npt.NDArray[np.int64]
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from base.jit import compiled, inlined
+from hw.isa.columns import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
 from sim.cycle import bus_log
@@ -20,7 +21,6 @@ from sim.cycle.machine import Machine
 from sim.cycle.reads import ring
 from sim.cycle.silence import AW, B, W, after_silence
 from sim.cycle.state import WATCH, WATCH_BUS, WATCH_SILENCE, Run
-from sim.semantics.fields import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 Ints = npt.NDArray[np.int64]
 

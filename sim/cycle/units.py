@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from base.jit import compiled, inlined
 from hw.encoding import Opcode
+from hw.isa.columns import (
+    DRAM_BASE,
+    MEMORY_TYPE,
+    OPCODE,
+    SRAM_BASE,
+    X_PAD_0,
+    X_PAD_1,
+    X_SIZE,
+    X_STRIDE,
+    Y_PAD_0,
+    Y_PAD_1,
+    Y_SIZE,
+)
 from hw.topology import MemoryId, TokenQueue, Unit
 from sim.cycle import loads
 from sim.cycle.faults import check_micro_ops
@@ -32,19 +45,6 @@ from sim.cycle.state import (
     Run,
 )
 from sim.cycle.stores import READY, Stores, store
-from sim.semantics.fields import (
-    DRAM_BASE,
-    MEMORY_TYPE,
-    OPCODE,
-    SRAM_BASE,
-    X_PAD_0,
-    X_PAD_1,
-    X_SIZE,
-    X_STRIDE,
-    Y_PAD_0,
-    Y_PAD_1,
-    Y_SIZE,
-)
 from sim.semantics.loops import micro_ops
 
 OP_LOAD = int(Opcode.LOAD)

@@ -12,6 +12,7 @@ from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import Columns, Finish, Program, TokenQueue, Unit, work_of_columns
+from hw.isa.columns import InstructionFields
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.topology import MemoryId
 from sim.engine import Bytes, Launch
@@ -34,7 +35,6 @@ from sim.result import Result
 from sim.semantics.chip import Chip, make_chip
 from sim.semantics.detail import Detail, make_detail
 from sim.semantics.dram import Dram, make_dram
-from sim.semantics.fields import InstructionFields
 from sim.semantics.report import program_error
 from sim.semantics.requantiser import Requantiser, make_requantiser
 from sim.slices import next_slice

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hw.isa import TokenQueue, Unit
+from hw.isa.columns import InstructionFields
 from sim.events import Event, EventKind
 from sim.functional.plan import NOWHERE, Plan
-from sim.semantics.fields import InstructionFields
 
 _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 

@@ -10,10 +10,9 @@ import numpy.typing as npt
 from hw.config import HardwareConfig
 from hw.faults import Fault
 from hw.isa import Columns, TokenQueue, Unit
-from hw.isa.columns import units_of
+from hw.isa.columns import ProgramTable, make_table, units_of
 from hw.isa.rules import broken_rules, rule_inputs
 from hw.topology import POPS, PUSHES, TOKEN_FLAGS
-from sim.semantics.fields import ProgramTable, make_table
 
 NOWHERE = len(TokenQueue)
 """Index of a dummy token queue, never empty or full, for token flags that are not set."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from base.jit import compiled, inlined
 from hw.encoding import Opcode
 from hw.faults import Fault
+from hw.isa.columns import OPCODE, X_SIZE, Y_SIZE, InstructionFields
 from hw.topology import MAX_TOKENS, TokenQueue, Unit
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (
@@ -29,7 +30,6 @@ from sim.semantics.chip import Chip
 from sim.semantics.compute import compute
 from sim.semantics.detail import NONE, Detail
 from sim.semantics.dram import Dram
-from sim.semantics.fields import OPCODE, X_SIZE, Y_SIZE, InstructionFields
 from sim.semantics.load import load, load_with_out
 from sim.semantics.loops import micro_ops
 from sim.semantics.requantiser import Requantiser

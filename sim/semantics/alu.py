@@ -8,11 +8,12 @@ from typing import Any
 import numpy.typing as npt
 
 from base.jit import compiled, inlined
+from hw.isa.columns import ALU_OPCODE, IMM, InstructionFields
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.fields import ALU_OPCODE, FROM_INP, IMM, USE_IMM, InstructionFields
-from sim.semantics.loops import micro_ops_in_bounds, with_loops
+from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
+from sim.semantics.operands import operands_used_inline
 from sim.semantics.view import view
 
 SHR = int(AluOp.SHR)
@@ -98,7 +99,7 @@ def _immediate(
 
 
 @inlined
-def _tensor(
+def _acc_operand(
     chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
 ) -> int:
     """A micro-op with an operand from ACC."""
@@ -109,67 +110,62 @@ def _tensor(
 
 
 @inlined
-def _input(chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail) -> int:
+def _acc_row(chip: Chip, element: int, b: int) -> Values:
+    """The lanes of a row of an accumulator."""
+    return view(chip.acc, (element * chip.batch + b) * chip.row_out, chip.block_out)
+
+
+@inlined
+def _inp_row(chip: Chip, element: int, b: int) -> Values:
+    """The values of a row of INP that meet the lanes of an accumulator."""
+    return view(chip.inp, (element * chip.batch + b) * chip.row_in, chip.block_out)
+
+
+@inlined
+def _inp_operand(
+    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+) -> int:
     """A micro-op with an operand from INP."""
-    for batch in range(chip.batch):
-        to = view(chip.acc, (dst * chip.batch + batch) * chip.row_out, chip.block_out)
-        operands = view(chip.inp, (src * chip.batch + batch) * chip.row_in, chip.block_out)
-        _LANES(row[ALU_OPCODE], to, operands)
+    for b in range(chip.batch):
+        _LANES(row[ALU_OPCODE], _acc_row(chip, dst, b), _inp_row(chip, src, b))
     return NONE
 
 
 _SHIFTED = _with_lanes(_lane(AluOp.SHR))
 
 
-@inlined
-def _tensor_shift(
-    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-) -> int:
-    """SHR by an accumulator's value; a fault if that value lies beyond MAX_SHIFT."""
-    fault = NONE
-    for b in range(chip.batch):
-        amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
-        refused = 0
-        for k in range(len(amounts)):
-            refused += int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT
-        if refused > 0:
-            for k in range(len(amounts)):
-                if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
-                    detail[INDEX] = src
-                    detail[VALUE] = int(amounts[k])
-            fault = SHIFT
-    if fault == NONE:
+def _shift_by(amounts_of: Callable[[Chip, int, int], Values]) -> Body:
+    """Compile a SHR by the rows of an element; a fault, and nothing shifted, if an amount lies
+    beyond MAX_SHIFT: `detail` gets the first."""
+
+    @inlined
+    def shift(
+        chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
+    ) -> int:
         for b in range(chip.batch):
-            amounts = view(chip.acc, (src * chip.batch + b) * chip.row_out, chip.block_out)
-            to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
-            _SHIFTED(SHR, to, amounts)
-    return fault
-
-
-@inlined
-def _input_shift(
-    chip: Chip, row: InstructionFields, dst: int, src: int, wgt: int, detail: Detail
-) -> int:
-    """SHR by an input's value; a fault as for `_tensor_shift`."""
-    for b in range(chip.batch):
-        amounts = view(chip.inp, (src * chip.batch + b) * chip.row_in, chip.block_out)
-        for k in range(len(amounts)):
-            if int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT:
+            amounts = amounts_of(chip, src, b)
+            refused = 0
+            for k in range(len(amounts)):
+                refused += int(amounts[k]) < -MAX_SHIFT or int(amounts[k]) > MAX_SHIFT
+            if refused > 0:
+                k = 0
+                while -MAX_SHIFT <= int(amounts[k]) <= MAX_SHIFT:
+                    k += 1
                 detail[INDEX] = src
                 detail[VALUE] = int(amounts[k])
                 return SHIFT
-    for b in range(chip.batch):
-        amounts = view(chip.inp, (src * chip.batch + b) * chip.row_in, chip.block_out)
-        to = view(chip.acc, (dst * chip.batch + b) * chip.row_out, chip.block_out)
-        _SHIFTED(SHR, to, amounts)
-    return NONE
+        for b in range(chip.batch):
+            _SHIFTED(SHR, _acc_row(chip, dst, b), amounts_of(chip, src, b))
+        return NONE
+
+    return shift
 
 
 _SWEEP_IMMEDIATE = with_loops(_immediate)
-_SWEEP_TENSOR = with_loops(_tensor)
-_SWEEP_TENSOR_SHIFT = with_loops(_tensor_shift)
-_SWEEP_INPUT = with_loops(_input)
-_SWEEP_INPUT_SHIFT = with_loops(_input_shift)
+_SWEEP_ACC = with_loops(_acc_operand)
+_SWEEP_ACC_SHIFT = with_loops(_shift_by(_acc_row))
+_SWEEP_INP = with_loops(_inp_operand)
+_SWEEP_INP_SHIFT = with_loops(_shift_by(_inp_row))
 
 
 @compiled
@@ -181,14 +177,15 @@ def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detai
     limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     fault = NONE
-    if row[USE_IMM]:
-        fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)
-    elif row[FROM_INP]:
+    _, reads_inp, _, reads_acc = operands_used_inline(row)
+    if reads_inp:
         fault = _input_operands(chip, row, start, end, detail)
+    elif not reads_acc:
+        fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)
     elif row[ALU_OPCODE] == SHR:
-        fault = _SWEEP_TENSOR_SHIFT(chip, row, start, end, detail)
+        fault = _SWEEP_ACC_SHIFT(chip, row, start, end, detail)
     else:
-        fault = _SWEEP_TENSOR(chip, row, start, end, detail)
+        fault = _SWEEP_ACC(chip, row, start, end, detail)
     if fault == NONE and stop > limit:
         return SRAM_INDEX
     return fault
@@ -202,5 +199,5 @@ def _input_operands(
     if row[ALU_OPCODE] == RESIDUAL:
         return NONE
     if row[ALU_OPCODE] == SHR:
-        return _SWEEP_INPUT_SHIFT(chip, row, start, stop, detail)
-    return _SWEEP_INPUT(chip, row, start, stop, detail)
+        return _SWEEP_INP_SHIFT(chip, row, start, stop, detail)
+    return _SWEEP_INP(chip, row, start, stop, detail)

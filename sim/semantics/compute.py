@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from base.jit import compiled
 from hw.encoding import Opcode
-from hw.topology import MemoryId
-from sim.semantics.alu import alu
-from sim.semantics.chip import Chip
-from sim.semantics.detail import NONE, POSITION, SRAM_INDEX, Detail
-from sim.semantics.fields import (
+from hw.isa.columns import (
     ACTIVE,
     OPCODE,
     PAR_BASE,
@@ -16,6 +12,10 @@ from sim.semantics.fields import (
     PAR_FACTOR_OUT,
     InstructionFields,
 )
+from hw.topology import MemoryId
+from sim.semantics.alu import alu
+from sim.semantics.chip import Chip
+from sim.semantics.detail import NONE, POSITION, SRAM_INDEX, Detail
 from sim.semantics.gemm import gemm
 from sim.semantics.loops import micro_ops, nearer
 from sim.semantics.requantise import write_out

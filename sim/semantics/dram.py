@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from base.jit import compiled, inlined
+from hw.isa.columns import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
-from sim.semantics.fields import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 
 _FAR = 1 << 60
 """Base registers of wider addresses are clipped to this one, beyond every memory, so that sums fit

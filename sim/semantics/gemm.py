@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from base.jit import compiled, inlined
+from hw.isa.columns import OVERWRITE, RESET_REG, InstructionFields
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot
-from sim.semantics.fields import OVERWRITE, RESET_REG, InstructionFields
 from sim.semantics.loops import micro_ops_in_bounds, with_loops
 from sim.semantics.view import view
 

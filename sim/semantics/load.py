@@ -7,11 +7,7 @@ from typing import TypeVar
 
 from base.jit import compiled, inlined
 from hw.config import PARAMETER_BYTES
-from hw.topology import MemoryId
-from sim.semantics.chip import LANES, Chip
-from sim.semantics.detail import BUS_READ, NONE, Detail
-from sim.semantics.dram import Dram, row_address, rows_accessible
-from sim.semantics.fields import (
+from hw.isa.columns import (
     MEMORY_TYPE,
     SRAM_BASE,
     X_PAD_0,
@@ -22,6 +18,10 @@ from sim.semantics.fields import (
     Y_SIZE,
     InstructionFields,
 )
+from hw.topology import MemoryId
+from sim.semantics.chip import LANES, Chip
+from sim.semantics.detail import BUS_READ, NONE, Detail
+from sim.semantics.dram import Dram, row_address, rows_accessible
 from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
 from sim.semantics.view import view
 

@@ -14,27 +14,23 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from base.jit import compiled
-from hw.encoding import Opcode
-from hw.topology import MemoryId
-from sim.semantics.chip import Chip
-from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
-from sim.semantics.fields import (
+from hw.isa.columns import (
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
-    FROM_INP,
     ITER_IN,
     ITER_OUT,
-    OPCODE,
-    RESET_REG,
     SRC_FACTOR_IN,
     SRC_FACTOR_OUT,
     UOP_BGN,
     UOP_END,
-    USE_IMM,
     WGT_FACTOR_IN,
     WGT_FACTOR_OUT,
     InstructionFields,
 )
+from hw.topology import MemoryId
+from sim.semantics.chip import Chip
+from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
+from sim.semantics.operands import operands_used_inline
 
 Body = Callable[[Chip, InstructionFields, int, int, int, Detail], int]
 """A function that executes one micro-op with the indices dst, src and wgt; returns a fault's code,
@@ -67,7 +63,6 @@ class MicroOpMemory(Protocol):
     def acc_depth(self) -> int: ...
 
 
-GEMM = int(Opcode.GEMM)
 ACC = int(MemoryId.ACC)
 INP = int(MemoryId.INP)
 WGT = int(MemoryId.WGT)
@@ -128,10 +123,7 @@ def micro_ops_in_bounds(chip: MicroOpMemory, row: InstructionFields, detail: Det
     Only operands in use are checked: not INP and WGT with reset, nor src with an immediate.
     `detail` gets that index.
     """
-    gemm = row[OPCODE] == GEMM
-    multiplies = gemm and not row[RESET_REG]
-    reads_acc = not gemm and not row[USE_IMM] and not row[FROM_INP]
-    reads_inp = multiplies or (not gemm and row[FROM_INP])
+    _, reads_inp, reads_wgt, reads_acc = operands_used_inline(row)
     dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
     src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
     wgt_out, wgt_in = row[WGT_FACTOR_OUT], row[WGT_FACTOR_IN]
@@ -142,11 +134,11 @@ def micro_ops_in_bounds(chip: MicroOpMemory, row: InstructionFields, detail: Det
         dst = word & chip.dst_mask
         nearest = nearer(row, nearest, k, dst, dst_out, dst_in, ACC, chip.acc_depth, detail)
         src = word >> chip.src_shift & chip.src_mask
-        if reads_inp:
-            nearest = nearer(row, nearest, k, src, src_out, src_in, INP, chip.inp_depth, detail)
-        elif reads_acc:
-            nearest = nearer(row, nearest, k, src, src_out, src_in, ACC, chip.acc_depth, detail)
-        if multiplies:
+        if reads_inp or reads_acc:
+            memory = INP if reads_inp else ACC
+            depth = chip.inp_depth if reads_inp else chip.acc_depth
+            nearest = nearer(row, nearest, k, src, src_out, src_in, memory, depth, detail)
+        if reads_wgt:
             wgt = word >> chip.wgt_shift & chip.wgt_mask
             nearest = nearer(row, nearest, k, wgt, wgt_out, wgt_in, WGT, chip.wgt_depth, detail)
     return nearest

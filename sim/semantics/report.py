@@ -8,6 +8,7 @@ from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import Columns, MemoryId, Program
 from hw.isa.diagnostics import describe
+from hw.isa.operand_use import source_memory
 from hw.operations import MAX_SHIFT
 from hw.topology import MAX_TOKENS
 from sim.errors import BusError, BusTimeoutError
@@ -64,7 +65,8 @@ def instruction_error(
                 done,
             )
         case Fault.SHIFT:
-            operands = MemoryId.INP if columns.from_inp[position] else MemoryId.ACC
+            operands = source_memory(columns.row(position))
+            assert operands is not None
             return ProgramError(
                 fault,
                 position,

@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from base.jit import compiled, inlined
-from hw.operations import AluOp
-from sim.semantics.chip import Chip
-from sim.semantics.fields import (
+from hw.isa.columns import (
     ACTIVE,
     ALU_OPCODE,
     DST_FACTOR_IN,
@@ -38,6 +36,8 @@ from sim.semantics.fields import (
     UOP_END,
     InstructionFields,
 )
+from hw.operations import AluOp
+from sim.semantics.chip import Chip
 from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
 from sim.semantics.view import view
 

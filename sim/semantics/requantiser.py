@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from hw.config import HardwareConfig
 from hw.features import Feature
+from hw.isa.columns import FIELDS, InstructionFields
 from hw.topology import MemoryId
 from sim.semantics.chip import Chip
-from sim.semantics.fields import FIELDS, InstructionFields
 
 PARAMETER_ROWS = 3
 """Rows of an element of PAR: addends, multipliers, shifts."""

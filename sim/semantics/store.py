@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from base.jit import compiled, inlined
+from hw.isa.columns import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
 from sim.semantics.chip import Chip
 from sim.semantics.detail import BUS_WRITE, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_accessible
-from sim.semantics.fields import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
 from sim.semantics.requantiser import Requantiser
 from sim.semantics.view import view
 

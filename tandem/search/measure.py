@@ -22,8 +22,9 @@ from compiler.machines.accelerator.timed_streams import TimedStream, simplified,
 from compiler.machines.cpu.runner import exact_runner
 from compiler.search.work import Group, LayerWork, StreamWork, Times
 from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES, MEMORY_BITS, Opcode
+from hw.encoding import INSTRUCTION_BYTES, Opcode
 from hw.errors import HardwareError
+from hw.instruction_fields import MEMORY_BITS
 from hw.isa import Program
 from hw.memory_model import MemoryModel
 from hw.topology import MemoryId

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hw.config_files import load_config
-from hw.encoding import SCALE_BITS
+from hw.instruction_fields import SCALE_BITS
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from sim.engines import make_engine
 from tests.support.sim.launching import launch

@@ -38,7 +38,7 @@ _NAMES = {
     "Gap": "Unchecked",
     "Resident": "PlacedCommand",
     "Hole": "Knob",
-    "BeatCutter": "BeatUnpacker",
+    "BeatCutter": "ElementLocator",
     "PATIENCE": "DEADLOCK_CYCLES",
     "open_orders": "outstanding_writes",
     "too_far": "shift_out_of_range",

@@ -37,7 +37,7 @@ from tests.support.compiler.graph.graphs import graph
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
-OPERATOR, TUNED, ALU, MACHINE = SECTIONS
+OPERATOR, TUNED, ALU, FIELD, MACHINE = SECTIONS
 """The ALU's code runs after the operator's, in a copy of the product with the ALU's patches."""
 
 
@@ -287,6 +287,22 @@ def patch(diff: str, root: Path) -> str:
     return name
 
 
+def patched_product(section: str, root: Path) -> set[str]:
+    """A copy of the product under `root`, with the patches of a section; the files patched."""
+    for package in ("base", "hw", "sim", "runtime", "compiler"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, root / package, ignore=ignored)
+    return {patch(diff, root) for diff in blocks(section, "diff")}
+
+
+def output_of(command: Sequence[str], root: Path, jit: bool) -> str:
+    """What a command prints that runs the copy of the product under `root`."""
+    environment = {**os.environ, "PYTHONPATH": str(root), "TANDEM_JIT": str(int(jit))}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
 RUN = """
 import hw.operations, json, pathlib, sys
 names = {}
@@ -304,26 +320,27 @@ print(json.dumps({
 @pytest.mark.every(2)  # What is compiled is the same Python.
 @pytest.mark.parametrize("jit", [True, False])
 def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
-    for package in ("base", "hw", "sim", "runtime", "compiler"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
-    patched = [patch(diff, tmp_path) for diff in blocks(ALU, "diff")]
+    patched = patched_product(ALU, tmp_path)
     assert len(patched) == 3
     code = tmp_path / "blocks.json"
     code.write_text(json.dumps([*blocks(OPERATOR, "python"), *blocks(ALU, "python")]))
 
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(tmp_path),
-        "TANDEM_JIT": str(int(jit)),
-    }
-    command = [sys.executable, "-c", RUN, str(code)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    found = json.loads(output_of([sys.executable, "-c", RUN, str(code)], tmp_path, jit))
 
-    assert not done.returncode, done.stderr
-    found = json.loads(done.stdout)
     assert found["source"] == str(tmp_path / "hw" / "operations.py")
     assert re.search(r"ALU +XOR src .*\n.*ALU +XOR 85 ", found["text"])
     functional, rtl = found["images"]
     assert functional == rtl
     assert found["layers"] == [["exclusive_or"]]
+
+
+@pytest.mark.every(2)  # What is compiled is the same Python.
+@pytest.mark.parametrize("jit", [True, False])
+def test_a_field_of_an_instruction_takes_five_files(tmp_path: Path, jit: bool) -> None:
+    assert len(patched_product(FIELD, tmp_path)) == 5
+    (code,) = blocks(FIELD, "python")
+    tells = "import hw\nprint(hw.__file__)\n"
+
+    source = output_of([sys.executable, "-c", code + tells], tmp_path, jit)
+
+    assert source.strip() == str(tmp_path / "hw" / "__init__.py")

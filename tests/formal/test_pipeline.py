@@ -12,8 +12,9 @@ from amaranth.hdl import Const, Mux, Signal
 from amaranth.lib import data
 
 from hw.config import HardwareConfig
-from hw.encoding import OPCODE_BITS, Opcode, alu_layout, gemm_layout
+from hw.encoding import Opcode, alu_layout, gemm_layout
 from hw.features import Feature
+from hw.instruction_fields import OPCODE_BITS
 from hw.operations import AluOp
 from hw.rtl.layouts import view_of
 from hw.rtl.micro_ops import mode_layout

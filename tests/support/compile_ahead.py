@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from hw.config_files import load_config
 from hw.isa import Finish, Program
+from hw.isa.columns import make_table
 from scripts.cli import app
 from sim.engine import Launch
 from sim.engines import make_engine
@@ -24,7 +25,6 @@ from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
 from sim.semantics.compute import compute
 from sim.semantics.detail import make_detail
-from sim.semantics.fields import make_table
 from sim.semantics.requantiser import make_requantiser
 from tests.support.compile_yosys import compile_yosys
 from tests.support.sim.programs import random_program

@@ -137,7 +137,7 @@ class TestRefusals:
         with pytest.raises(TensorError, match=r"M int32\[1\] has to be int64"):
             requantise(self.acc, self.m, self.m, shift=0, low=0, high=1)
 
-    def test_oddfor_another_axis(self) -> None:
+    def test_an_axis_that_the_scales_do_not_fit(self) -> None:
         three = placeholder((3,), FLOAT32, "T")
         with pytest.raises(
             TensorError, match=r"T float32\[3\] has to be float32\[\], \[1\] or \[2\]: axis 0 of X"

@@ -125,7 +125,7 @@ class Issue:
         )
 
     @property
-    def tensor(self) -> bool:
+    def second_acc(self) -> bool:
         return isinstance(self.instruction, Alu) and not (
             self.instruction.use_imm or self.instruction.from_inp
         )
@@ -138,7 +138,7 @@ class Issue:
         """Whether it uses the result of `ahead` as no lane forwards it to the next two slots."""
         if ahead is None or not ahead.computes:
             return False
-        return (self.early and ahead.dst == self.dst) or (self.tensor and ahead.dst == self.src)
+        return (self.early and ahead.dst == self.dst) or (self.second_acc and ahead.dst == self.src)
 
 
 def random_mode(rng: random.Random, tokens: Tokens = OFF.tokens) -> Requantise:
@@ -239,7 +239,7 @@ def random_issues(rng: random.Random, config: HardwareConfig, count: int) -> lis
             ahead = issues[-1] if issues else None
             if ahead is not None and rng.random() < 0.4:
                 issue = with_dst_of(issue, ahead)
-            if config.acc_read_ports == 1 and issue.tensor:
+            if config.acc_read_ports == 1 and issue.second_acc:
                 issues.append(None)
             issues.append(replace(issue, index=index, last=number == length - 1))
             if rng.random() < 0.2:
@@ -379,9 +379,9 @@ class Stand:
             assert ctx.get(p.dst_address) == reads.dst
         early = self.config.acc_read_ports == 1
         second = self.at(1 + self.levels, cycle) if early else reads
-        tensor = second is not None and second.tensor
-        assert ctx.get(p.src_enable) == tensor
-        if tensor:
+        used = second is not None and second.second_acc
+        assert ctx.get(p.src_enable) == used
+        if used:
             assert second is not None
             assert ctx.get(p.src_address) == second.src
         if early:
@@ -413,7 +413,7 @@ class Stand:
             takes = reads is not None and isinstance(reads.instruction, Alu)
             assert ctx.get(p.operand.take) == takes
         if self.from_inp and reads is not None:
-            assert ctx.get(p.operand.from_inp) == reads.from_inp
+            assert ctx.get(p.operand.inp) == reads.from_inp
             if isinstance(reads.instruction, Alu):
                 assert ctx.get(p.operand.imm) == reads.instruction.imm
         if self.requantises:
@@ -451,12 +451,12 @@ class Stand:
         assert ctx.get(control.prepare) == (prepares is not None)
         assert ctx.get(control.execute) == (executes is not None)
         if gathers is not None:
-            assert ctx.get(control.gather_imm) == (not gathers.tensor)
+            assert ctx.get(control.gather_imm) == (not gathers.second_acc)
             if isinstance(gathers.instruction, Alu) and not self.from_inp:
                 assert ctx.get(self.pipeline.imm) == gathers.instruction.imm
             for forward, index, used in (
                 (control.gather_dst, gathers.dst, not gathers.clears),
-                (control.gather_src, gathers.src, gathers.tensor),
+                (control.gather_src, gathers.src, gathers.second_acc),
             ):
                 assert ctx.get(forward.from_write) == self._hits(writes, index, used)
                 assert ctx.get(forward.from_written) == self._hits(written, index, used)
@@ -469,7 +469,7 @@ class Stand:
             assert ctx.get(control[f"{name}_dst"]) == from_dst
             # The stalls have seen to it that nothing else is written so late.
             assert not (from_dst and issue.early)
-            assert not self._hits(writes, issue.src, issue.tensor)
+            assert not self._hits(writes, issue.src, issue.second_acc)
         if prepares is not None:
             assert ctx.get(control.prepare_gemm) == isinstance(prepares.instruction, Gemm)
             assert ctx.get(control.prepare_reset) == (prepares.resets or prepares.residual)
@@ -484,8 +484,8 @@ class Stand:
         """The second operand is at the memory's output while its micro-op reads the first."""
         hold = self.pipeline.hold
         reads = self.computing(2 + self.levels, cycle)
-        tensor = reads is not None and reads.tensor
-        assert ctx.get(hold.take) == tensor
-        if reads is not None and tensor:
+        used = reads is not None and reads.second_acc
+        assert ctx.get(hold.take) == used
+        if reads is not None and used:
             writer = self.computing(self.depth + 1, cycle)
             assert ctx.get(hold.from_written) == (writer is not None and writer.dst == reads.src)

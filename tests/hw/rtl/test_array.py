@@ -194,7 +194,7 @@ def test_operands_from_inp(shape: tuple[int, int], residuals: bool) -> None:
             ctx.set(array.inp, number(elements[read]) if read is not None else rng.getrandbits(8))
             ctx.set(array.enable, int(read is not None and from_inp[read]))
             if operand is not None:
-                taken = {"take": 1, "from_inp": from_inp[operand], "imm": imms[operand]}
+                taken = {"take": 1, "inp": from_inp[operand], "imm": imms[operand]}
                 ctx.set(array.operand, taken)
             control: dict[str, int] = {}
             if gathers is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hw.encoding import SCALE_BITS
+from hw.instruction_fields import SCALE_BITS
 from hw.operations import MAX_SHIFT, AluOp
 from hw.rtl.lane import Lane
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels

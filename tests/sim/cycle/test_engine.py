@@ -229,6 +229,19 @@ def test_shifts_without_data() -> None:
         launch(engine(), program_of(shifts=True), image, data=False)
 
 
+def test_shifts_by_inputs_need_data_whatever_the_accumulators_hold() -> None:
+    config = load_config("tiny-x")
+    asm = Assembler(config)
+    asm.load(MemoryId.UOP, sram=0, dram=UOPS // 4, columns=1)
+    asm.load(MemoryId.ACC, sram=0, dram=DATA // 16, columns=8)
+    asm.alu(AluOp.SHR, (0, 1), (Loop(4, dst=1, src=1),), from_inp=True)
+    asm.finish()
+    image = image_with(MicroOp(0, 4))
+    image[DATA : DATA + 128] = 0
+    with pytest.raises(EngineError, match="instruction 2 shifts by elements of INP that depend on"):
+        launch(CycleEngine(config, MEMORY_PRESETS["fast"]), asm.build(), image, data=False)
+
+
 def test_indices_are_checked_without_data() -> None:
     with pytest.raises(ProgramError) as caught:
         launch(engine(), program_of(), image_with(MicroOp(31)), data=False)

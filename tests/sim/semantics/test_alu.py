@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from hw.features import Feature
 from hw.isa import Alu, AluOp, MemoryId, Program
+from hw.isa.columns import make_table
 from sim.semantics.alu import alu
 from sim.semantics.chip import make_chip
-from sim.semantics.detail import NONE, make_detail
-from sim.semantics.fields import make_table
+from sim.semantics.detail import INDEX, NONE, SHIFT, VALUE, Detail, make_detail
 from tests.support.hw.alu_cases import CASES, Case, alu_result, fits_immediate
 
 INT32 = st.one_of(
@@ -20,7 +20,7 @@ INT32 = st.one_of(
     st.sampled_from([-(1 << 31), -(1 << 31) + 1, -1, 0, 1, (1 << 31) - 1]),
 )
 INT16 = st.one_of(st.integers(-(1 << 15), (1 << 15) - 1), st.sampled_from([-(1 << 15), -1, 0]))
-SHIFT = st.integers(-31, 31)
+AMOUNTS = st.integers(-31, 31)
 
 CONFIG = load_config("batch2").replace(features=frozenset(Feature))
 LANES = CONFIG.acc_lanes
@@ -33,6 +33,15 @@ def execute(
 ) -> list[int]:
     """ACC[1] = op(ACC[1], b) on a machine where ACC[1] holds `a`, and element 2 of `source` holds
     `b` if it is many."""
+    fault, result = attempt(op, a, b, source, make_detail())
+    assert fault == NONE
+    return result
+
+
+def attempt(
+    op: AluOp, a: list[int], b: list[int] | int, source: MemoryId, detail: Detail
+) -> tuple[int, list[int]]:
+    """The fault, with its `detail`, and ACC[1] afterwards."""
     chip = make_chip(CONFIG)
     chip.uop[0] = 1 | 2 << chip.src_shift
     chip.acc[LANES : 2 * LANES] = a
@@ -55,9 +64,9 @@ def execute(
         src_factor_in=0,
     )
     table = make_table(Program.from_instructions(CONFIG, [instruction]).columns())
-    assert alu(chip, table[0], 0, 1, make_detail()) == NONE
+    fault = alu(chip, table[0], 0, 1, detail)
     assert not chip.acc[:LANES].any()
-    return [int(value) for value in chip.acc[LANES : 2 * LANES]]
+    return fault, [int(value) for value in chip.acc[LANES : 2 * LANES]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -75,15 +84,15 @@ def test_cases(case: Case) -> None:
 @given(data=st.data())
 def test_immediate(op: AluOp, data: st.DataObject) -> None:
     a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
-    b = data.draw(SHIFT if op is AluOp.SHR else INT16)
+    b = data.draw(AMOUNTS if op is AluOp.SHR else INT16)
 
     assert execute(op, a, b) == [alu_result(op, x, b) for x in a]
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
 @given(data=st.data())
-def test_tensor(op: AluOp, data: st.DataObject) -> None:
-    operand = SHIFT if op is AluOp.SHR else INT32
+def test_accumulator(op: AluOp, data: st.DataObject) -> None:
+    operand = AMOUNTS if op is AluOp.SHR else INT32
     a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
     b = data.draw(st.lists(operand, min_size=LANES, max_size=LANES))
 
@@ -93,9 +102,23 @@ def test_tensor(op: AluOp, data: st.DataObject) -> None:
 @pytest.mark.parametrize("op", AluOp)
 @given(data=st.data())
 def test_input(op: AluOp, data: st.DataObject) -> None:
-    operand = SHIFT if op is AluOp.SHR else st.integers(-128, 127)
+    operand = AMOUNTS if op is AluOp.SHR else st.integers(-128, 127)
     a = data.draw(st.lists(INT32, min_size=LANES, max_size=LANES))
     b = data.draw(st.lists(operand, min_size=LANES, max_size=LANES))
 
     result = execute(op, a, b, MemoryId.INP)
     assert result == [alu_result(op, x, y) for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("source", [MemoryId.ACC, MemoryId.INP])
+@given(data=st.data())
+def test_the_first_amount_out_of_range_is_told_and_nothing_is_shifted(
+    source: MemoryId, data: st.DataObject
+) -> None:
+    amounts = data.draw(st.lists(AMOUNTS, min_size=LANES, max_size=LANES))
+    refused = data.draw(st.sets(st.integers(0, LANES - 1), min_size=1))
+    for lane in refused:
+        amounts[lane] = data.draw(st.sampled_from([-128, -32, 32, 127]))
+    a, detail = list(range(LANES)), make_detail()
+    assert attempt(AluOp.SHR, a, amounts, source, detail) == (SHIFT, a)
+    assert (detail[INDEX], detail[VALUE]) == (2, amounts[min(refused)])

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from hw.config_files import load_config
 from hw.isa import Gemm, Program
+from hw.isa.columns import make_table
 from sim.semantics.chip import make_chip
 from sim.semantics.detail import INDEX, MEMORY, POSITION, make_detail
-from sim.semantics.fields import make_table
 from sim.semantics.loops import micro_ops, micro_ops_in_bounds
 
 CONFIG = load_config("tiny")

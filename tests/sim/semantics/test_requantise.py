@@ -16,10 +16,10 @@ from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Program, Requantise, pack_uops
+from hw.isa.columns import make_table
 from sim.semantics.chip import Chip, make_chip
 from sim.semantics.compute import compute
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
-from sim.semantics.fields import make_table
 from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
 from tests.support.sim.random_modes import parameters
 from tests.support.sim.reference import ReferenceMachine

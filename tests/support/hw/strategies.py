@@ -8,7 +8,10 @@ from hw.config import HardwareConfig
 from hw.encoding import Opcode, WordLayout, instruction_layout, opcodes_of, uop_layout
 from hw.errors import ConfigError
 from hw.features import Feature
+from hw.instruction_fields import HEADER
 from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
+from hw.operations import AluOp
+from hw.topology import MemoryId
 
 
 @st.composite
@@ -48,25 +51,18 @@ _KINDS: dict[Opcode, type[Instruction]] = {
     Opcode.ALU: Alu,
     Opcode.REQUANTISE: Requantise,
 }
-_RENAMED = {"memory_type": "memory", "alu_opcode": "op", "reset_reg": "reset"}
 
 
 def _values(config: HardwareConfig, layout: WordLayout) -> dict[str, st.SearchStrategy[object]]:
     """A strategy for each attribute: any value that its field can hold."""
-    special: dict[str, st.SearchStrategy[object]] = {
-        "memory_type": st.sampled_from(config.memories),
-        "alu_opcode": st.sampled_from(config.operations),
-        "reset_reg": st.booleans(),
-        "use_imm": st.booleans(),
-        "overwrite": st.booleans(),
-        "from_inp": st.booleans(),
-        "active": st.booleans(),
+    special: dict[type[int], st.SearchStrategy[object]] = {
+        MemoryId: st.sampled_from(config.memories),
+        AluOp: st.sampled_from(config.operations),
+        bool: st.booleans(),
     }
-    skipped = ("opcode", "pop_prev", "pop_next", "push_prev", "push_next")
     return {
-        _RENAMED.get(field.name, field.name): special.get(field.name, st.integers(*field.limits))
-        for field in layout
-        if field.name not in skipped
+        field.attribute: special.get(field.kind, st.integers(*field.limits))
+        for field in layout.fields[len(HEADER) :]
     }
 
 

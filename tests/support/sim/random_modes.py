@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.encoding import SCALE_BITS
 from hw.features import Feature
+from hw.instruction_fields import SCALE_BITS
 from hw.isa import Alu, Gemm, MemoryId, Requantise
 
 _CLIPS = ((-128, 127), (0, 127), (-100, 99), (-1, 0), (5, -5))

@@ -15,8 +15,8 @@ from compiler.requantisation import RequantSpec
 from compiler.requantisation.channels import broadcast
 from compiler.requantisation.spec import Channel
 from hw.config import HardwareConfig
-from hw.encoding import SCALE_BITS
 from hw.features import Feature
+from hw.instruction_fields import SCALE_BITS
 from hw.parameter_word import MULTIPLIER_BITS
 from hw.topology import MemoryId
 

@@ -15,8 +15,10 @@ from hw.encoding import (
     memory_layout,
 )
 from hw.faults import Fault
-from hw.isa.columns import decode_columns
+from hw.instruction_fields import PADDING
+from hw.isa.column_codec import decode_columns
 from hw.isa.rules import broken_rules, rule_inputs
+from hw.topology import TOKEN_FLAGS
 
 _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 """Faults of `broken_rules` that hardware does not detect in a single word."""
@@ -52,13 +54,13 @@ def _value(rng: random.Random, opcode: int, name: str, layout: WordLayout) -> in
     low, high = layout[name].limits
     near = rng.choice((0, 1, 2, high, high - 1, rng.randint(low, high)))
     match name:
-        case "pop_prev" | "pop_next" | "push_prev" | "push_next":
+        case _ if name in TOKEN_FLAGS:
             return int(rng.random() < 0.15)
         case "memory_type" if opcode == Opcode.STORE:
             return rng.choice((4, 4, 4, 4, rng.randrange(8)))
         case "x_size" | "y_size":
             return rng.choice((1, 2, 3, 9, near))
-        case "y_pad_0" | "y_pad_1" | "x_pad_0" | "x_pad_1":
+        case _ if name in {spec.name for spec in PADDING}:
             return rng.choice((0, 0, 0, 0, near)) if rng.random() < 0.5 else 0
         case "sram_base":
             return rng.choice((0, rng.randrange(64), 1 << rng.randrange(16), near))

@@ -1,4 +1,4 @@
-"""Splits beats into elements narrower than a beat, or numbers the beats of wide elements."""
+"""Where the elements of a row lie in its beats, on the way in and on the way out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hw.rtl.layouts import clog2
 from hw.topology import MemoryId
 
 
-class BeatUnpacker(Block):
+class ElementLocator(Block):
     """Locates the elements of a row in the row's beats.
 
     An element as wide as a beat or wider has one bank per beat. A narrower element is a part of

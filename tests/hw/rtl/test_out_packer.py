@@ -12,7 +12,7 @@ from hw.config_files import load_config
 from hw.isa import MemoryId, Store, encode
 from hw.rtl.layouts import row_bits, rows_layout, strobed_layout
 from hw.timing import OUT_QUEUE_BEATS
-from tests.support.hw.rtl.queued_reader import QueuedReader
+from tests.support.hw.rtl.queued_packer import QueuedPacker
 from tests.support.hw.rtl.rtl import (
     Context,
     ElementMemory,
@@ -74,8 +74,8 @@ def run_stores(
     config: HardwareConfig, stores: list[Store], rng: random.Random, chance: float
 ) -> list[tuple[Store, list[int]]]:
     """Read the STOREs one after the other; each with the cycles of its beats, from its start."""
-    design = built(QueuedReader, config)
-    reader = design.reader
+    design = built(QueuedPacker, config)
+    packer = design.packer
     size = config.element_bytes(MemoryId.OUT)
     elements = [rng.randbytes(size) for _ in range(config.depth(MemoryId.OUT))]
     layout = strobed_layout(config)
@@ -84,25 +84,25 @@ def run_stores(
     base = 0x1000
 
     async def bench(ctx: Context) -> None:
-        ports = (reader.out_enable, reader.out_address, reader.out_data)
+        ports = (packer.out_enable, packer.out_address, packer.out_data)
         memory = ElementMemory(ports, elements, rng)
         sink = Sink(design.beat, rng, chance)
         for store in stores:
-            assert not ctx.get(reader.active)
-            ctx.set(reader.start, 1)
-            ctx.set(reader.word.as_value(), int.from_bytes(encode(config, store), "little"))
+            assert not ctx.get(packer.active)
+            ctx.set(packer.start, 1)
+            ctx.set(packer.word.as_value(), int.from_bytes(encode(config, store), "little"))
             place = {
                 "address": base + store.dram_base * size,
                 "size": store.x_size * size,
                 "stride": store.x_stride * size,
                 "rows": store.y_size,
             }
-            ctx.set(reader.rows.as_value(), int(rows.const(place).as_bits()))
+            ctx.set(packer.rows.as_value(), int(rows.const(place).as_bits()))
             begin, before = sink.now, len(sink.received)
             await cycle(ctx, memory, sink)
-            ctx.set(reader.start, 0)
-            ctx.set(reader.word.as_value(), rng.getrandbits(128))
-            ctx.set(reader.rows.as_value(), 0)
+            ctx.set(packer.start, 0)
+            ctx.set(packer.word.as_value(), rng.getrandbits(128))
+            ctx.set(packer.rows.as_value(), 0)
             wanted = list(expected(config, store, base, elements))
             total = before + len(wanted)
             if chance < 1.0:
@@ -111,7 +111,7 @@ def run_stores(
                 await cycle(ctx, memory, sink, count=20)
                 sink.chance = chance
             await cycles(ctx, memory, sink, until=has(sink.received, total))
-            assert not ctx.get(reader.active)
+            assert not ctx.get(packer.active)
             beats = [layout.from_bits(beat) for beat in sink.received[before:]]
             bus = config.bus_bytes
             found = [(masked(beat.data, beat.strobe, bus), beat.strobe) for beat in beats]
@@ -159,25 +159,25 @@ def test_one_beat_or_one_element_a_cycle(shape: tuple[int, int]) -> None:
 
 
 def test_reads_ahead_as_far_as_there_is_room() -> None:
-    design = built(QueuedReader, TINY)
-    reader = design.reader
+    design = built(QueuedPacker, TINY)
+    packer = design.packer
 
     async def bench(ctx: Context) -> None:
         store = Store(
             memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=20, x_size=1, x_stride=2
         )
-        ctx.set(reader.start, 1)
-        ctx.set(reader.word.as_value(), int.from_bytes(encode(TINY, store), "little"))
-        ctx.set(reader.rows, {"address": 0, "size": 4, "stride": 8, "rows": 20})
+        ctx.set(packer.start, 1)
+        ctx.set(packer.word.as_value(), int.from_bytes(encode(TINY, store), "little"))
+        ctx.set(packer.rows, {"address": 0, "size": 4, "stride": 8, "rows": 20})
         await ctx.tick()
-        ctx.set(reader.start, 0)
+        ctx.set(packer.start, 0)
         asked = 0
         for _ in range(30):
-            asked += ctx.get(reader.out_enable)
+            asked += ctx.get(packer.out_enable)
             await ctx.tick()
         # Each row is a beat of its own.
         assert asked == OUT_QUEUE_BEATS
-        assert ctx.get(reader.active)
+        assert ctx.get(packer.active)
 
     simulate(design, bench)
 
@@ -189,8 +189,8 @@ def test_reads_while_fewer_than_four_beats_are_complete(
 ) -> None:
     """Rule 7: in each cycle an element, or a bank of a wide one, unless four beats are complete."""
     config = machine(*shape)
-    design = built(QueuedReader, config)
-    reader = design.reader
+    design = built(QueuedPacker, config)
+    packer = design.packer
     size, bus = config.element_bytes(MemoryId.OUT), config.bus_bytes
     banks, per_beat = max(1, size // bus), max(1, bus // size)
     columns, rows = 2 * per_beat + 1, 4
@@ -206,17 +206,17 @@ def test_reads_while_fewer_than_four_beats_are_complete(
     reads: list[int] = []
 
     async def bench(ctx: Context) -> None:
-        ctx.set(reader.start, 1)
-        ctx.set(reader.word.as_value(), int.from_bytes(encode(config, store), "little"))
+        ctx.set(packer.start, 1)
+        ctx.set(packer.word.as_value(), int.from_bytes(encode(config, store), "little"))
         # Every row begins with a beat.
         stride = 4 * bus * banks
-        ctx.set(reader.rows, {"address": 0, "size": columns * size, "stride": stride, "rows": rows})
+        ctx.set(packer.rows, {"address": 0, "size": columns * size, "stride": stride, "rows": rows})
         await ctx.tick()
-        ctx.set(reader.start, 0)
+        ctx.set(packer.start, 0)
         sink = Sink(design.beat, random.Random(5), chance)
 
         def look(ctx: Context) -> None:
-            if ctx.get(reader.out_enable):
+            if ctx.get(packer.out_enable):
                 reads.append(sink.now)
 
         await cycles(ctx, Watch(look), sink, until=has(sink.received, sum(completes)))

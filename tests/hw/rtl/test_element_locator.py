@@ -7,7 +7,7 @@ import random
 import pytest
 
 from hw.config import HardwareConfig
-from hw.rtl.beat_unpacker import BeatUnpacker
+from hw.rtl.element_locator import ElementLocator
 from hw.topology import MemoryId
 from tests.support.hw.rtl.rtl import Context, only_built, random_bytes, seeds, simulate
 
@@ -21,7 +21,7 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
     rng = random.Random(seed)
     bus = config.bus_bytes
     content = random_bytes(rng, 1 << 15)
-    unpacker = BeatUnpacker(config, memories)
+    locator = ElementLocator(config, memories)
 
     async def bench(ctx: Context) -> None:
         for _ in range(jobs):
@@ -30,12 +30,12 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
             width, rows = rng.randint(1, 3 * bus // size + 2), rng.randint(1, 4)
             stride = rng.randint(0, 4 * bus // size + 3) * size
             address = rng.randrange(0, 1 << 12, size)
-            ctx.set(unpacker.start, 1)
-            ctx.set(unpacker.address, address % bus)
-            ctx.set(unpacker.stride, stride % bus)
+            ctx.set(locator.start, 1)
+            ctx.set(locator.address, address % bus)
+            ctx.set(locator.stride, stride % bus)
             await ctx.tick()
-            ctx.set(unpacker.start, 0)
-            ctx.set(unpacker.select, 1 << place)
+            ctx.set(locator.start, 0)
+            ctx.set(locator.select, 1 << place)
             for row in range(rows):
                 for element in range(width):
                     at = address + row * stride + element * size
@@ -46,27 +46,27 @@ def walk(config: HardwareConfig, memories: tuple[MemoryId, ...], seed: int, jobs
         banks = max(1, size // bus)
         for bank in range(banks):
             start = at // bus * bus + bank * bus
-            ctx.set(unpacker.beat, int.from_bytes(content[start : start + bus], "little"))
-            ctx.set(unpacker.row_ends, row_ends)
+            ctx.set(locator.beat, int.from_bytes(content[start : start + bus], "little"))
+            ctx.set(locator.row_ends, row_ends)
             for _ in range(rng.choice((0, 0, 1))):
                 # Nothing moves while nothing is taken.
-                ctx.set(unpacker.advance, 0)
+                ctx.set(locator.advance, 0)
                 await ctx.tick()
-            ctx.set(unpacker.advance, 1)
-            assert ctx.get(unpacker.bank) == bank
-            assert ctx.get(unpacker.element_ends) == (bank == banks - 1)
+            ctx.set(locator.advance, 1)
+            assert ctx.get(locator.bank) == bank
+            assert ctx.get(locator.element_ends) == (bank == banks - 1)
             if size < bus:
-                assert ctx.get(unpacker.offset) == at % bus
+                assert ctx.get(locator.offset) == at % bus
                 fills = at % bus + size == bus
-                assert ctx.get(unpacker.beat_ends) == (fills or row_ends)
+                assert ctx.get(locator.beat_ends) == (fills or row_ends)
             else:
-                assert ctx.get(unpacker.beat_ends)
+                assert ctx.get(locator.beat_ends)
             piece = content[at + bank * bus : at + bank * bus + min(size, bus)]
-            low = ctx.get(unpacker.data) & ((1 << 8 * len(piece)) - 1)
+            low = ctx.get(locator.data) & ((1 << 8 * len(piece)) - 1)
             assert low == int.from_bytes(piece, "little")
             await ctx.tick()
 
-    simulate(unpacker, bench)
+    simulate(locator, bench)
 
 
 @pytest.mark.parametrize("seed", seeds(2))
@@ -84,5 +84,5 @@ def test_serves_one_memory() -> None:
 
 
 def test_names_tell_memories_apart() -> None:
-    unpacker = only_built(BeatUnpacker(SMALL, (MemoryId.INP, MemoryId.WGT)))
-    assert unpacker.variant() == "inp_wgt"
+    locator = only_built(ElementLocator(SMALL, (MemoryId.INP, MemoryId.WGT)))
+    assert locator.variant() == "inp_wgt"

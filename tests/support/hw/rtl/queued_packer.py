@@ -9,26 +9,26 @@ from amaranth.lib.wiring import Out
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
 from hw.rtl.layouts import strobed_layout
-from hw.rtl.out_reader import OutReader
+from hw.rtl.out_packer import OutPacker
 from hw.rtl.queue import Queue
 from hw.timing import OUT_QUEUE_BEATS
 
 
-class QueuedReader(Block):
-    """An `OutReader` and its queue; `beat` is the queue's head."""
+class QueuedPacker(Block):
+    """An `OutPacker` and its queue; `beat` is the queue's head."""
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
-        self.reader = OutReader(config)
+        self.packer = OutPacker(config)
         super().__init__({"beat": Out(stream.Signature(strobed_layout(config)))})
 
     def build(self, m: Module) -> None:
         """The blocks, connected."""
-        m.submodules.reader = self.reader
+        m.submodules.packer = self.packer
         m.submodules.queue = queue = Queue(strobed_layout(self._config), OUT_QUEUE_BEATS)
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
         m.d.comb += [
-            queue.i.valid.eq(self.reader.beat.valid),
-            queue.i.payload.eq(self.reader.beat.payload),
-            self.reader.waiting.eq(queue.level),
+            queue.i.valid.eq(self.packer.beat.valid),
+            queue.i.payload.eq(self.packer.beat.payload),
+            self.packer.waiting.eq(queue.level),
         ]

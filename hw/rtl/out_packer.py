@@ -1,4 +1,4 @@
-"""Reads OUT for a STORE and packs its elements into beats."""
+"""Reads OUT for a STORE and packs its elements into beats of write data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
-from hw.rtl.beat_unpacker import BeatUnpacker
 from hw.rtl.block import Block
+from hw.rtl.element_locator import ElementLocator
 from hw.rtl.layouts import clog2, row_bits, rows_layout, strobed_layout, view_of
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
 
 
-class OutReader(Block):
+class OutPacker(Block):
     """Reads OUT for a STORE: one beat a cycle of wide elements, one narrow element a cycle.
 
     Members
@@ -49,7 +49,7 @@ class OutReader(Block):
 
     def build(self, m: Module) -> None:
         config = self._config
-        m.submodules.unpacker = unpacker = BeatUnpacker(config, (MemoryId.OUT,))
+        m.submodules.locator = locator = ElementLocator(config, (MemoryId.OUT,))
 
         # Two stages: an element is addressed, and a cycle later its data is packed into a beat.
         # An element is addressed while fewer than OUT_QUEUE_BEATS beats are complete.
@@ -66,14 +66,14 @@ class OutReader(Block):
             row_ends.eq(x_left == 1),
             self.out_enable.eq(advance),
             self.out_address.eq(element),
-            unpacker.start.eq(self.start),
-            unpacker.address.eq(self.rows.address),
-            unpacker.stride.eq(self.rows.stride),
-            unpacker.select.eq(1),
-            unpacker.advance.eq(advance),
-            unpacker.row_ends.eq(row_ends),
+            locator.start.eq(self.start),
+            locator.address.eq(self.rows.address),
+            locator.stride.eq(self.rows.stride),
+            locator.select.eq(1),
+            locator.advance.eq(advance),
+            locator.row_ends.eq(row_ends),
         ]
-        with m.If(advance & unpacker.element_ends):
+        with m.If(advance & locator.element_ends):
             m.d.sync += [element.eq(element + 1), x_left.eq(x_left - 1)]
             with m.If(row_ends):
                 m.d.sync += [x_left.eq(x_size), y_left.eq(y_left - 1)]
@@ -91,22 +91,22 @@ class OutReader(Block):
         m.d.comb += self.beat.valid.eq(completing)
         if config.acc_lanes >= config.bus_bytes:
             m.d.comb += completing.eq(packing)
-            self._take_bank(m, unpacker)
+            self._take_bank(m, locator)
         else:
-            complete = self._gather(m, unpacker, packing, advance)
+            complete = self._gather(m, locator, packing, advance)
             m.d.comb += completing.eq(packing & complete)
 
-    def _take_bank(self, m: Module, unpacker: BeatUnpacker) -> None:
+    def _take_bank(self, m: Module, locator: ElementLocator) -> None:
         """Pack elements as wide as a beat or wider: each bank of an element is a beat."""
-        bank = Signal.like(unpacker.bank, reset_less=True)
-        m.d.sync += bank.eq(unpacker.bank)
+        bank = Signal.like(locator.bank, reset_less=True)
+        m.d.sync += bank.eq(locator.bank)
         m.d.comb += [
             self.beat.payload.data.eq(self.out_data.word_select(bank, self._config.bus_bits)),
             self.beat.payload.strobe.eq(~0),
         ]
 
     def _gather(
-        self, m: Module, unpacker: BeatUnpacker, packing: Signal, advance: Signal
+        self, m: Module, locator: ElementLocator, packing: Signal, advance: Signal
     ) -> Signal:
         """Pack elements narrower than a beat, until the beat is full or the row ends.
 
@@ -118,7 +118,7 @@ class OutReader(Block):
         kept = Signal(strobed_layout(self._config))
         merged = Signal(strobed_layout(self._config))
         with m.If(advance):
-            m.d.sync += [slot.eq(unpacker.offset >> clog2(size)), complete.eq(unpacker.beat_ends)]
+            m.d.sync += [slot.eq(locator.offset >> clog2(size)), complete.eq(locator.beat_ends)]
         m.d.comb += merged.eq(kept)
         with m.Switch(slot):
             for index in range(self._config.bus_bytes // size):
