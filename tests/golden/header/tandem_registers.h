@@ -183,7 +183,8 @@
 /* Bits of control */
 /* start the program; refused while one runs or drains */
 #define TANDEM_CONTROL_LAUNCH                 1u
-/* stop issuing, drain outstanding bus transactions, then reset everything but the memories; while it drains: give the transactions up */
+/* stop issuing, drain outstanding bus transactions, then reset everything but the memories;
+ * while it drains: give the transactions up */
 #define TANDEM_CONTROL_SOFT_RESET             2u
 /* copy all performance counters to their registers, as every end of a launch does */
 #define TANDEM_CONTROL_SNAPSHOT               4u
@@ -196,7 +197,8 @@
 #define TANDEM_STATUS_ERROR                   4u
 /* a stop waits for outstanding bus transactions; until then launches are refused */
 #define TANDEM_STATUS_DRAINING                8u
-/* bus transactions of the last launch were given up; cleared by the next launch, which is refused until ARESETn if it happened for the fourth time */
+/* bus transactions of the last launch were given up; cleared by the next launch, which is
+ * refused until ARESETn if it happened for the fourth time */
 #define TANDEM_STATUS_FENCED                  16u
 
 /* Bits of irq_enable and irq_status */
