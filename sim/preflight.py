@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hw.config import HardwareConfig
 from hw.isa import Program, validate
+from hw.registers import BUS_TIMEOUT_BITS
 from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.memory import check_bases, load_program
@@ -15,8 +16,8 @@ def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Laun
     Raises
     ------
     EngineError
-        The program is for another configuration, a base register is invalid, or `how` asks for time
-        alone, which the cycle engine asks for in another way.
+        The program is for another configuration, a base register or the bus timeout is invalid, or
+        `how` asks for time alone, which the cycle engine asks for in another way.
     ProgramError
         The program is illegal; only with `how.validate`.
     MemoryImageError
@@ -28,6 +29,10 @@ def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Laun
         raise EngineError(
             f"the program is for configuration {program.config.name}, "
             f"this engine was made for {config.name}"
+        )
+    if not 0 <= how.bus_timeout < 1 << BUS_TIMEOUT_BITS:
+        raise EngineError(
+            f"bus_timeout is {how.bus_timeout}: it must lie in 0..{(1 << BUS_TIMEOUT_BITS) - 1}"
         )
     check_bases(config, how.bases)
     if how.validate:

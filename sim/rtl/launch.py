@@ -37,6 +37,7 @@ class Driver:
         self._bench = bench
         self._usable = True
         self._fenced = False
+        self._bus_timeout = 0
 
     def launch(self, program: Program, memory: Bytes, how: Launch) -> Result:
         """Run `program`; see `sim.engine.Engine.launch`."""
@@ -87,7 +88,9 @@ class Driver:
         self.write("instruction_count", len(program))
         for memory in self._config.memories:
             self.write(f"base_{memory.name.lower()}", how.bases[memory])
-        self.write("bus_timeout", how.bus_timeout)
+        if how.bus_timeout != self._bus_timeout:
+            self.write("bus_timeout", how.bus_timeout)
+            self._bus_timeout = how.bus_timeout
         self.write("irq_enable", _BOTH_CAUSES)
         self._bench.write(CONTROL, Control.LAUNCH)
 

@@ -30,6 +30,9 @@ def test_refusals_leave_memory_alone() -> None:
         preflight(other, PROGRAM, memory, Launch(address=0))
     with pytest.raises(EngineError, match="base register of WGT is 1"):
         preflight(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0, 0)))
+    for limit in (-1, 1 << 24):
+        with pytest.raises(EngineError, match=rf"bus_timeout is {limit}: it must lie in 0\.\."):
+            preflight(CONFIG, PROGRAM, memory, Launch(address=0, bus_timeout=limit))
     with pytest.raises(ProgramError, match="instruction 1"):
         preflight(CONFIG, ILLEGAL, memory, Launch(address=0))
     with pytest.raises(MemoryImageError, match="memory ends at 0x20"):
