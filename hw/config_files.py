@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from base.input_files import TEXT_BYTES, read_input
 from hw.config import NAME_LENGTH, HardwareConfig
 from hw.errors import ConfigError
 from hw.features import Feature
-from hw.input_files import TEXT_BYTES, read_input
 from hw.vta_config import from_vta, is_vta
 
 

@@ -19,12 +19,12 @@ class ConfigError(HardwareError):
     """An impossible hardware configuration, or a file that does not describe a configuration."""
 
 
-class CacheError(HardwareError):
-    """A cache folder that cannot be used."""
-
-
 class MemoryModelError(HardwareError):
     """A memory model's parameter out of range, or a text that does not describe a memory model."""
+
+
+class RegisterMapError(HardwareError):
+    """Control registers that cannot be a map: two that overlap, or a field outside of its own."""
 
 
 class EncodingError(HardwareError):

@@ -6,29 +6,34 @@ from enum import Enum
 
 
 class Feature(Enum):
-    """An extension, by its name in configurations. Without it a machine refuses the extension's
-    bits, opcodes and memories (`Fault.FEATURE`, `Fault.OPCODE`, `Fault.MEMORY_ID`).
+    """An extension, by its name in configurations; its bit in the register `features`; and what it
+    brings. Without it a machine refuses the extension's bits, opcodes and memories
+    (`Fault.FEATURE`, `Fault.OPCODE`, `Fault.MEMORY_ID`).
     """
 
-    OVERWRITE = "overwrite"
-    """GEMM has a bit `overwrite`: products replace the accumulators instead of adding to them."""
-    REQUANTISE = "requantise"
-    """Results are requantised on their way to OUT, with parameters from the memory PAR; the
-    instruction REQUANTISE says how."""
-    INPUT_OPERANDS = "input_operands"
-    """ALU can take its second operand from INP, and has the operation MOVE; with `REQUANTISE` also
-    RESIDUAL."""
+    bit: int
+    meaning: str
 
-    @property
-    def bit(self) -> int:
-        """The feature's bit in the register `features` and in the C header."""
-        match self:
-            case Feature.OVERWRITE:
-                return 0
-            case Feature.REQUANTISE:
-                return 1
-            case Feature.INPUT_OPERANDS:
-                return 2
+    OVERWRITE = (
+        *("overwrite", 0),
+        "GEMM has a bit `overwrite`: products replace the accumulators instead of adding to them",
+    )
+    REQUANTISE = (
+        *("requantise", 1),
+        "results are requantised on their way to OUT, as REQUANTISE and the memory PAR say",
+    )
+    INPUT_OPERANDS = (
+        *("input_operands", 2),
+        "the second operand of ALU can come from INP; and an operation MOVE",
+    )
+
+    def __new__(cls, value: str, bit: int, meaning: str) -> Feature:
+        """The member with this name in configurations."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.bit = bit
+        member.meaning = meaning
+        return member
 
 
 BASE: frozenset[Feature] = frozenset()

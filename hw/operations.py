@@ -17,7 +17,7 @@ from hw.features import BASE, Feature
 
 Int32s = npt.NDArray[np.int32]
 Meaning = Callable[[Any, Any], Any]
-"""A function of two int64 numbers, or of two arrays of int64, that `hw.jit` can compile."""
+"""A function of two int64 numbers, or of two arrays of int64, that `base.jit` can compile."""
 
 MAX_SHIFT = 31
 """Shift amounts of SHR lie in -MAX_SHIFT..MAX_SHIFT; any other amount is `Fault.SHIFT`."""

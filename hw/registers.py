@@ -1,16 +1,29 @@
 """The map of the control registers on the AXI4-Lite slave.
 
 Offsets are in bytes, registers are 32 bits; a 64-bit value is two registers, low half first.
-`hw.rtl.registers` implements the map, the simulators' harnesses drive it, and `tandem rtl` writes
-it as a C header.
+`hw.rtl.register_file` implements the map and the simulators' drivers use it; the C header, the
+SystemRDL and `docs/registers.md` are made from it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum, IntFlag
+from enum import Enum
+from functools import cache
 
-from hw.features import BASE, Feature
+from hw.faults import Fault
+from hw.features import Feature
+from hw.register_model import (
+    WORD_BITS,
+    Access,
+    Flag,
+    Register,
+    RegisterField,
+    Value,
+    checked,
+    flag_register,
+    packed_register,
+    whole_register,
+)
 from hw.topology import MemoryId, Unit
 
 MAGIC = 0x544E444D
@@ -19,37 +32,43 @@ VERSION = 0x0001_0001
 """Version of this register map: major in the upper half, minor in the lower."""
 ADDRESS_BITS = 10
 """Width of the AXI4-Lite addresses."""
+NO_INSTRUCTION = (1 << WORD_BITS) - 1
+"""The index that stands for no instruction."""
 
 
-class Access(Enum):
-    """Access types of a register."""
-
-    READ_ONLY = "ro"
-    READ_WRITE = "rw"
-    WRITE_ONE = "w1"
-    """Writing 1 to a bit triggers its action (launch, clear); reads return the state."""
-
-
-class Control(IntFlag):
+class Control(Flag):
     """Bits of register `control`; writing 1 triggers the action."""
 
-    LAUNCH = 1
-    SOFT_RESET = 2
-    """Stop issuing, drain outstanding bus transactions, then reset everything but the memories."""
-    SNAPSHOT = 4
-    """Copy all performance counters to their registers; also happens at done and at an error."""
+    LAUNCH = 0, "start the program; refused while one runs or drains"
+    SOFT_RESET = (
+        1,
+        "stop issuing, drain outstanding bus transactions, then reset everything but the memories",
+    )
+    SNAPSHOT = 2, "copy all performance counters to their registers, as every end of a launch does"
 
 
-class Status(IntFlag):
+class Status(Flag):
     """Bits of register `status`."""
 
-    RUNNING = 1
-    DONE = 2
-    """The last launch ended without a fault; cleared by the next launch."""
-    ERROR = 4
-    """The last launch ended with a fault; cleared by the next launch."""
-    DRAINING = 8
-    """A stop waits for outstanding bus transactions; until then launches are refused."""
+    RUNNING = 0, "a program runs"
+    DONE = 1, "the last launch ended without a fault; cleared by the next launch"
+    ERROR = 2, "the last launch ended with a fault; cleared by the next launch"
+    DRAINING = 3, "a stop waits for outstanding bus transactions; until then launches are refused"
+
+
+class Interrupt(Flag):
+    """Causes of the interrupt: the bits of `irq_enable` and `irq_status`."""
+
+    DONE = 0, "a launch ended without a fault"
+    ERROR = 1, "a launch ended with a fault"
+
+
+class Waits(Flag):
+    """Bits of the register `waits` of a unit."""
+
+    PREV = 0, "it waits for a token from the unit before it, in the order load, compute, store"
+    NEXT = 1, "it waits for a token from the unit after it"
+    ACTIVE = 8, "it has an instruction"
 
 
 class State(Enum):
@@ -65,81 +84,142 @@ _STATE_TEXTS = {
     State.TOKEN: "waited for a token",
     State.MEMORY: "waited for memory",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Register:
-    """One control register."""
-
-    name: str
-    offset: int
-    bits: int
-    access: Access
-    meaning: str
-    needs: frozenset[Feature] = BASE
-    """The features of a machine with this register."""
-
-
 CONTROL = 0x008
 
 
+@cache
 def register_map() -> tuple[Register, ...]:
     """Every register that a machine can have, in order of offset."""
-    ro, rw, w1 = Access.READ_ONLY, Access.READ_WRITE, Access.WRITE_ONE
-    registers = [
-        Register("magic", 0x000, 32, ro, "reads as ASCII TNDM"),
-        Register("version", 0x004, 32, ro, "version of this map, major.minor as 16.16 bits"),
-        Register("control", CONTROL, 32, w1, "bit 0 launch, 1 soft reset, 2 snapshot"),
-        Register("status", 0x00C, 32, ro, "bit 0 running, 1 done, 2 error, 3 draining"),
-        Register("irq_enable", 0x010, 32, rw, "bit 0 done, 1 error"),
-        Register("irq_status", 0x014, 32, w1, "bit 0 done, 1 error; write one to clear"),
-        Register("error_code", 0x018, 32, ro, "why the last launch stopped: one of FAULT"),
-        Register("error_instruction", 0x01C, 32, ro, "index of the instruction at fault"),
-        Register(
-            "shape", 0x020, 32, ro, "from bit 0 up, 8 bits each: log2 of batch, block_in, block_out"
-        ),
-        Register(
-            "buffers",
-            0x024,
-            32,
-            ro,
-            "from bit 0 up, 8 bits each: log2 of the bytes of UOP, INP, WGT, ACC",
-        ),
-        Register(
-            *("bus", 0x028, 32, ro),
-            "from bit 0 up: data bits (16), address bits (8), longest burst less one (8)",
-        ),
-        Register("features", 0x02C, 32, ro, "extensions present, a bit each"),
-        Register("instruction_address", 0x030, 64, rw, "address of the program, 16-byte aligned"),
-        Register("instruction_count", 0x038, 32, rw, "instructions in the program"),
-    ]
-    for memory in MemoryId:
-        name = f"base_{memory.name.lower()}"
-        offset = 0x040 + 8 * memory
-        meaning = f"DRAM address of {memory.name} element 0"
-        registers.append(Register(name, offset, 64, rw, meaning, memory.needs))
-    registers.append(
-        Register("par_buffer", 0x078, 32, ro, "log2 of the bytes of PAR", MemoryId.PAR.needs)
-    )
-    registers.append(Register("cycles", 0x100, 64, ro, "cycles from launch to done (snapshot)"))
-    for unit in Unit:
-        name = unit.name.lower()
-        for column, state in enumerate(State):
-            offset = 0x108 + 8 * (3 * unit + column)
-            meaning = f"cycles in which {name} {_STATE_TEXTS[state]} (snapshot)"
-            registers.append(Register(f"{name}_{state.value}", offset, 64, ro, meaning))
-    for unit in Unit:
-        name = unit.name.lower()
-        base = 0x180 + 8 * unit
-        registers += [
-            Register(f"{name}_instruction", base, 32, ro, f"index of {name}'s instruction"),
-            Register(
-                f"{name}_waits", base + 4, 32, ro, "bit 0: for pop_prev, 1: for pop_next, 8: active"
-            ),
-        ]
-    return tuple(registers)
+    registers = (*_launches(), *_identity(), *_bases(), *_counters(), *_units())
+    return checked(registers, ADDRESS_BITS)
 
 
 def registers_of(features: frozenset[Feature]) -> tuple[Register, ...]:
     """The registers of a machine with these features, in order of offset."""
     return tuple(register for register in register_map() if register.needs <= features)
+
+
+def _launches() -> tuple[Register, ...]:
+    """Registers of a launch, its end, and the interrupt."""
+    ro, rw, w1 = Access.READ_ONLY, Access.READ_WRITE, Access.WRITE_ONE
+    return (
+        flag_register("control", CONTROL, w1, "actions; a 1 triggers one", Control),
+        flag_register("status", 0x00C, ro, "what the machine does", Status),
+        flag_register("irq_enable", 0x010, rw, "causes that raise the interrupt", Interrupt),
+        flag_register("irq_status", 0x014, w1, "pending causes; write one to clear", Interrupt),
+        whole_register(
+            "error_code", 0x018, 32, ro, "why the last launch stopped: one of FAULT", codes=Fault
+        ),
+        whole_register("error_instruction", 0x01C, 32, ro, "index of the instruction at fault"),
+        whole_register(
+            "instruction_address", 0x030, 64, rw, "address of the program, 16-byte aligned"
+        ),
+        whole_register("instruction_count", 0x038, 32, rw, "instructions in the program"),
+    )
+
+
+def _identity() -> tuple[Register, ...]:
+    """Registers that tell a driver which machine it has."""
+    features = tuple(
+        RegisterField(feature.value, feature.bit, 1, feature.meaning, _has(feature))
+        for feature in Feature
+    )
+    par = MemoryId.PAR.needs
+    return (
+        whole_register(
+            "magic", 0x000, 32, Access.READ_ONLY, "reads as ASCII TNDM", constant=lambda _: MAGIC
+        ),
+        packed_register(
+            *("version", 0x004, "version of this map"),
+            (
+                (
+                    "minor",
+                    16,
+                    "additions that old drivers need not know",
+                    lambda _: VERSION & 0xFFFF,
+                ),
+                ("major", 16, "changes that old drivers cannot use", lambda _: VERSION >> 16),
+            ),
+        ),
+        packed_register(
+            *("shape", 0x020, "shape of the GEMM array"),
+            (
+                ("log_batch", 8, "log2 of the rows of its input", lambda c: c.log_batch),
+                ("log_block_in", 8, "log2 of its input channels", lambda c: c.log_block_in),
+                ("log_block_out", 8, "log2 of its output channels", lambda c: c.log_block_out),
+            ),
+        ),
+        packed_register(
+            *("buffers", 0x024, "sizes of the on-chip memories"),
+            (
+                ("log_uop", 8, "log2 of the bytes of UOP", lambda c: c.log_uop_buffer),
+                ("log_inp", 8, "log2 of the bytes of INP", lambda c: c.log_inp_buffer),
+                ("log_wgt", 8, "log2 of the bytes of WGT", lambda c: c.log_wgt_buffer),
+                ("log_acc", 8, "log2 of the bytes of ACC", lambda c: c.log_acc_buffer),
+            ),
+        ),
+        packed_register(
+            *("bus", 0x028, "widths of the AXI4 master"),
+            (
+                ("data_bits", 16, "bits of a beat", lambda c: c.bus_bits),
+                ("address_bits", 8, "bits of an address", lambda c: c.address_bits),
+                (
+                    "longest",
+                    8,
+                    "beats of the longest burst, less one",
+                    lambda c: c.longest_burst - 1,
+                ),
+            ),
+        ),
+        Register(
+            *("features", 0x02C, 32, Access.READ_ONLY),
+            "extensions of the instruction set that are present",
+            features,
+        ),
+        whole_register(
+            *("par_buffer", 0x078, 32, Access.READ_ONLY, "log2 of the bytes of PAR", par),
+            constant=lambda config: config.log_par_buffer,
+        ),
+    )
+
+
+def _has(feature: Feature) -> Value:
+    return lambda config: int(feature in config.features)
+
+
+def _bases() -> tuple[Register, ...]:
+    return tuple(
+        whole_register(
+            *(f"base_{memory.name.lower()}", 0x040 + 8 * memory, 64, Access.READ_WRITE),
+            f"DRAM address of {memory.name} element 0",
+            memory.needs,
+        )
+        for memory in MemoryId
+    )
+
+
+def _counters() -> tuple[Register, ...]:
+    meanings = {"cycles": "cycles from launch to done (snapshot)"}
+    for unit in Unit:
+        for state in State:
+            says = f"cycles in which {unit.name.lower()} {_STATE_TEXTS[state]} (snapshot)"
+            meanings[f"{unit.name.lower()}_{state.value}"] = says
+    return tuple(
+        whole_register(name, 0x100 + 8 * number, 64, Access.READ_ONLY, meaning)
+        for number, (name, meaning) in enumerate(meanings.items())
+    )
+
+
+def _units() -> tuple[Register, ...]:
+    """What each unit does; of a machine that has stopped: what it waited for."""
+    registers = []
+    for unit in Unit:
+        name, base, ro = unit.name.lower(), 0x180 + 8 * unit, Access.READ_ONLY
+        registers += [
+            whole_register(
+                *(f"{name}_instruction", base, 32, ro, f"index of {name}'s instruction"),
+                reset=NO_INSTRUCTION,
+            ),
+            flag_register(f"{name}_waits", base + 4, ro, f"what {name} waits for", Waits),
+        ]
+    return tuple(registers)

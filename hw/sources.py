@@ -1,24 +1,33 @@
-"""The source of the package `hw`: what is made from it is kept as long as it stays the same."""
+"""Digests of the source by which Verilog and what synthesis says of it are kept.
+
+Each takes the modules of `hw` that make it, and no more: neither other parts of `hw`, nor the files
+and processes of `base`, by which nothing is said of a machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-
-from hw.cache import content_key
+from base.sources import source_digest
 
 
-@cache
-def source_digest() -> str:
-    """A digest of all Python files of `hw`: of what makes Verilog and has it synthesised."""
-    return content_key(*(part for file in _sources(files("hw"), "") for part in file))
+def verilog_digest() -> str:
+    """A digest of what makes Verilog."""
+    return _digest("hw.rtl.verilog")
 
 
-def _sources(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.is_dir():
-            yield from _sources(entry, f"{path}{entry.name}/")
-        elif entry.name.endswith(".py"):
-            yield path + entry.name, entry.read_text()
+def area_digest() -> str:
+    """A digest of what makes Verilog and counts its gates."""
+    return _digest("hw.area.synthesis")
+
+
+def resources_digest() -> str:
+    """A digest of what makes Verilog and counts the cells of an FPGA."""
+    return _digest("hw.synthesis.synthesize")
+
+
+def clock_digest() -> str:
+    """A digest of what makes Verilog, places it and routes it."""
+    return _digest("hw.synthesis.place")
+
+
+def _digest(module: str) -> str:
+    return source_digest(module, within=("hw",))

@@ -34,7 +34,7 @@ def run_program(
 
     Raises
     ------
-    sim.errors.SimulationError, hw.errors.HardwareError
+    sim.errors.SimulationError, hw.errors.HardwareError, base.errors.BaseError
         The errors of `Engine.launch` and `place_program`.
     """
     model = parse_memory(memory)

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from base.files import check_destination
 from hw.config_files import load_config
-from hw.files import check_destination
 from hw.memory_model import parse_memory
 from runtime.artifact import Artifact, StreamCode, write_artifact
 from runtime.inputs import PixelNormalisation, read_arrays

@@ -13,6 +13,7 @@ from threading import Timer, main_thread
 
 import typer
 
+from base.errors import BaseError
 from compiler.errors import CompilerError
 from hw.errors import HardwareError
 from runtime.errors import RunError
@@ -23,7 +24,10 @@ from sim.errors import SimulationError
 from tandem.errors import TandemError
 
 FAILED = 1
-ROOTS = (HardwareError, SimulationError, RunError, CompilerError, TandemError, CommandError)
+ROOTS = (
+    *(BaseError, HardwareError, SimulationError, RunError, CompilerError, TandemError),
+    CommandError,
+)
 """The roots of the errors that Tandem raises on purpose."""
 _LONGEST = 2000
 """The maximum number of characters of an error: names in models may have any length."""

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from base.input_files import read_input
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.input_files import IMAGE_BYTES, PROGRAM_BYTES, read_input
 from hw.isa import Program
 from runtime.artifact import Artifact, StreamCode, is_artifact, read_artifact, streams_of
 from scripts.errors import CommandError
+
+PROGRAM_BYTES: Final = 1 << 28
+"""Limit of raw programs: 16 million instructions."""
+IMAGE_BYTES: Final = 1 << 32
+"""Limit of raw memory images: all that an address of 32 bits reaches."""
 
 ProgramArgument = Annotated[
     Path,

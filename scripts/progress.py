@@ -13,8 +13,8 @@ from rich.progress import Progress as RichProgress
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
-from hw.cache import default_cache
-from hw.jit import reported
+from base.cache import default_cache
+from base.jit import reported
 from sim.engine import Progress
 
 

@@ -90,7 +90,8 @@ def command(
     """Regenerate the Verilog of a configuration.
 
     Next to the Verilog it writes tandem.f (a list of the files, for tools that take one),
-    config.json (the whole configuration) and tandem_registers.h (the registers, for C).
+    config.json (the whole configuration), tandem_registers.h (the registers, for C) and tandem.rdl
+    (the registers as SystemRDL, from which PeakRDL makes documents and more).
     """
     if family and not resources:
         raise typer.BadParameter("--family is an option of --resources")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from hw.files import check_destination, write_atomically
+from base.files import check_destination, write_atomically
 from hw.isa import Program
 from hw.memory_model import parse_memory
 from runtime.artifact import is_artifact

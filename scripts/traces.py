@@ -9,8 +9,9 @@ from pathlib import Path
 
 import typer
 
+from base.errors import BaseError
+from base.files import check_destination, replacing
 from hw.errors import HardwareError
-from hw.files import check_destination, replacing
 from hw.isa import Program
 from sim.engine import Engine
 from sim.errors import EngineError, SimulationError
@@ -44,7 +45,8 @@ class Traces:
         if self.waveform is None:
             yield None
         else:
-            with replacing(self.waveform, even_after=(HardwareError, SimulationError)) as draft:
+            failures = (BaseError, HardwareError, SimulationError)
+            with replacing(self.waveform, even_after=failures) as draft:
                 yield draft
 
     def write_timeline(self, result: Result, program: Program) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.input_files import LABEL_BYTES, read_input
+from base.input_files import read_input
 from runtime.artifact import Artifact, Tensor
 from runtime.element_types import dtype_of, is_float
 from runtime.inputs import read_arrays
 from tandem.errors import LabelsError
 
+LABEL_BYTES: Final = 1 << 26
+"""Limit of a text with labels."""
 _TEXTS = (".txt", ".csv")
 _ARRAYS = (".npy", ".npz")
 _NAME = "labels"

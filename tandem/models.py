@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import structs
 from onnx import ModelProto
 
+from base.input_files import read_input
 from compiler.driver.compile_onnx import (
     CompileOptions,
     PreparedNetwork,
@@ -24,10 +25,10 @@ from compiler.frontends.onnx import (
     input_names,
     read_model,
 )
+from compiler.frontends.onnx.reading import MODEL_BYTES
 from compiler.machines.defaults import compile_options
 from compiler.models import BUILT_IN, built_in
 from compiler.quantise.options import Mode
-from hw.input_files import MODEL_BYTES, read_input
 from runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact, streams_of
 from runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from runtime.inputs.files import Arrays

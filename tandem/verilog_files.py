@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from base.folders import write_files
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
-from hw.folders import write_files
 from hw.header import c_header
 from hw.rtl.verilog import GENERATED, VerilogDesign
+from hw.system_rdl import system_rdl
 
 FILE_LIST = "tandem.f"
 CONFIG_FILE = "config.json"
 HEADER_FILE = "tandem_registers.h"
-COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE)
+RDL_FILE = "tandem.rdl"
+COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE, RDL_FILE)
 
 _LINE = 1 << 10
 """The maximum number of bytes of a file's first line that are looked at."""
@@ -36,6 +38,7 @@ def companions(machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]
     return {
         CONFIG_FILE: dump_config(machine),
         HEADER_FILE: c_header(machine),
+        RDL_FILE: system_rdl(machine),
         FILE_LIST: "".join(f"{name}\n" for name in design.files),
     }
 

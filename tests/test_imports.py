@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("hw", "sim", "runtime", "compiler", "tandem", "scripts")
+PACKAGES = ("base", "hw", "sim", "runtime", "compiler", "tandem", "scripts")
 
 Graph = Mapping[str, frozenset[str]]
 """By module, the modules that it names in imports."""

@@ -1,8 +1,8 @@
 """Machines that were synthesised on this computer: models learn from them, too.
 
 A sample is a line of JSON with the keys `kind`, `config` and what was measured, as in the files
-that come with Tandem (`scripts.search.samples`). Those of another version of the hardware are not
-read.
+that come with Tandem (`scripts.search.samples`). Those of another version of what makes them are
+not read (`hw.sources`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from base.cache import content_key
 from compiler.errors import SearchError
 from hw.area import estimate as area
-from hw.cache import content_key
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
-from hw.sources import source_digest
+from hw.sources import area_digest, clock_digest, resources_digest
 from hw.synthesis import clock, estimate
 from hw.synthesis.families import Family
 
@@ -90,7 +90,8 @@ class OwnSamples:
     def lines(self) -> tuple[str, ...]:
         """All samples of this version of the hardware."""
         rows = self._execute(
-            "SELECT line FROM samples WHERE code = ? ORDER BY line", source_digest()
+            "SELECT line FROM samples WHERE code IN (?, ?, ?) ORDER BY line",
+            *(area_digest(), resources_digest(), clock_digest()),
         )
         return tuple(line for (line,) in rows)
 
@@ -101,9 +102,8 @@ class OwnSamples:
             key = content_key(
                 record["kind"], json.dumps({**record["config"], "name": ""}, sort_keys=True)
             )
-            self._execute(
-                "INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", source_digest(), key, line
-            )
+            code = _code_digest(record["kind"])
+            self._execute("INSERT OR REPLACE INTO samples VALUES (?, ?, ?)", code, key, line)
 
     def _execute(self, statement: str, *values: str) -> list[Any]:
         try:
@@ -120,6 +120,13 @@ class OwnSamples:
 def sample_line(kind: str, config: HardwareConfig, found: Mapping[str, object]) -> str:
     """A sample as a line of JSON, without the end of the line."""
     return json.dumps({"kind": kind, "config": json.loads(dump_config(config)), **found})
+
+
+def _code_digest(kind: str) -> str:
+    """The digest of the source that samples of a kind are made by."""
+    if kind == AREA:
+        return area_digest()
+    return clock_digest() if kind == CLOCK else resources_digest()
 
 
 def _unnamed(config: HardwareConfig) -> HardwareConfig:

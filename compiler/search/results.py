@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from base.cache import content_key
 from compiler.errors import SearchError
 from compiler.search.work import StreamWork
-from hw.cache import content_key
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 

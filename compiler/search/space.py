@@ -10,12 +10,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from base.input_files import TEXT_BYTES, read_input
 from compiler.errors import SpaceError
 from hw.config import HardwareConfig
 from hw.config_files import load_config, name_of, parse_config, parse_json
 from hw.errors import ConfigError
 from hw.features import Feature
-from hw.input_files import TEXT_BYTES, read_input
 from hw.synthesis.devices import DEVICES, Part
 
 _FIELDS = tuple(field.name for field in fields(HardwareConfig) if field.name != "name")

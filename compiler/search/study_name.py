@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 
-from compiler.search import mutation, proposals
+from base.cache import content_key
+from base.sources import source_digest
 from compiler.search.session import Search
-from hw.cache import content_key
 
 
 def study_name(search: Search, networks: str) -> str:
@@ -33,11 +30,7 @@ def study_name(search: Search, networks: str) -> str:
     return f"{networks}, {space.name}, {proposer.explorer.value}, {digest}"
 
 
-@cache
 def _explorers_digest() -> str:
     """A digest of the source that proposes machines: another one would not go on as this does."""
-    digest = hashlib.sha256()
-    for module in (proposals, mutation):
-        assert module.__file__ is not None, "a module with a file"
-        digest.update(Path(module.__file__).read_bytes())
-    return digest.hexdigest()[:16]
+    proposing = ("compiler.search.proposals", "compiler.search.mutation")
+    return source_digest(*proposing, within=("compiler.search", "hw"))

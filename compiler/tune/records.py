@@ -13,11 +13,12 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from base.input_files import read_input
 from compiler.errors import RecordError
 from compiler.te.knobs import Setting
 from compiler.tune.plain import canonical_text
@@ -30,7 +31,9 @@ from compiler.tune.record_fields import (
     check_workload,
 )
 from compiler.tune.trial import Outcome, Status
-from hw.input_files import RECORD_BYTES, read_input
+
+RECORD_BYTES: Final = 1 << 30
+"""Limit of a file of records: a million of them."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

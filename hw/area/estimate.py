@@ -21,7 +21,8 @@ from hw.config import HardwareConfig
 from hw.config_files import parse_config
 from hw.features import Feature
 from hw.least_squares import fitted
-from hw.topology import MemoryId
+from hw.storage import queue_of, storage_of
+from hw.topology import MemoryId, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +130,9 @@ def rest_terms(config: HardwareConfig) -> tuple[float, ...]:
     indices = [config.index_bits(memory) for memory in (MemoryId.UOP, MemoryId.INP)]
     indices += [config.index_bits(memory) for memory in (MemoryId.WGT, MemoryId.ACC)]
     banks = (8 * config.block_in * config.block_out) / bus + 32 * lanes / bus
-    queues = (
-        config.instruction_queue,
-        config.load_buffer,
-        config.compute_buffer,
-        config.fetch_buffer * 128 // bus,
-    )
+    storage = storage_of(config)
+    names = (queue_of(Unit.LOAD), "load_buffer", "compute_buffer", "fetch_buffer")
+    queues = [storage[name].depth for name in names]
     depths = [float(np.log2(depth)) for depth in queues]
     shallow = sum(64.0 for depth in queues if depth <= 64)
     return (

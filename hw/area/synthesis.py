@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+from base.cache import ContentCache, content_key, default_cache
 from hw.area.gates import MEMORY_BIT, gate_area
-from hw.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.yosys import run, yosys_version
@@ -114,7 +114,7 @@ def design_area(
     ------
     SynthesisError
         Yosys is not installed or failed, or it left a cell whose area is not known.
-    CacheError
+    base.errors.CacheError
         The cache cannot be used.
     """
     place = root or default_cache()
@@ -129,6 +129,22 @@ def design_area(
         entry = cache.entry(key, partial(_synthesise, name, texts[name], place, report))
         modules[name] = _read(entry / _MODULE, design.modules)
     return DesignArea(design.top, modules)
+
+
+def area_parts(area: DesignArea) -> dict[str, object]:
+    """What samples say: gates of one lane, of one requantiser, and of everything else; bits of all
+    memories."""
+    lanes = area.counts["tandem_lane"]
+    requantisers = area.counts.get("tandem_requantiser", 0)
+    lane = area.gates_of("tandem_lane")
+    requantiser = area.gates_of("tandem_requantiser") if requantisers else 0.0
+    rest = area.gates - lanes * lane - requantisers * requantiser
+    return {
+        "lane": round(lane, 2),
+        "requantiser": round(requantiser, 2),
+        "rest": round(rest, 2),
+        "memory_bits": area.memory_bits,
+    }
 
 
 def _synthesise(

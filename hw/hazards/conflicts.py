@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled
 from hw.config import HardwareConfig
 from hw.hazards.accesses import ACCESSES, Access, Accesses, accesses_of
 from hw.hazards.dram import Rectangles
@@ -33,7 +34,6 @@ from hw.hazards.explain import Conflict
 from hw.hazards.hazard_report import Unknown
 from hw.hazards.order import Order, order_of
 from hw.isa.columns import Columns, Ints
-from hw.jit import compiled
 from hw.topology import MemoryId
 
 

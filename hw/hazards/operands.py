@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, uop_layout
 from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Columns, Ints
 from hw.isa.modes import active_modes
-from hw.jit import compiled
 from hw.topology import MemoryId
 
 

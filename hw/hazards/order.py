@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled
 from hw.isa.columns import Columns, Ints
-from hw.jit import compiled
 from hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 

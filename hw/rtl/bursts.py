@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.rtl.block import Block
-from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2, rows_layout
+from hw.rtl.layouts import burst_layout, clog2, rows_layout
+from hw.storage import BEATS_BITS
 
 
 class BurstGenerator(Block):

@@ -18,7 +18,7 @@ from hw.rtl.array import Array
 from hw.rtl.block import Block
 from hw.rtl.delay import delay_line, delayed
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, UnitStatus, queued_layout, view_of
+from hw.rtl.layouts import UnitStatus, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, bases_layout
 from hw.rtl.micro_ops import MicroOps
 from hw.rtl.out_memory import OutMemory
@@ -26,6 +26,7 @@ from hw.rtl.pipeline import Pipeline
 from hw.rtl.ports import ReadPort, TokenPort
 from hw.rtl.requantiser import Requantisers
 from hw.rtl.scratchpad import Scratchpad
+from hw.storage import INDEX_BITS, storage_of
 from hw.timing import out_delay
 from hw.topology import MemoryId
 
@@ -102,7 +103,8 @@ class ComputeUnit(Block):
         m.submodules.gate = gate = Gate(config)
         m.submodules.micro_ops = micro_ops = MicroOps(config)
         m.submodules.pipeline = pipeline = Pipeline(config)
-        m.submodules.dma = dma = LoadDma(config, COMPUTE_MEMORIES, depth=config.compute_buffer)
+        depth = storage_of(config)["compute_buffer"].depth
+        m.submodules.dma = dma = LoadDma(config, COMPUTE_MEMORIES, depth=depth)
         wiring.connect(m, wiring.flipped(self.queue), gate.queue)
         wiring.connect(m, dma.port, wiring.flipped(self.port))
         self._datapath(m, micro_ops, pipeline, dma)

@@ -6,9 +6,10 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.faults import Fault
+from hw.registers import NO_INSTRUCTION
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
-from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION
+from hw.storage import INDEX_BITS
 from hw.timing import DEADLOCK_CYCLES
 
 

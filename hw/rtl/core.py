@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
-from hw.faults import Fault
+from hw.faults import Fault, FaultSource
+from hw.registers import NO_INSTRUCTION
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS
 from hw.rtl.compute import ComputeUnit
 from hw.rtl.dispatch import Dispatch
 from hw.rtl.instruction_reader import InstructionReader
-from hw.rtl.layouts import INDEX_BITS, NO_INSTRUCTION, UnitStatus, queued_layout
+from hw.rtl.layouts import UnitStatus, queued_layout
 from hw.rtl.load import LoadUnit, load_memories
 from hw.rtl.load_dma import bases_layout
-from hw.rtl.ports import axi_master
+from hw.rtl.ports import BusPort
 from hw.rtl.queue import Queue
-from hw.rtl.read_master import ReadMaster
 from hw.rtl.scratchpad import Scratchpad
 from hw.rtl.store import StoreUnit
 from hw.rtl.tokens import TokenCounter
+from hw.storage import INDEX_BITS, storage_of
 from hw.timing import READ_PRIORITY
 from hw.topology import POPS, PUSHES, SIDES, MemoryId, TokenQueue, Unit
 
@@ -33,10 +34,10 @@ class Core(Block):
     -------
     start, address, count, bases
         Run the `count` instructions at `address`. `count` is above 0.
-    axi
-        The AXI4 master.
+    bus
+        To memory.
     halt
-        Start no new transfer; `bus_idle` is high while no transfer is outstanding.
+        Start no new transfer.
     complete
         In the previous cycle, FINISH had been executed and no instruction and no transfer was left.
     tokens_left
@@ -59,9 +60,8 @@ class Core(Block):
                 "address": In(config.address_bits),
                 "count": In(INDEX_BITS),
                 "bases": In(bases_layout(config)),
-                "axi": Out(axi_master(config)),
+                "bus": Out(BusPort(config)),
                 "halt": In(1),
-                "bus_idle": Out(1),
                 "complete": Out(1),
                 "tokens_left": Out(1),
                 "stuck": Out(1),
@@ -80,20 +80,21 @@ class Core(Block):
         m.submodules.load = load = LoadUnit(config)
         m.submodules.compute = compute = ComputeUnit(config)
         m.submodules.store = store = StoreUnit(config)
-        m.submodules.read_master = reads = ReadMaster(config)
+        bus = self.bus
         units = (load, compute, store)
 
         wiring.connect(m, reader.instruction, dispatch.instruction)
         for name, unit in zip(("load", "compute", "store"), units, strict=True):
-            queue = Queue(queued_layout(), config.instruction_queue)
-            m.submodules[f"{name}_queue"] = queue
+            stored = storage_of(config)[f"{name}_queue"]
+            m.submodules[stored.name] = queue = Queue(queued_layout(), stored.depth)
             wiring.connect(m, getattr(dispatch, name), queue.i)
             wiring.connect(m, queue.o, unit.queue)
             wiring.connect(m, unit.status, wiring.flipped(getattr(self, name)))
             m.d.comb += unit.bases.eq(self.bases)
-        for client, port in zip(READ_PRIORITY, (reader.port, compute.port, load.port), strict=True):
-            wiring.connect(m, port, getattr(reads, client))
-        self._bus(m, reads, store)
+        clients = {"fetch": reader, "compute": compute, "load": load}
+        for client in READ_PRIORITY:
+            wiring.connect(m, clients[client].port, wiring.flipped(getattr(bus, client)))
+        wiring.connect(m, store.writes, wiring.flipped(bus.writes))
         overflows, counters = self._tokens(m, load, compute, store)
         self._scratchpads(m, load, compute)
 
@@ -110,38 +111,27 @@ class Core(Block):
             store.out_data.eq(compute.out_data),
             compute.halt.eq(self.halt),
             store.halt.eq(self.halt),
-            reads.halt.eq(self.halt),
-            self.bus_idle.eq(reads.idle & store.idle),
+            bus.halt.eq(self.halt),
         ]
         # A unit that is not active starts nothing; whether an active one does is known late.
         waiting = Cat(unit.status.active for unit in units).any()
         quiet = Signal(len(units) + 1)
         dispatch_stuck = Signal()
         m.d.sync += [
-            self.complete.eq(compute.finished & ~waiting & self.bus_idle & dispatch.exhausted),
-            quiet.eq(Cat(reads.idle, *(unit.status.quiet for unit in units))),
+            self.complete.eq(compute.finished & ~waiting & bus.idle & dispatch.exhausted),
+            quiet.eq(Cat(bus.reads_idle, *(unit.status.quiet for unit in units))),
             dispatch_stuck.eq(dispatch.stuck),
             self.stuck.eq(quiet.all() & dispatch_stuck),
             self.tokens_left.eq(Cat(counter.available for counter in counters).any()),
         ]
-        self._faults(m, dispatch, compute, store, reads, overflows)
-
-    def _bus(self, m: Module, reads: ReadMaster, store: StoreUnit) -> None:
-        """Join the channels of the read and the write master to one AXI4 master."""
-        for half in (reads.axi, store.axi):
-            for name, member in half.signature.members.items():
-                inside, outside = getattr(half, name), getattr(self.axi, name)
-                if member.flow == Out:
-                    m.d.comb += outside.eq(inside)
-                else:
-                    m.d.comb += inside.eq(outside)
+        self._faults(m, dispatch, compute, overflows)
 
     def _tokens(
         self, m: Module, load: LoadUnit, compute: ComputeUnit, store: StoreUnit
-    ) -> tuple[list[tuple[Signal, Signal]], list[TokenCounter]]:
+    ) -> tuple[dict[TokenQueue, tuple[Signal, Signal]], list[TokenCounter]]:
         """Overflow signals, each with the pushing instruction's index, and the token counters."""
         units = {Unit.LOAD: load, Unit.COMPUTE: compute, Unit.STORE: store}
-        overflows = []
+        overflows = {}
         counters = []
         for queue in TokenQueue:
             push_side = SIDES[PUSHES[queue.producer].index(queue)]
@@ -154,7 +144,7 @@ class Core(Block):
                 counter.pop.eq(consumer.pop),
                 consumer.available.eq(counter.available),
             ]
-            overflows.append((counter.overflow, units[queue.producer].status.end_index))
+            overflows[queue] = (counter.overflow, units[queue.producer].status.end_index)
             counters.append(counter)
         return overflows, counters
 
@@ -186,28 +176,32 @@ class Core(Block):
         m: Module,
         dispatch: Dispatch,
         compute: ComputeUnit,
-        store: StoreUnit,
-        reads: ReadMaster,
-        overflows: list[tuple[Signal, Signal]],
+        overflows: dict[TokenQueue, tuple[Signal, Signal]],
     ) -> None:
-        """Report one fault of the cycle before the last; which of several does not matter."""
-        reader_index = Array(
-            [NO_INSTRUCTION, compute.status.index, self.load.index, NO_INSTRUCTION]
-        )
-        compute_fault = Mux(compute.bad_shift, Fault.SHIFT, Fault.SRAM_INDEX)
-        sources = [
-            (compute.bad_index | compute.bad_shift, compute_fault, compute.fault_index),
-            (reads.fault, Fault.BUS_READ, reader_index[reads.fault_client]),
-            (store.fault, Fault.BUS_WRITE, store.fault_index),
-            *((full, Fault.TOKEN_OVERFLOW, index) for full, index in overflows),
-            (dispatch.fault != Fault.NONE, dispatch.fault, dispatch.fault_index),
-        ]
+        """Report one fault of the cycle before the last: of several, the last in `FaultSource`."""
+        bus = self.bus
+        readers = {"compute": compute.status.index, "load": self.load.index}
+        indices = [readers.get(client, NO_INSTRUCTION) for client in READ_PRIORITY]
+        # Compute reports an index or a shift, in one place.
+        of_compute = Mux(compute.bad_shift, Fault.SHIFT, Fault.SRAM_INDEX)
+        seen = compute.bad_index | compute.bad_shift
+        refused = dispatch.fault != Fault.NONE
+        sources: dict[FaultSource, tuple[Value, ValueLike, Value]] = {
+            FaultSource.SHIFT: (seen, of_compute, compute.fault_index),
+            FaultSource.READ: (bus.read_fault, Fault.BUS_READ, Array(indices)[bus.read_client]),
+            FaultSource.WRITE: (bus.writes.fault, Fault.BUS_WRITE, bus.writes.index),
+            FaultSource.DISPATCH: (refused, dispatch.fault, dispatch.fault_index),
+        }
+        for queue, (full, index) in overflows.items():
+            sources[FaultSource.of_queue(queue)] = full, Fault.TOKEN_OVERFLOW, index
         # Each source is registered; the next cycle selects one.
         m.d.sync += self.fault.eq(Fault.NONE)
-        for number, (happens, fault, index) in enumerate(sources):
-            happened = Signal(name=f"fault_{number}")
-            code = Signal(FAULT_BITS, name=f"fault_{number}_code", reset_less=True)
-            place = Signal(INDEX_BITS, name=f"fault_{number}_index", reset_less=True)
+        for source in sorted(sources):
+            happens, fault, index = sources[source]
+            name = f"fault_{source.name.lower()}"
+            happened = Signal(name=name)
+            code = Signal(FAULT_BITS, name=f"{name}_code", reset_less=True)
+            place = Signal(INDEX_BITS, name=f"{name}_index", reset_less=True)
             m.d.sync += [happened.eq(happens), code.eq(fault), place.eq(index)]
             with m.If(happened):
                 m.d.sync += [self.fault.eq(code), self.fault_index.eq(place)]

@@ -9,16 +9,11 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import Opcode, memory_layout
 from hw.faults import Fault
+from hw.registers import NO_INSTRUCTION
 from hw.rtl.block import Block
 from hw.rtl.check import FAULT_BITS, Check
-from hw.rtl.layouts import (
-    INDEX_BITS,
-    INSTRUCTION_BITS,
-    NO_INSTRUCTION,
-    executed_by,
-    queued_layout,
-    view_of,
-)
+from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, queued_layout, view_of
+from hw.storage import INDEX_BITS
 from hw.timing import CHECK_STAGES
 from hw.topology import Unit
 

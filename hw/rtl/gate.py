@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
 from hw.rtl.block import Block
-from hw.rtl.layouts import INDEX_BITS, queued_layout, view_of
+from hw.rtl.layouts import queued_layout, view_of
+from hw.storage import INDEX_BITS
 
 
 class Gate(Block):

@@ -9,9 +9,10 @@ from amaranth.lib.wiring import In, Out
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.rtl.block import Block
-from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, clog2
+from hw.rtl.layouts import INSTRUCTION_BITS, clog2
 from hw.rtl.ports import ReadPort
 from hw.rtl.read_stream import ReadStream
+from hw.storage import INDEX_BITS, storage_of
 from hw.timing import FETCH_BURST
 
 
@@ -45,7 +46,7 @@ class InstructionReader(Block):
         ahead = max(1, FETCH_BURST * INSTRUCTION_BYTES // config.bus_bytes)
         m.submodules.stream = source = ReadStream(
             config,
-            depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),
+            depth=storage_of(config)["fetch_buffer"].depth,
             longest=min(ahead, config.longest_burst),
             size_bits=INDEX_BITS + clog2(INSTRUCTION_BYTES),
         )

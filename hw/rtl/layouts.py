@@ -11,15 +11,10 @@ from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, Field, Opcode, WordLayout
 from hw.events import UnitEvent
 from hw.routing import executing_unit
+from hw.storage import BEATS_BITS, INDEX_BITS
 from hw.topology import LOADED_BY, MemoryId, Unit
 
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
-INDEX_BITS = 32
-"""Bits of an instruction's index in its program."""
-NO_INSTRUCTION = (1 << INDEX_BITS) - 1
-"""The index that stands for no instruction."""
-BEATS_BITS = 9
-"""Bits of a burst's length in beats; AXI4's longest burst has 256."""
 
 
 def clog2(value: int) -> int:
@@ -69,6 +64,24 @@ def executed_by(config: HardwareConfig, unit: Unit, head: data.View) -> Value:
 def burst_layout(config: HardwareConfig) -> data.StructLayout:
     """One AXI burst: a beat-aligned address and a number of beats."""
     return data.StructLayout({"address": config.address_bits, "beats": BEATS_BITS})
+
+
+def order_layout(config: HardwareConfig) -> data.StructLayout:
+    """A write order: a burst, if `writes`; the last order of its instruction, if `ends`."""
+    return data.StructLayout(
+        {
+            "burst": burst_layout(config),
+            "writes": 1,
+            "ends": 1,
+            "push": 1,
+            "index": INDEX_BITS,
+        }
+    )
+
+
+def strobed_layout(config: HardwareConfig) -> data.StructLayout:
+    """A beat of write data and its byte strobes."""
+    return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
 
 
 def row_bits(config: HardwareConfig) -> int:

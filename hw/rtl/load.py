@@ -10,9 +10,10 @@ from hw.config import HardwareConfig
 from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, UnitStatus, loaded_by, queued_layout, view_of
+from hw.rtl.layouts import UnitStatus, loaded_by, queued_layout, view_of
 from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from hw.rtl.ports import ReadPort, TokenPort
+from hw.storage import INDEX_BITS, storage_of
 from hw.topology import MemoryId, Unit
 
 
@@ -50,7 +51,8 @@ class LoadUnit(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.gate = gate = Gate(config)
-        m.submodules.dma = dma = LoadDma(config, load_memories(config), depth=config.load_buffer)
+        depth = storage_of(config)["load_buffer"].depth
+        m.submodules.dma = dma = LoadDma(config, load_memories(config), depth=depth)
         wiring.connect(m, wiring.flipped(self.queue), gate.queue)
         wiring.connect(m, dma.port, wiring.flipped(self.port))
         wiring.connect(m, dma.write, wiring.flipped(self.write))

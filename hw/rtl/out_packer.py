@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.element_locator import ElementLocator
-from hw.rtl.layouts import clog2, row_bits, rows_layout, view_of
+from hw.rtl.layouts import clog2, row_bits, rows_layout, strobed_layout, view_of
 from hw.rtl.queue import Queue
+from hw.storage import storage_of
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
-
-
-def strobed_layout(config: HardwareConfig) -> data.StructLayout:
-    """A beat of write data and its byte strobes."""
-    return data.StructLayout({"data": config.bus_bits, "strobe": config.bus_bytes})
 
 
 class OutPacker(Block):
@@ -54,7 +50,9 @@ class OutPacker(Block):
     def build(self, m: Module) -> None:
         config = self._config
         m.submodules.locator = locator = ElementLocator(config, (MemoryId.OUT,))
-        m.submodules.queue = queue = Queue(strobed_layout(config), OUT_QUEUE_BEATS)
+        m.submodules.queue = queue = Queue(
+            strobed_layout(config), storage_of(config)["out_queue"].depth
+        )
         wiring.connect(m, queue.o, wiring.flipped(self.beat))
 
         # Two stages: an element is addressed, and a cycle later its data is packed into a beat.

@@ -17,10 +17,11 @@ from hw.rtl.array import operand_layout
 from hw.rtl.block import Block
 from hw.rtl.delay import delay_line, delayed
 from hw.rtl.lane import LaneControl, Scale, hold_port
-from hw.rtl.layouts import INDEX_BITS, INSTRUCTION_BITS, shape_of, view_of
+from hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
 from hw.rtl.micro_ops import mode_layout, offsets_layout
 from hw.rtl.requantiser import RequantiseControl
 from hw.rtl.second_operand import not_from_acc, takes_input
+from hw.storage import INDEX_BITS
 from hw.timing import (
     EARLY_OPS,
     FORWARD_DISTANCE,

@@ -7,7 +7,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.config import HardwareConfig
 from hw.registers import ADDRESS_BITS
-from hw.rtl.layouts import burst_layout
+from hw.rtl.layouts import burst_layout, order_layout, strobed_layout
+from hw.storage import INDEX_BITS
+from hw.timing import READ_PRIORITY
 
 
 def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:
@@ -97,6 +99,64 @@ def ReadPort(config: HardwareConfig) -> wiring.Signature:
         {
             "request": Out(stream.Signature(burst_layout(config))),
             "beat": In(stream.Signature(config.bus_bits, always_ready=True)),
+        }
+    )
+
+
+def OrderPort(config: HardwareConfig) -> wiring.Signature:
+    """A write master's port for the store unit.
+
+    Members
+    -------
+    order
+        Bursts and ends of instructions, see `order_layout`.
+    beat
+        The bursts' data, in the same order.
+    done
+        An order is done in this cycle; `ends`, `push` and `index` are fields of that order.
+    fault
+        Error response to the order that is done.
+    idle
+        No order is outstanding.
+    moving
+        A beat is written in this cycle.
+    """
+    return wiring.Signature(
+        {
+            "order": Out(stream.Signature(order_layout(config))),
+            "beat": Out(stream.Signature(strobed_layout(config))),
+            "done": In(1),
+            "ends": In(1),
+            "push": In(1),
+            "index": In(INDEX_BITS),
+            "fault": In(1),
+            "idle": In(1),
+            "moving": In(1),
+        }
+    )
+
+
+def BusPort(config: HardwareConfig) -> wiring.Signature:
+    """The core's side of the bus: three clients of the read master, one of the write master.
+
+    Members
+    -------
+    halt
+        Grant no more bursts; those already granted complete.
+    reads_idle, idle
+        No read is outstanding; no read and no write.
+    read_fault, read_client
+        Error response to a beat of this client (an index into `READ_PRIORITY`).
+    """
+    return wiring.Signature(
+        {
+            **{client: Out(ReadPort(config)) for client in READ_PRIORITY},
+            "writes": Out(OrderPort(config)),
+            "halt": Out(1),
+            "reads_idle": In(1),
+            "idle": In(1),
+            "read_fault": In(1),
+            "read_client": In(range(len(READ_PRIORITY))),
         }
     )
 

@@ -12,6 +12,7 @@ from hw.rtl.block import Block
 from hw.rtl.layouts import burst_layout, clog2
 from hw.rtl.ports import AxiReadMaster, ReadPort
 from hw.rtl.queue import Queue
+from hw.storage import storage_of
 from hw.timing import READ_PRIORITY
 
 
@@ -51,7 +52,7 @@ class ReadMaster(Block):
         clients = [getattr(self, name) for name in READ_PRIORITY]
         # Data returns in the order of the addresses (one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until ARREADY.
-        depth = 1 << clog2(config.reads_in_flight)
+        depth = storage_of(config)["read_owners"].depth
         m.submodules.read_owners = read_owners = Queue(range(len(READ_PRIORITY)), depth)
         address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
         space = Signal()

@@ -11,11 +11,11 @@ from hw.encoding import memory_layout
 from hw.rtl.block import Block
 from hw.rtl.bursts import BurstGenerator
 from hw.rtl.gate import Gate
-from hw.rtl.layouts import INDEX_BITS, UnitStatus, clog2, queued_layout, row_bits, view_of
+from hw.rtl.layouts import UnitStatus, clog2, queued_layout, row_bits, view_of
 from hw.rtl.load_dma import bases_layout
 from hw.rtl.out_packer import OutPacker
-from hw.rtl.ports import AxiWriteMaster, TokenPort
-from hw.rtl.write_master import WriteMaster
+from hw.rtl.ports import OrderPort, TokenPort
+from hw.storage import INDEX_BITS
 from hw.topology import MemoryId
 
 
@@ -32,14 +32,10 @@ class StoreUnit(Block):
         As in `LoadDma`.
     out_enable, out_address, out_data
         Read port of OUT, with a latency of one cycle.
-    axi
-        AW, W and B.
+    writes
+        To the write master.
     halt
         Begin no more bursts; bursts already begun complete.
-    idle
-        No order is outstanding.
-    fault, fault_index
-        Error response to a write, and the index of its instruction.
     status
         See `UnitStatus`.
     """
@@ -54,11 +50,8 @@ class StoreUnit(Block):
                 "out_enable": Out(1),
                 "out_address": Out(config.index_bits(MemoryId.OUT)),
                 "out_data": In(8 * config.acc_lanes),
-                "axi": Out(AxiWriteMaster(config)),
+                "writes": Out(OrderPort(config)),
                 "halt": In(1),
-                "idle": Out(1),
-                "fault": Out(1),
-                "fault_index": Out(INDEX_BITS),
                 "status": Out(UnitStatus()),
             }
         )
@@ -70,10 +63,9 @@ class StoreUnit(Block):
             config, longest=config.longest_burst, size_bits=row_bits(config)
         )
         m.submodules.packer = packer = OutPacker(config)
-        m.submodules.master = master = WriteMaster(config)
+        master = self.writes
         wiring.connect(m, wiring.flipped(self.queue), gate.queue)
-        wiring.connect(m, master.axi, wiring.flipped(self.axi))
-        wiring.connect(m, packer.beat, master.beat)
+        wiring.connect(m, packer.beat, wiring.flipped(master.beat))
         head = data.View(view_of(memory_layout(config)), gate.word)
 
         # Every burst is an order; an instruction's last order sets `ends`. An instruction without
@@ -101,9 +93,6 @@ class StoreUnit(Block):
             self.out_address.eq(packer.out_address),
             packer.out_data.eq(self.out_data),
             self.prev.push.eq(master.push),
-            self.idle.eq(master.idle),
-            self.fault.eq(master.fault),
-            self.fault_index.eq(master.index),
         ]
         with m.If(gate.start):
             m.d.sync += [pushes.eq(head.push_prev), index.eq(gate.index)]
@@ -119,14 +108,12 @@ class StoreUnit(Block):
             bursts.rows.rows.eq(head.y_size),
             packer.rows.eq(bursts.rows),
         ]
-        self._report(m, gate, master, bursts.active | packer.active | empty, index)
+        self._report(m, gate, bursts.active | packer.active | empty, index)
 
-    def _report(
-        self, m: Module, gate: Gate, master: WriteMaster, under_way: Signal, index: Signal
-    ) -> None:
+    def _report(self, m: Module, gate: Gate, under_way: Signal, index: Signal) -> None:
         """Drive the status: busy where a STORE starts or a beat moves; else, while anything is
         outstanding, waiting for memory."""
-        status = self.status
+        status, master = self.status, self.writes
         with m.If(gate.start | master.moving):
             m.d.comb += status.busy.eq(1)
         with m.Elif(under_way | ~master.idle):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import In
 
+from base.processes import ProcessGroup
 from hw.config import HardwareConfig
-from hw.processes import ProcessGroup
 from hw.rtl.multiplexers import unfold_multiplexers
 from hw.rtl.netlist import Netlist, ports_of
 from hw.rtl.top import Accelerator

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, stream
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hw.axi import INCR
 from hw.config import HardwareConfig
 from hw.rtl.block import Block
-from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
-from hw.rtl.out_packer import strobed_layout
-from hw.rtl.ports import AxiWriteMaster
+from hw.rtl.layouts import burst_layout, clog2
+from hw.rtl.ports import AxiWriteMaster, OrderPort
 from hw.rtl.queue import Queue
-
-
-def order_layout(config: HardwareConfig) -> data.StructLayout:
-    """A write order: a burst, if `writes`; the last order of its instruction, if `ends`."""
-    return data.StructLayout(
-        {
-            "burst": burst_layout(config),
-            "writes": 1,
-            "ends": 1,
-            "push": 1,
-            "index": INDEX_BITS,
-        }
-    )
+from hw.storage import BEATS_BITS, INDEX_BITS, storage_of
 
 
 class WriteMaster(Block):
@@ -37,43 +24,25 @@ class WriteMaster(Block):
 
     Members
     -------
-    order
-        Bursts and ends of instructions, see `order_layout`.
-    beat
-        The bursts' data, in the same order.
+    client
+        The store unit, see `OrderPort`.
     axi
         AW, W and B.
-    done
-        An order is done in this cycle; `ends`, `push` and `index` are fields of that order.
-    idle
-        No order is outstanding.
-    fault
-        Error response to the order that is done.
-    moving
-        A beat is written in this cycle.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
         self._config = config
         super().__init__(
             {
-                "order": In(stream.Signature(order_layout(config))),
-                "beat": In(stream.Signature(strobed_layout(config))),
+                "client": In(OrderPort(config)),
                 "axi": Out(AxiWriteMaster(config)),
-                "done": Out(1),
-                "ends": Out(1),
-                "push": Out(1),
-                "index": Out(INDEX_BITS),
-                "idle": Out(1),
-                "fault": Out(1),
-                "moving": Out(1),
             }
         )
 
     def build(self, m: Module) -> None:
         config = self._config
-        axi = self.axi
-        depth = 1 << clog2(config.writes_in_flight)
+        axi, client = self.axi, self.client
+        depth = storage_of(config)["outstanding_writes"].depth
         # `outstanding_writes` holds orders without a response, `lengths` the beats of bursts whose
         # data is still to be sent.
         waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
@@ -81,19 +50,19 @@ class WriteMaster(Block):
         m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)
         address = Signal(data.StructLayout({"valid": 1, "burst": burst_layout(config)}))
         new_address = Signal()
-        order = self.order.payload
+        order = client.order.payload
         space = Signal()
         m.d.comb += [
             space.eq(outstanding_writes.level < config.writes_in_flight),
-            self.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
-            outstanding_writes.i.valid.eq(self.order.valid & self.order.ready),
+            client.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
+            outstanding_writes.i.valid.eq(client.order.valid & client.order.ready),
         ]
         for name in waiting.members:
             m.d.comb += outstanding_writes.i.payload[name].eq(order[name])
         with m.If(axi.awready):
             m.d.sync += address.valid.eq(0)
         m.d.sync += new_address.eq(0)
-        with m.If(self.order.valid & self.order.ready & order.writes):
+        with m.If(client.order.valid & client.order.ready & order.writes):
             m.d.sync += [address.valid.eq(1), address.burst.eq(order.burst), new_address.eq(1)]
 
         sent = Signal(BEATS_BITS)
@@ -108,15 +77,15 @@ class WriteMaster(Block):
             axi.awprot.eq(config.axi_prot),
             lengths.i.valid.eq(new_address),
             lengths.i.payload.eq(address.burst.beats),
-            axi.wvalid.eq(self.beat.valid & lengths.o.valid),
-            axi.wdata.eq(self.beat.payload.data),
-            axi.wstrb.eq(self.beat.payload.strobe),
+            axi.wvalid.eq(client.beat.valid & lengths.o.valid),
+            axi.wdata.eq(client.beat.payload.data),
+            axi.wstrb.eq(client.beat.payload.strobe),
             axi.wlast.eq(sent + 1 == lengths.o.payload),
-            self.beat.ready.eq(axi.wready & lengths.o.valid),
-            self.moving.eq(axi.wvalid & axi.wready),
-            lengths.o.ready.eq(self.moving & axi.wlast),
+            client.beat.ready.eq(axi.wready & lengths.o.valid),
+            client.moving.eq(axi.wvalid & axi.wready),
+            lengths.o.ready.eq(client.moving & axi.wlast),
         ]
-        with m.If(self.moving):
+        with m.If(client.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
 
         # One order is done a cycle; responses wait for their orders in `responses`, with their
@@ -127,14 +96,14 @@ class WriteMaster(Block):
         m.d.comb += [
             axi.bready.eq(1),
             outstanding_writes.o.ready.eq(~oldest.writes | responses.o.valid),
-            self.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
-            acknowledged.eq(self.done & oldest.writes),
+            client.done.eq(outstanding_writes.o.valid & outstanding_writes.o.ready),
+            acknowledged.eq(client.done & oldest.writes),
             responses.o.ready.eq(acknowledged),
             responses.i.valid.eq(axi.bvalid),
             responses.i.payload.eq(axi.bresp[1]),
-            self.ends.eq(self.done & oldest.ends),
-            self.push.eq(self.ends & oldest.push),
-            self.index.eq(oldest.index),
-            self.fault.eq(acknowledged & responses.o.payload),
+            client.ends.eq(client.done & oldest.ends),
+            client.push.eq(client.ends & oldest.push),
+            client.index.eq(oldest.index),
+            client.fault.eq(acknowledged & responses.o.payload),
         ]
-        m.d.comb += self.idle.eq(outstanding_writes.level == 0)
+        m.d.comb += client.idle.eq(outstanding_writes.level == 0)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.topology import MemoryId
+from hw.storage import Kind, storage_of
 
 LEAST_WORDS = 64
 SHALLOW_QUEUE = 64
@@ -57,18 +56,10 @@ class Array:
 
 def arrays(config: HardwareConfig) -> Iterator[Array]:
     """The arrays of a machine: banks of its memories, and its deeper queues."""
-    bus = config.bus_bits
-    for memory in config.memories:
-        if memory is MemoryId.ACC_8BIT:
-            continue
-        bits = 8 * config.element_bytes(memory)
-        width = min(bits, bus)
-        copies = config.acc_read_ports if memory is MemoryId.ACC else 1
-        yield Array(width, config.depth(memory), copies * bits // width)
-    fetched = max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes)
-    for depth in (fetched, config.load_buffer, config.compute_buffer):
-        yield Array(bus, depth, 1, queue=True)
-    yield Array(160, config.instruction_queue, 3, queue=True)
+    for storage in storage_of(config).values():
+        if storage.kind is not Kind.TRANSFERS:
+            banks = storage.copies * storage.width // storage.bank
+            yield Array(storage.bank, storage.depth, banks, queue=storage.kind is Kind.QUEUE)
 
 
 def block_ram(config: HardwareConfig) -> int:

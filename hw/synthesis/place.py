@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from hw.cache import ContentCache, content_key, default_cache
+from base.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.errors import DoesNotFitError, SynthesisError
 from hw.synthesis.product_registers import absorb_registers
@@ -138,7 +138,7 @@ def place_and_route(
         A tool is not installed, or failed.
     DoesNotFitError
         The design does not fit the device.
-    CacheError
+    base.errors.CacheError
         The cache cannot be used.
     """
     if speed not in SPEEDS:

@@ -89,6 +89,11 @@ class Resources:
 _UNITS = tuple(field.name for field in fields(Cost))
 
 
+def resource_counts(found: Resources) -> dict[str, object]:
+    """What samples say: cells of an FPGA, by kind."""
+    return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}
+
+
 def count(
     family: Family,
     statistics: Mapping[str, Any],

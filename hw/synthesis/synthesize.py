@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from hw.cache import ContentCache, content_key, default_cache
+from base.cache import ContentCache, content_key, default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.families import MEMORY_CELLS, Family
@@ -39,7 +39,7 @@ def synthesize(
     ------
     SynthesisError
         Yosys is not installed, or Yosys failed, or a cell of the netlist is unknown.
-    CacheError
+    base.errors.CacheError
         The cache cannot be used.
     """
     script = _script(design, family)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hw.cache import ContentCache, content_key
-from hw.processes import ProcessGroup
+from base.cache import ContentCache, content_key
+from base.processes import ProcessGroup
 from hw.synthesis.errors import SynthesisError
 
 Report = Callable[[str], None]

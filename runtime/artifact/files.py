@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.files import write_atomically
-from hw.input_files import ARTIFACT_BYTES, open_input, read_input
+from base.files import write_atomically
+from base.input_files import open_input, read_input
 from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.code import Code
@@ -27,6 +27,8 @@ from runtime.native import ObjectCode
 
 VERSION = 2
 """Version of the format; files of other versions are refused."""
+ARTIFACT_BYTES: Final = 1 << 33
+"""Limit of a file."""
 KINDS: Final[tuple[type[Code], ...]] = (ObjectCode, StreamCode)
 """The kinds of code of the CPU and of the accelerator."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"

@@ -8,18 +8,20 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.input_files import ARRAY_BYTES, open_input
+from base.input_files import open_input
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 from runtime.inputs.batches import samples_of
 from runtime.inputs.pictures import SUFFIXES, PixelNormalisation, read_picture
 
 Arrays = dict[str, NDArray[Any]]
+ARRAY_BYTES: Final = 1 << 32
+"""Limit of NumPy's files, and of the arrays in one."""
 _UNREADABLE = (
     *(ValueError, EOFError, KeyError, TypeError, OverflowError, MemoryError, RecursionError),
     *(SyntaxError, tokenize.TokenError),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.input_files import PICTURE_BYTES, open_input
+from base.input_files import open_input
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
+PICTURE_BYTES: Final = 1 << 28
+"""Limit of pictures, as files."""
 _MARGIN = 256 / 224
 """Ratio of the resized picture's shorter side to the centre crop's side."""
 _MOST_PIXELS = 1 << 26

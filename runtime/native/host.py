@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hw.processor import Host, initialise
+from base.processor import Host, initialise
 
 __all__ = ["Host", "available_threads", "initialise"]
 

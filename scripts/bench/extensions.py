@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from base.files import write_atomically
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.features import Feature
-from hw.files import write_atomically
 from hw.memory_model import parse_memory
 from hw.rtl.verilog import generate
 from hw.synthesis.errors import DoesNotFitError

@@ -13,10 +13,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from base.files import write_atomically
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.machines.cpu.codegen import CpuTarget
 from hw.config_files import load_config
-from hw.files import write_atomically
 from hw.memory_model import parse_memory
 from runtime.executor import Run
 from runtime.inputs import random_inputs

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from base.files import write_atomically
 from compiler.models import BUILT_IN
-from hw.files import write_atomically
 from scripts.bench.network_figures import (
     MACHINES,
     ROUNDS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from hw.files import check_destination, write_atomically
+from base.files import check_destination, write_atomically
 from scripts.errors import CommandError
 
 _NEEDED = ("altair", "jinja2", "vl_convert")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.files import check_destination, replacing
+from base.files import check_destination, replacing
 from scripts.errors import CommandError
 
 _Array: TypeAlias = NDArray[Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from hw.files import check_destination
+from base.files import check_destination
 from runtime.artifact import config_of
 from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile, StreamRun

@@ -7,9 +7,9 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from base.files import write_atomically
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.files import write_atomically
 from scripts.page.write import write_page
 from scripts.search.page.page import Marked, SearchPage
 from scripts.utilization.plot import Plot

@@ -12,16 +12,17 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from base.errors import BaseError
 from compiler.search.space import Space, load_space
-from hw.area.synthesis import design_area
+from hw.area.synthesis import area_parts, design_area
 from hw.config import HardwareConfig
 from hw.config_files import dump_config, load_config
 from hw.errors import ConfigError, HardwareError
 from hw.rtl.verilog import generate
 from hw.synthesis.families import Family
 from hw.synthesis.place import place_and_route
+from hw.synthesis.resources import resource_counts
 from hw.synthesis.synthesize import synthesize
-from tandem.search.synthesis import area_parts, resource_counts
 
 KINDS = ("area", *(family.value for family in Family), "clock")
 
@@ -37,7 +38,7 @@ def drawn(space: Space, seed: int) -> Iterator[HardwareConfig]:
 
 
 def measured(config: HardwareConfig, kind: str) -> dict[str, object]:
-    """What synthesis says of a machine; raises `HardwareError`."""
+    """What synthesis says of a machine; raises `HardwareError` or `BaseError`."""
     design = generate(config)
     match kind:
         case "area":
@@ -74,7 +75,7 @@ def main() -> None:
         record = {"kind": options.kind, "config": plain}
         try:
             record |= measured(config, options.kind)
-        except HardwareError as error:
+        except (HardwareError, BaseError) as error:
             record["refused"] = str(error)
         with options.output.open("a") as file:
             file.write(json.dumps(record) + "\n")

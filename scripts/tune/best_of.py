@@ -15,11 +15,11 @@ from pathlib import Path
 
 import msgspec
 
+from base.files import write_atomically
 from compiler.errors import CompilerError
 from compiler.tune.best_records import best_records
 from compiler.tune.records import merge_records, read_records
 from compiler.tune.run import DEFAULT
-from hw.files import write_atomically
 from tandem.errors import TandemError
 from tandem.models import ModelOptions, prepared_network
 from tandem.useful_records import useful_records

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.files import write_atomically
 from hw.config import HardwareConfig
-from hw.files import write_atomically
 from hw.memory_model import MemoryModel
 from scripts.errors import CommandError
 from scripts.page.write import check_drawn

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base.jit import inlined
 from hw.encoding import INSTRUCTION_BYTES
-from hw.jit import inlined
 from hw.timing import CHECK_STAGES
 from sim.cycle.faults import OF_DISPATCH, report
 from sim.cycle.machine import Machine

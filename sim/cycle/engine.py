@@ -8,11 +8,11 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import prepare
 from hw.config import HardwareConfig
 from hw.errors import ProgramError
 from hw.faults import Fault
 from hw.isa import Finish, Program, work_of_columns
-from hw.jit import prepare
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.topology import MemoryId
 from sim.cycle.counters import unit_cycles

@@ -7,9 +7,9 @@ stop dispatch there.
 
 from __future__ import annotations
 
-from hw.faults import Fault
+from base.jit import compiled, inlined
+from hw.faults import Fault, FaultSource
 from hw.isa.columns import InstructionFields
-from hw.jit import compiled, inlined
 from sim.cycle.machine import Machine
 from sim.cycle.pipeline import execute, refused_index, refused_shift
 from sim.cycle.pipeline_state import FIELDS as PIPELINE_FIELDS
@@ -31,15 +31,12 @@ BUS_WRITE = int(Fault.BUS_WRITE)
 SRAM_INDEX = int(Fault.SRAM_INDEX)
 SHIFT = int(Fault.SHIFT)
 
-# The sources. Of two that see a fault in one cycle the one with the higher number counts, as in
-# `hw.rtl.core`; in compute a shift before an index.
-OF_INDEX = 0
-OF_SHIFT = 1
-OF_READ = 2
-OF_WRITE = 3
-OF_TOKENS = 4
-"""and the queue's number"""
-OF_DISPATCH = 8
+# The sources, as numbers for compiled code.
+OF_INDEX = int(FaultSource.INDEX)
+OF_SHIFT = int(FaultSource.SHIFT)
+OF_READ = int(FaultSource.READ)
+OF_WRITE = int(FaultSource.WRITE)
+OF_DISPATCH = int(FaultSource.DISPATCH)
 
 
 @inlined

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import inlined
 from hw.isa.columns import (
     X_PAD_0,
     X_PAD_1,
@@ -13,7 +14,6 @@ from hw.isa.columns import (
     Y_PAD_1,
     InstructionFields,
 )
-from hw.jit import inlined
 from sim.cycle.machine import Machine
 from sim.cycle.reads import USED, Reads
 

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.memory_model import MemoryModel
+from hw.storage import queue_of, storage_of
 from hw.timing import FETCH_BURST, out_delay, pipeline_depth
+from hw.topology import Unit
 
 
 class Machine(NamedTuple):
@@ -45,6 +47,7 @@ class Machine(NamedTuple):
 
 def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
     """The numbers of a configuration behind a memory."""
+    storage = storage_of(config)
     ahead = max(1, FETCH_BURST * INSTRUCTION_BYTES // config.bus_bytes)
     return Machine(
         beat_shift=config.bus_bytes.bit_length() - 1,
@@ -52,12 +55,12 @@ def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
         longest=config.longest_burst,
         address_mask=(1 << min(config.address_bits, 62)) - 1,
         fetch_longest=min(ahead, config.longest_burst),
-        fetch_depth=max(2, config.fetch_buffer * INSTRUCTION_BYTES // config.bus_bytes),
-        load_depth=config.load_buffer,
-        compute_depth=config.compute_buffer,
+        fetch_depth=storage["fetch_buffer"].depth,
+        load_depth=storage["load_buffer"].depth,
+        compute_depth=storage["compute_buffer"].depth,
         reads_in_flight=config.reads_in_flight,
         writes_in_flight=config.writes_in_flight,
-        queue_depth=config.instruction_queue,
+        queue_depth=storage[queue_of(Unit.LOAD)].depth,
         depth=pipeline_depth(config),
         two_reads=2 if config.acc_read_ports == 1 else 1,
         out_delay=out_delay(config),

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hw.errors import ProgramError
-from hw.faults import Fault
+from hw.faults import Fault, FaultSource
 from hw.isa.tokens import wrong_end
 from hw.timing import CHECK_STAGES, DEADLOCK_CYCLES
 from hw.topology import MAX_TOKENS, TokenQueue, Unit
-from sim.cycle.faults import OF_TOKENS, report
+from sim.cycle.faults import report
 from sim.cycle.prepare import Prepared
 from sim.cycle.reads import LAST as LAST_BEAT
 from sim.cycle.reads import Reads
@@ -79,7 +79,7 @@ def _find_overflows(run: Run) -> None:
         if len(full):
             number = MAX_TOKENS + int(full[0])
             at = int(_with_tokens(run, queue.producer, queue, 2)[number])
-            source = OF_TOKENS + queue
+            source = int(FaultSource.of_queue(queue))
             report(run.state, int(pushes[number]), source, int(Fault.TOKEN_OVERFLOW), at)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled, inlined
 from hw.encoding import Opcode
 from hw.isa.columns import (
     ALU_OPCODE,
@@ -23,7 +24,6 @@ from hw.isa.columns import (
     UOP_END,
     InstructionFields,
 )
-from hw.jit import compiled, inlined
 from hw.operations import AluOp
 from hw.timing import EARLY_OPS, FORWARD_DISTANCE, INDEX_STAGE, STALL_STAGE
 from sim.cycle.machine import Machine

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import inlined
+from base.jit import inlined
 from sim.cycle.machine import Machine
 
 Ints = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ it depends on one that is.
 
 from __future__ import annotations
 
-from hw.jit import compiled, inlined
+from base.jit import compiled, inlined
 from sim.cycle import loads
 from sim.cycle.dispatch import INSTRUCTION_SHIFT, dispatch, fetch
 from sim.cycle.faults import check_burst

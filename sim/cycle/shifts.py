@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled
 from hw.encoding import Opcode
 from hw.isa import Columns, MemoryId, Unit
 from hw.isa.columns import (
@@ -36,7 +37,6 @@ from hw.isa.columns import (
     InstructionFields,
 )
 from hw.isa.operand_use import operands_used, source_memory
-from hw.jit import compiled
 from hw.operations import MAX_SHIFT, AluOp
 from sim.cycle.pipeline_state import UopMemory
 from sim.cycle.prepare import Prepared

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled, inlined
 from hw.isa.columns import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
-from hw.jit import compiled, inlined
 from hw.timing import OUT_QUEUE_BEATS
 from hw.topology import MemoryId
 from sim.cycle.faults import check_burst

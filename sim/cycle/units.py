@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base.jit import compiled, inlined
 from hw.encoding import Opcode
 from hw.isa.columns import (
     DRAM_BASE,
@@ -16,7 +17,6 @@ from hw.isa.columns import (
     Y_PAD_1,
     Y_SIZE,
 )
-from hw.jit import compiled, inlined
 from hw.topology import MemoryId, TokenQueue, Unit
 from sim.cycle import loads
 from sim.cycle.faults import check_micro_ops

@@ -7,12 +7,12 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import prepare
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
 from hw.isa import Columns, Finish, Program, TokenQueue, Unit, work_of_columns
 from hw.isa.columns import InstructionFields
-from hw.jit import prepare
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from hw.topology import MemoryId
 from sim.engine import Bytes, Launch

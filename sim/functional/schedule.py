@@ -7,10 +7,10 @@ program order, as far as its tokens allow that order.
 
 from __future__ import annotations
 
+from base.jit import compiled, inlined
 from hw.encoding import Opcode
 from hw.faults import Fault
 from hw.isa.columns import OPCODE, X_SIZE, Y_SIZE, InstructionFields
-from hw.jit import compiled, inlined
 from hw.topology import MAX_TOKENS, TokenQueue, Unit
 from sim.functional.plan import NOWHERE, Plan
 from sim.functional.state import (

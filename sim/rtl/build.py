@@ -15,8 +15,8 @@ from enum import Enum
 from importlib.resources import files
 from pathlib import Path
 
-from hw.cache import ContentCache, content_key, default_cache
-from hw.processes import ProcessGroup
+from base.cache import ContentCache, content_key, default_cache
+from base.processes import ProcessGroup
 from hw.rtl.verilog import VerilogDesign
 from sim.errors import BuildError
 from sim.rtl.constants import cpp_header

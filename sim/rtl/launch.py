@@ -6,7 +6,7 @@ from time import perf_counter
 
 from hw.config import HardwareConfig
 from hw.isa import Program, Unit, work_of
-from hw.registers import CONTROL, Control, State, Status, register_map
+from hw.registers import CONTROL, Control, Interrupt, State, Status, register_map
 from sim.engine import Bytes, Launch
 from sim.errors import CycleLimitError, EngineError
 from sim.events import EventTable
@@ -19,7 +19,7 @@ from sim.rtl.outcome import failure
 from sim.slices import next_slice
 
 _REGISTERS = {register.name: register for register in register_map()}
-_BOTH_CAUSES = 3
+_BOTH_CAUSES = Interrupt.DONE | Interrupt.ERROR
 _SLICE_SECONDS = 0.1
 """Target duration of a slice of cycles; between slices Python handles Ctrl-C and progress."""
 _FIRST_SLICE = 256

@@ -9,11 +9,9 @@ from hw.faults import Fault
 from hw.isa import MemoryId, Opcode, Program, Unit
 from hw.isa.diagnostics import describe
 from hw.operations import MAX_SHIFT
+from hw.registers import NO_INSTRUCTION, Waits
 from hw.topology import MAX_TOKENS, POPS
 from sim.errors import BusError, EngineError
-
-_NO_INSTRUCTION = 0xFFFF_FFFF
-_ACTIVE = 1 << 8
 
 Read = Callable[[str], int]
 """A function that returns the value of the register with a name."""
@@ -23,7 +21,7 @@ def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
     """The exception for the fault that stopped `program`; `read` returns registers by name."""
     code = read("error_code")
     found = read("error_instruction")
-    culprit = None if found == _NO_INSTRUCTION else found
+    culprit = None if found == NO_INSTRUCTION else found
     if code not in set(Fault) or (culprit is not None and culprit >= len(program)):
         return EngineError(f"the design stopped with code {code} at instruction {found}")
     fault = Fault(code)
@@ -39,11 +37,11 @@ def failure(program: Program, memory_bytes: int, read: Read) -> Exception:
 
 def _wait(unit: Unit, read: Read) -> UnitWait:
     name = unit.name.lower()
-    waits = read(f"{name}_waits")
-    if not waits & _ACTIVE:
+    waits = Waits(read(f"{name}_waits"))
+    if Waits.ACTIVE not in waits:
         return UnitWait(unit, None, ())
-    pops = POPS[unit]
-    missing = [queue for bit, queue in enumerate(pops) if queue is not None and waits >> bit & 1]
+    sides = zip((Waits.PREV, Waits.NEXT), POPS[unit], strict=True)
+    missing = [queue for side, queue in sides if queue is not None and side in waits]
     return UnitWait(unit, read(f"{name}_instruction"), tuple(sorted(missing)))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from hw.file_digest import file_digest
+from base.file_digest import file_digest
 from sim.errors import BuildError
 
 _COMPILERS = ("g++", "clang++", "c++")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from base.jit import compiled, inlined
 from hw.isa.columns import ALU_OPCODE, IMM, InstructionFields
-from hw.jit import compiled, inlined
 from hw.operations import MAX_SHIFT, AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail

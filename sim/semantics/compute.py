@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base.jit import compiled
 from hw.encoding import Opcode
 from hw.isa.columns import (
     ACTIVE,
@@ -11,7 +12,6 @@ from hw.isa.columns import (
     PAR_FACTOR_OUT,
     InstructionFields,
 )
-from hw.jit import compiled
 from hw.topology import MemoryId
 from sim.semantics.alu import alu
 from sim.semantics.chip import Chip

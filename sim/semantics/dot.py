@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.jit import in_llvm
+from base.jit import in_llvm
 from sim.semantics.chip import LANES, PAIR
 
 _PRODUCTS = LANES * PAIR

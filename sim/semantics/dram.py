@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from base.jit import compiled, inlined
 from hw.isa.columns import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
-from hw.jit import compiled, inlined
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 
 _FAR = 1 << 60

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base.jit import compiled, inlined
 from hw.isa.columns import OVERWRITE, RESET_REG, InstructionFields
-from hw.jit import compiled, inlined
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import NONE, SRAM_INDEX, Detail
 from sim.semantics.dot import dot

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from base.jit import compiled, inlined
 from hw.config import PARAMETER_BYTES
 from hw.isa.columns import (
     MEMORY_TYPE,
@@ -17,7 +18,6 @@ from hw.isa.columns import (
     Y_SIZE,
     InstructionFields,
 )
-from hw.jit import compiled, inlined
 from hw.topology import MemoryId
 from sim.semantics.chip import LANES, Chip
 from sim.semantics.detail import BUS_READ, NONE, Detail

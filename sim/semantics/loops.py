@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from base.jit import compiled
 from hw.isa.columns import (
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
@@ -26,7 +27,6 @@ from hw.isa.columns import (
     WGT_FACTOR_OUT,
     InstructionFields,
 )
-from hw.jit import compiled
 from hw.topology import MemoryId
 from sim.semantics.chip import Chip
 from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail

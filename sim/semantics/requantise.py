@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from base.jit import compiled, inlined
 from hw.isa.columns import (
     ACTIVE,
     ALU_OPCODE,
@@ -35,7 +36,6 @@ from hw.isa.columns import (
     UOP_END,
     InstructionFields,
 )
-from hw.jit import compiled, inlined
 from hw.operations import AluOp
 from sim.semantics.chip import Chip
 from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser

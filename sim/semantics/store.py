@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base.jit import compiled, inlined
 from hw.isa.columns import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
-from hw.jit import compiled, inlined
 from sim.semantics.chip import Chip
 from sim.semantics.detail import BUS_WRITE, NONE, Detail
 from sim.semantics.dram import Dram, row_address, rows_accessible

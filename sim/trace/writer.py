@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hw.files import replacing
+from base.files import replacing
 from hw.isa import Program
 from sim.result import Result
 from sim.trace.labels import Labels

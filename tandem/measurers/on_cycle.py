@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from base.errors import BaseError
 from compiler.errors import CompilerError
 from compiler.machines.accelerator.lower.dram_layout import Operator
 from compiler.machines.accelerator.lower.stream import compile_stream
@@ -60,7 +61,7 @@ def cycles_of(layer: MeasuredLayer, choice: Choice, limit: float) -> Outcome:
         return Outcome.measured(exact_cycles(engine, stream.program, image, most))
     except CycleLimitError:
         return Outcome.abandoned()
-    except (CompilerError, HardwareError, SimulationError) as error:
+    except (CompilerError, BaseError, HardwareError, SimulationError) as error:
         return Outcome.failed(f"{type(error).__name__}: {error}")
 
 

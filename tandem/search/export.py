@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import structs
 
+from base.folders import write_files
 from compiler.search.points import Point
 from compiler.tune.records import Record, dump_records
 from hw.config import NAME_LENGTH
-from hw.folders import write_files
 from sim.rtl.design import verilog_of
 from tandem.verilog_files import COMPANIONS, FILE_LIST, companions, generated_files
 

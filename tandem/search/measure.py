@@ -9,20 +9,18 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-import compiler
-import hw
-import sim
+from base.cache import content_key
+from base.errors import BaseError
+from base.sources import source_digest
 from compiler.errors import CompilerError
 from compiler.graph.nodes import Function
 from compiler.machines.accelerator.timed_streams import TimedStream, simplified, timed_streams
 from compiler.machines.cpu.runner import exact_runner
 from compiler.search.work import Group, LayerWork, StreamWork, Times
-from hw.cache import content_key
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, Opcode
 from hw.errors import HardwareError
@@ -38,8 +36,10 @@ from tandem.devices import Accelerator
 from tandem.measurers.on_cycle import exact_cycles
 from tandem.models import ModelOptions, model_digest, prepared_network
 
-_APART = frozenset({"rtl", "synthesis", "area"})
-"""Packages of `hw` and `sim` that the `cycle` engine and the compiler do not import."""
+MEASURING = ("base.jit", "hw", "sim", "runtime", "compiler", "tandem")
+"""What measurements depend on; files, processes and caches say nothing of cycles."""
+NOT_RUN = ("hw.rtl", "sim.rtl", "sim.pysim")
+"""Engines that `sim.engines` imports only for those who ask for them, and what they run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def times_of(task: Task, group: Group, limit: float) -> Times:
     for network, layers, most in zip(task.networks, task.layers, task.most_streams, strict=True):
         try:
             streams = timed_streams(_function(network), accelerator.target())
-        except (CompilerError, HardwareError) as error:
+        except (CompilerError, BaseError, HardwareError) as error:
             return Times.refused(f"{network.model}: {type(error).__name__}: {error}")
         if reason := _missing(streams, layers, most):
             return Times.refused(f"{network.model}: {reason}")
@@ -122,7 +122,7 @@ def _cycles(
         return tuple(
             sum(stream_cycles(engine, config, stream) for stream in streams) for streams in networks
         ), ""
-    except (HardwareError, SimulationError) as error:
+    except (BaseError, HardwareError, SimulationError) as error:
         return (), " ".join(f"{type(error).__name__}: {error}".split())
     finally:
         engine.close()
@@ -184,15 +184,7 @@ def task_digest(task: Task) -> str:
     return content_key("task", code_digest(), repr(task.memory), *networks)
 
 
-@cache
 def code_digest() -> str:
-    """A digest of the source of the machine's description, the compiler and the fast simulators."""
-    digest = hashlib.sha256()
-    for package in (hw, compiler, sim):
-        assert package.__file__ is not None, "a package with an __init__"
-        root = Path(package.__file__).parent
-        for path in sorted(root.rglob("*.py")):
-            name = path.relative_to(root)
-            if name.parts[0] not in _APART:
-                digest.update(str(name).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
+    """A digest of the source that measures: this module and what it imports, with the compiler of
+    Python functions, but without engines that it does not run."""
+    return source_digest(__name__, within=MEASURING, without=NOT_RUN)[:16]

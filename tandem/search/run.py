@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from base.cache import default_cache
 from compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
 from compiler.search.estimates import Estimator
 from compiler.search.explain import explain, indices_of, knee
@@ -22,7 +23,6 @@ from compiler.search.storage import Storage, alone, default_url
 from compiler.search.study_name import study_name
 from compiler.search.work import Times
 from compiler.tune.records import Record
-from hw.cache import default_cache
 from tandem.measurers.on_cycle import cycles_of
 from tandem.models import as_text
 from tandem.pools.open_pool import open_pool

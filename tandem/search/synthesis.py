@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from compiler.search.estimates import UNITS, Estimate
 from compiler.search.learned import AREA, CLOCK, sample_line
-from hw.area.synthesis import DesignArea, design_area
+from hw.area.synthesis import area_parts, design_area
 from hw.config import HardwareConfig
 from hw.synthesis.devices import Part
 from hw.synthesis.errors import DoesNotFitError
 from hw.synthesis.estimate import modelled
 from hw.synthesis.families import Family
 from hw.synthesis.place import Device, place_and_route
-from hw.synthesis.resources import Resources
+from hw.synthesis.resources import resource_counts
 from hw.synthesis.synthesize import synthesize
 from sim.rtl.design import verilog_of
 
@@ -73,23 +73,3 @@ def synthesised(
     if part.name == MODELLED_CLOCK:
         samples.append(sample_line(CLOCK, config, {"mhz": mhz}))
     return Synthesised(replace(found, mhz=mhz, clock_source=ROUTE), (*samples,))
-
-
-def area_parts(area: DesignArea) -> dict[str, object]:
-    """Gates of one lane, of one requantiser, and of everything else; bits of all memories."""
-    lanes = area.counts["tandem_lane"]
-    requantisers = area.counts.get("tandem_requantiser", 0)
-    lane = area.gates_of("tandem_lane")
-    requantiser = area.gates_of("tandem_requantiser") if requantisers else 0.0
-    rest = area.gates - lanes * lane - requantisers * requantiser
-    return {
-        "lane": round(lane, 2),
-        "requantiser": round(requantiser, 2),
-        "rest": round(rest, 2),
-        "memory_bits": area.memory_bits,
-    }
-
-
-def resource_counts(found: Resources) -> dict[str, object]:
-    """Cells of an FPGA, by kind."""
-    return {unit: getattr(found, unit) for unit in ("lut", "lutram", "ff", "dsp", "bram")}

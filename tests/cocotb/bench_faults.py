@@ -7,8 +7,7 @@ from cocotb.handle import HierarchyObject
 
 from hw.faults import Fault
 from hw.isa import Assembler
-from hw.registers import Status
-from hw.rtl.layouts import NO_INSTRUCTION
+from hw.registers import NO_INSTRUCTION, Status
 from hw.topology import MemoryId, Unit
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program

@@ -9,8 +9,16 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import RisingEdge
 
 from hw.events import RUNNING_BIT
-from hw.registers import ADDRESS_BITS, MAGIC, VERSION, Control, State, Status, registers_of
-from hw.rtl.layouts import NO_INSTRUCTION
+from hw.registers import (
+    ADDRESS_BITS,
+    MAGIC,
+    NO_INSTRUCTION,
+    VERSION,
+    Control,
+    State,
+    Status,
+    registers_of,
+)
 from hw.topology import Unit
 from tests.cocotb.axi_rules import pin, wire
 from tests.cocotb.machine import BOTH, REGISTERS, Machine

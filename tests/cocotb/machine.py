@@ -16,7 +16,8 @@ from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiResp, AxiSlaveRe
 from hw.config import HardwareConfig
 from hw.faults import Fault
 from hw.isa import Program
-from hw.registers import Control, Register, Status, register_map
+from hw.register_model import Register
+from hw.registers import Control, Status, register_map
 from hw.topology import MemoryId
 from sim.memory import place_program
 from tests.cocotb.axi_rules import AxiRules, pin, wire

@@ -19,7 +19,7 @@ import pytest
 from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import Runner, get_runner
 
-from hw.cache import ContentCache, content_key, default_cache
+from base.cache import ContentCache, content_key, default_cache
 from hw.config import HardwareConfig
 from hw.rtl.verilog import TOP
 from sim.rtl.design import verilog_of

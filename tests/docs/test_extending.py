@@ -289,7 +289,7 @@ def patch(diff: str, root: Path) -> str:
 
 def patched_product(section: str, root: Path) -> set[str]:
     """A copy of the product under `root`, with the patches of a section; the files patched."""
-    for package in ("hw", "sim", "runtime", "compiler"):
+    for package in ("base", "hw", "sim", "runtime", "compiler"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, root / package, ignore=ignored)
     return {patch(diff, root) for diff in blocks(section, "diff")}

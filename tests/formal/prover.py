@@ -12,7 +12,7 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
-from hw.cache import default_cache
+from base.cache import default_cache
 from hw.synthesis import yosys
 from tests.formal.harness import Harness
 

@@ -9,7 +9,8 @@ from amaranth.lib import data
 
 from hw.axi import INCR
 from hw.config import HardwareConfig
-from hw.rtl.layouts import BEATS_BITS, burst_layout, clog2
+from hw.rtl.layouts import burst_layout, clog2
+from hw.storage import BEATS_BITS
 from hw.timing import READ_PRIORITY
 from tests.formal.harness import Follower, Harness, implies
 

@@ -8,7 +8,8 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from hw.config import PAGE_BYTES, HardwareConfig
-from hw.rtl.layouts import BEATS_BITS, clog2, rows_layout
+from hw.rtl.layouts import clog2, rows_layout
+from hw.storage import BEATS_BITS
 from tests.formal.harness import Harness, implies
 
 

@@ -10,7 +10,8 @@ import pytest
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.rtl.bursts import BurstGenerator
-from hw.rtl.layouts import INDEX_BITS, clog2, row_bits
+from hw.rtl.layouts import clog2, row_bits
+from hw.storage import INDEX_BITS
 from hw.timing import FETCH_BURST
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted

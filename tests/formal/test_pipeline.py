@@ -16,9 +16,10 @@ from hw.encoding import Opcode, alu_layout, gemm_layout
 from hw.features import Feature
 from hw.instruction_fields import OPCODE_BITS
 from hw.operations import AluOp
-from hw.rtl.layouts import INDEX_BITS, view_of
+from hw.rtl.layouts import view_of
 from hw.rtl.micro_ops import mode_layout
 from hw.rtl.pipeline import Pipeline
+from hw.storage import INDEX_BITS
 from hw.timing import OUT_STAGES, STALL_STAGE, pipeline_depth
 from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted

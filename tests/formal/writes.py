@@ -9,8 +9,8 @@ from amaranth.lib import data
 
 from hw.axi import INCR
 from hw.config import HardwareConfig
-from hw.rtl.layouts import BEATS_BITS, INDEX_BITS, burst_layout, clog2
-from hw.rtl.write_master import order_layout
+from hw.rtl.layouts import burst_layout, clog2, order_layout
+from hw.storage import BEATS_BITS, INDEX_BITS
 from tests.formal.harness import Follower, Harness, implies
 
 MOST_BEATS = 256
@@ -48,21 +48,27 @@ class Writes:
         self.config = config
         self.dut = dut = master(config)
         harness.module.submodules.dut = dut
-        axi, order = dut.axi, dut.order.payload
-        harness.free(dut.order.valid, dut.order.payload, dut.beat.valid, dut.beat.payload)
+        axi, self.client = dut.axi, dut.client
+        client, order = self.client, dut.client.order.payload
+        harness.free(
+            client.order.valid,
+            client.order.payload,
+            client.beat.valid,
+            client.beat.payload,
+        )
         harness.free(axi.awready, axi.wready, axi.bvalid, axi.bresp)
         beats = order.burst.beats
         some = (beats != 0) & (beats <= MOST_BEATS)
-        harness.suppose(implies(dut.order.valid & order.writes, some))
+        harness.suppose(implies(client.order.valid & order.writes, some))
 
-        self.accepted = dut.order.valid & dut.order.ready
+        self.accepted = client.order.valid & client.order.ready
         self.writes = self.accepted & order.writes
         self.issued = axi.awvalid & axi.awready
         self.moved = axi.wvalid & axi.wready
         self.sent = self.moved & axi.wlast
         self.answered = axi.bvalid & axi.bready
         bits = clog2(config.writes_in_flight) + 2
-        self.open = harness.counter(bits, self.accepted, dut.done)
+        self.open = harness.counter(bits, self.accepted, client.done)
         self.pending = harness.counter(bits, self.writes, self.issued)
         self.unsent = harness.counter(bits, self.writes, self.sent)
         self.unanswered = harness.counter(bits, self.writes, self.answered)
@@ -72,12 +78,12 @@ class Writes:
         self._follow(bits)
 
     def _follow(self, bits: int) -> None:
-        harness, dut = self.harness, self.dut
-        order = dut.order.payload
+        harness, client = self.harness, self.client
+        order = client.order.payload
         self.order = Follower(
             harness,
             comes=self.accepted,
-            leaves=dut.done,
+            leaves=client.done,
             waiting=self.open,
             word=order,
             bits=bits,
@@ -95,7 +101,7 @@ class Writes:
                 self.is_answered.eq(0),
             ]
         with m.Elif(self.answered_now):
-            m.d.sync += [self.is_answered.eq(1), self.error.eq(dut.axi.bresp[1])]
+            m.d.sync += [self.is_answered.eq(1), self.error.eq(self.dut.axi.bresp[1])]
         with m.Elif(self.answered):
             m.d.sync += self.unanswered_ahead.eq(self.unanswered_ahead - 1)
         self.burst = Follower(
@@ -127,46 +133,50 @@ def write_harness(master: Any, config: HardwareConfig) -> Harness:
     harness.reach("data_before_awready", writes.sent & dut.axi.awvalid & ~dut.axi.awready)
     harness.reach("burst_of_two_beats", writes.sent & writes.burst.is_next & (writes.got == 1))
     harness.reach("a_burst_each_cycle", writes.sent & harness.delayed(writes.sent))
-    mine = dut.done & writes.order.is_next
+    client = writes.client
+    mine = client.done & writes.order.is_next
     second = harness.delayed(writes.order.ahead) == 1
     harness.reach("order_without_a_burst", mine & ~writes.what.writes & second)
-    harness.reach("later_order_refused", mine & dut.fault & second)
+    harness.reach("later_order_refused", mine & client.fault & second)
     if many > 2:
         # It takes an order without a burst between one that waits and one that is complete.
         harness.reach("response_waits", mine & writes.is_answered)
-        harness.reach("error_waits", mine & writes.is_answered & dut.fault)
+        harness.reach("error_waits", mine & writes.is_answered & client.fault)
     return harness
 
 
 def claim_orders(writes: Writes) -> None:
     """Which orders are accepted, and when; and that they are done in turn."""
-    harness, dut, axi = writes.harness, writes.dut, writes.dut.axi
+    harness, client, axi = writes.harness, writes.client, writes.dut.axi
     order, what = writes.order, writes.what
     most = writes.config.writes_in_flight
-    free = ~axi.awvalid | axi.awready | ~dut.order.payload.writes
+    free = ~axi.awvalid | axi.awready | ~client.order.payload.writes
     harness.must("at_most_so_many_open", writes.open <= most)
-    harness.must("ready_as_soon_as_it_may", dut.order.ready == ((writes.open < most) & free))
-    mine = dut.done & order.is_next
-    harness.must("done_is_of_an_order", implies(dut.done, writes.open != 0))
+    harness.must("ready_as_soon_as_it_may", client.order.ready == ((writes.open < most) & free))
+    mine = client.done & order.is_next
+    harness.must("done_is_of_an_order", implies(client.done, writes.open != 0))
     # In the cycle after its response, at the earliest.
     harness.must("done_when_acknowledged", implies(mine & what.writes, writes.is_answered))
     ready = order.is_next & what.writes & writes.is_answered
-    harness.must("acknowledged_is_done", implies(ready, dut.done))
-    harness.must("done_at_once_without_a_burst", implies(order.is_next & ~what.writes, dut.done))
-    harness.must("done_names_its_own", implies(mine, dut.index == what.index))
-    harness.must("done_ends_its_own", implies(mine, dut.ends == what.ends))
-    harness.must("done_pushes_its_own", implies(mine, dut.push == (what.ends & what.push)))
-    harness.must("nothing_ends_by_itself", implies(dut.ends | dut.push | dut.fault, dut.done))
+    harness.must("acknowledged_is_done", implies(ready, client.done))
+    harness.must("done_at_once_without_a_burst", implies(order.is_next & ~what.writes, client.done))
+    harness.must("done_names_its_own", implies(mine, client.index == what.index))
+    harness.must("done_ends_its_own", implies(mine, client.ends == what.ends))
+    harness.must("done_pushes_its_own", implies(mine, client.push == (what.ends & what.push)))
+    harness.must(
+        "nothing_ends_by_itself",
+        implies(client.ends | client.push | client.fault, client.done),
+    )
     error = what.writes & writes.error
-    harness.must("fault_is_its_own_error", implies(mine, dut.fault == error))
-    harness.must("idle_when_nothing_is_open", dut.idle == (writes.open == 0))
+    harness.must("fault_is_its_own_error", implies(mine, client.fault == error))
+    harness.must("idle_when_nothing_is_open", client.idle == (writes.open == 0))
 
 
 def claim_addresses(writes: Writes) -> None:
     """The AW channel."""
     harness, axi, config = writes.harness, writes.dut.axi, writes.config
     last = Signal(burst_layout(config))
-    taken = writes.dut.order.payload.burst
+    taken = writes.dut.client.order.payload.burst
     harness.sync(last.eq(Mux(writes.writes, taken.as_value(), last.as_value())))
     harness.must("each_burst_has_one_address", axi.awvalid == (writes.pending != 0))
     harness.must("one_address_at_a_time", writes.pending <= 1)
@@ -183,20 +193,20 @@ def claim_addresses(writes: Writes) -> None:
 
 def claim_data(writes: Writes) -> None:
     """The W channel. A stream of beats that keeps its promises is assumed for its steadiness."""
-    harness, dut, axi = writes.harness, writes.dut, writes.dut.axi
-    beat = dut.beat.payload
-    held = harness.delayed(dut.beat.valid & ~dut.beat.ready)
+    harness, client, axi = writes.harness, writes.client, writes.dut.axi
+    beat = client.beat.payload
+    held = harness.delayed(client.beat.valid & ~client.beat.ready)
     same = harness.delayed(beat) == beat.as_value()
-    harness.suppose(implies(held, dut.beat.valid & same))
+    harness.suppose(implies(held, client.beat.valid & same))
     harness.must("no_data_without_a_burst", implies(axi.wvalid, writes.unsent != 0))
     # A burst accepted in the cycle before has its first cycle on AW now; its data waits for one
     # cycle more. AWREADY is not waited for.
     fresh = harness.delayed(writes.writes)
     shown = Mux(fresh, writes.unsent - 1, writes.unsent)
     harness.must("data_after_its_address", implies(axi.wvalid, shown != 0))
-    harness.must("data_waits_for_nothing_else", axi.wvalid == (dut.beat.valid & (shown != 0)))
-    harness.must("beat_is_taken_once", (dut.beat.valid & dut.beat.ready) == writes.moved)
-    harness.must("moving_tells_so", dut.moving == writes.moved)
+    harness.must("data_waits_for_nothing_else", axi.wvalid == (client.beat.valid & (shown != 0)))
+    harness.must("beat_is_taken_once", (client.beat.valid & client.beat.ready) == writes.moved)
+    harness.must("moving_tells_so", client.moving == writes.moved)
     harness.must("data_is_the_beats", axi.wdata == beat.data)
     harness.must("strobe_is_the_beats", axi.wstrb == beat.strobe)
     mine = writes.burst.is_next & axi.wvalid

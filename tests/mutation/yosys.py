@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hw.cache import default_cache
+from base.cache import default_cache
 from hw.rtl.verilog import VerilogDesign
 from hw.synthesis.yosys import YOSYS
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import signal
 import sys
 import warnings
+from importlib import import_module
 from time import sleep
 
 import pytest
 import typer
 
+from base.errors import CacheError
+from base.jit import CompilationError
 from hw.errors import ProgramError
 from hw.faults import Fault
-from scripts.console import errors_in_one_line, print_json, repeated_interrupts
+from scripts.console import ROOTS, errors_in_one_line, print_json, repeated_interrupts
 from sim.errors import EngineError
 
 
@@ -21,6 +25,8 @@ from sim.errors import EngineError
     ("error", "line"),
     [
         (EngineError("no such engine"), "error: no such engine"),
+        (CacheError("no such folder"), "error: no such folder"),
+        (CompilationError("no such loop"), "error: no such loop"),
         (
             ProgramError(Fault.OPCODE, 3, "opcode 7"),
             "error: instruction 3: opcode 7 [OPCODE]",
@@ -37,6 +43,20 @@ def test_errors(error: Exception, line: str, capsys: pytest.CaptureFixture[str])
         raise error
     assert caught.value.exit_code == 1
     assert capsys.readouterr() == ("", line + "\n")
+
+
+@pytest.mark.parametrize(
+    "floor", ["base", "base.jit", "hw", "sim", "runtime", "compiler", "tandem", "scripts"]
+)
+def test_no_error_of_a_floor_is_an_internal_one(floor: str) -> None:
+    module = import_module(f"{floor}.errors")
+    errors = [
+        value
+        for _, value in inspect.getmembers(module, inspect.isclass)
+        if issubclass(value, BaseException)
+    ]
+    assert errors
+    assert all(issubclass(error, ROOTS) for error in errors)
 
 
 def test_interruption(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.cache import default_cache
+from base.cache import default_cache
 from hw.synthesis.families import Family
 from hw.synthesis.resources import MemoryUse, Resources
 from hw.topology import MemoryId

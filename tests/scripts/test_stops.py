@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from base.input_files import INCOMPLETE
 from compiler.tune.records import read_records
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.input_files import INCOMPLETE
 from runtime.artifact import read_artifact
 from scripts.cli import app
 from sim.rtl.design import verilog_of

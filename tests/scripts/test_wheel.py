@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("hw", "sim", "runtime", "compiler", "tandem", "scripts")
+FLOORS = ("base", "hw", "sim", "runtime", "compiler", "tandem", "scripts")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hw.cache import default_cache
+from base.cache import default_cache
 from hw.synthesis.yosys import YOSYS
 
 

@@ -14,11 +14,15 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs, external_data_helper, inliner
 
+from base.input_files import open_input, read_input
 from compiler.errors import FrontendError
 from compiler.frontends.onnx.ceil_pools import with_corrected_pools
-from hw.input_files import MODEL_BYTES, WEIGHT_BYTES, open_input, read_input
 
 T = TypeVar("T")
+MODEL_BYTES: Final = (1 << 31) - 1
+"""Limit of a model's file, which is that of Protocol Buffers."""
+WEIGHT_BYTES: Final = 1 << 34
+"""Limit of a file of a model's external data."""
 
 
 def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:

@@ -38,6 +38,7 @@ def check(x: Array, w: Array, b: Array | None = None, **attributes: Any) -> None
         same(evaluate(result, arrays), expected.astype(result.dtype.numpy))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("image", "weight", "attributes"),
     [

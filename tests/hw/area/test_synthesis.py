@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from base.cache import default_cache
 from hw.area.gates import MEMORY_BIT, gate_area
 from hw.area.synthesis import design_area
-from hw.cache import default_cache
 from hw.rtl.verilog import VerilogDesign
 
 CELL = """\

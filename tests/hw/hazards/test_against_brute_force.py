@@ -203,6 +203,7 @@ def test_a_proved_program_has_one_result(program: Program) -> None:
             np.testing.assert_array_equal(other, first)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("config", [TINY, EXTENDED], ids=lambda config: config.name)
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), data=st.data())

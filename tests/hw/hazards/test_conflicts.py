@@ -12,7 +12,7 @@ import pytest
 from hw.config_files import load_config
 from hw.hazards import check_hazards, conflicts, dram_pieces, micro_ops, operands, order
 from hw.isa import Program, Tokens
-from tests.support.hw.compiled import plain
+from tests.support.base.compiled import plain
 from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hw.hazards.interval_sets import IntervalSets, group_rows
 from hw.isa.columns import Ints
-from tests.support.hw.compiled import plain
+from tests.support.base.compiled import plain
 
 Group = Callable[[Ints], tuple[Ints, Ints]]
 

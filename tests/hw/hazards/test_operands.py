@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hw.hazards.operands import reached_elements
 from hw.isa.columns import Ints
-from tests.support.hw.compiled import plain
+from tests.support.base.compiled import plain
 
 Function = Callable[[Ints, int, int, int, int, int], Ints]
 

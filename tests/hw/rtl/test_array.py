@@ -151,7 +151,7 @@ def test_each_lane_has_its_own_operands_and_complaint(shape: tuple[int, int, int
     simulate(array, bench)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("residuals", [False, True])
 @pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 1), (1, 3), (0, 5)])
 def test_operands_from_inp(shape: tuple[int, int], residuals: bool) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hw.faults import Fault
+from hw.registers import NO_INSTRUCTION
 from hw.rtl.control import Control
-from hw.rtl.layouts import NO_INSTRUCTION
 from hw.timing import DEADLOCK_CYCLES
 from tests.support.hw.rtl.rtl import Context, simulate
 

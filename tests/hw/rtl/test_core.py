@@ -15,7 +15,7 @@ from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
 from hw.isa.assembler import Units
-from hw.rtl.layouts import NO_INSTRUCTION
+from hw.registers import NO_INSTRUCTION
 from hw.timing import out_delay
 from tests.support.hw.rtl.core_stand import Stand
 from tests.support.hw.rtl.rtl import Context, Watch, built, cycle, cycles, seeds, simulate
@@ -48,7 +48,7 @@ def test_random_programs_under_stalls(config: HardwareConfig, seed: int) -> None
 
     async def bench(ctx: Context) -> None:
         await stand.finish(ctx)
-        assert ctx.get(stand.core.bus_idle)
+        assert ctx.get(stand.bus.core.idle)
         assert not ctx.get(stand.core.tokens_left)
         assert stand.content[: len(drawn.expected)] == drawn.expected.tobytes()
         units = drawn.program.units()
@@ -57,7 +57,7 @@ def test_random_programs_under_stalls(config: HardwareConfig, seed: int) -> None
             assert [index for index, _ in log.ends] == mine
         assert stand.faults == []
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 def assembled() -> Assembler:
@@ -82,12 +82,12 @@ def run_to_fault(program: Program, image: bytes = IMAGE, **memory: Any) -> tuple
         await stand.start(ctx)
         await cycles(ctx, *stand.agents, until=lambda: bool(stand.faults))
         ctx.set(stand.core.halt, 1)
-        await cycles(ctx, *stand.agents, until=lambda: bool(ctx.get(stand.core.bus_idle)))
+        await cycles(ctx, *stand.agents, until=lambda: bool(ctx.get(stand.bus.core.idle)))
         bursts = len(stand.reads.bursts), len(stand.writes.bursts)
         await cycle(ctx, *stand.agents, count=20)
         assert (len(stand.reads.bursts), len(stand.writes.bursts)) == bursts
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
     return stand.faults[0]
 
 
@@ -150,7 +150,7 @@ def test_complete_waits_for_every_unit() -> None:
         assert stand.writes.answered[0] == stand.reads.now - 3
         assert [len(log.ends) for log in stand.logs.values()] == [1, 1, 1]
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 def test_padding_clears_every_bank() -> None:
@@ -180,7 +180,7 @@ def test_padding_clears_every_bank() -> None:
         await stand.finish(ctx)
         assert stand.content[: len(expected)] == expected.tobytes()
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 class LastWrites:
@@ -286,6 +286,7 @@ class LastWrites:
         return self.assembler.build()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "config",
     [
@@ -338,7 +339,7 @@ def test_the_last_write_of_a_load_is_there_for_the_next_instruction(
         assert found.tolist() == expected.tolist()
         assert stand.faults == []
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 def test_tokens_that_are_left_are_told() -> None:
@@ -351,7 +352,7 @@ def test_tokens_that_are_left_are_told() -> None:
         await stand.finish(ctx)
         assert ctx.get(stand.core.tokens_left)
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 def test_stuck() -> None:
@@ -372,7 +373,7 @@ def test_stuck() -> None:
         assert ctx.get(stand.core.compute.waits) == 0b01
         assert stand.logs[Unit.LOAD].states[-1] == "token"
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 def test_never_stuck_while_something_can_come() -> None:
@@ -400,7 +401,7 @@ def test_never_stuck_while_something_can_come() -> None:
         # shows.
         assert sum(stuck[3:]) == 0
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)
 
 
 PUSHES = [

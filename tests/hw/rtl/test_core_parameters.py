@@ -17,6 +17,7 @@ from tests.support.hw.rtl.rtl import Context, simulate
 TINY = load_config("tiny")
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "config",
     [TINY.replace(features=frozenset({Feature.REQUANTISE}), bus_bits=bus) for bus in (64, 512)],
@@ -60,4 +61,4 @@ def test_the_last_write_of_parameters_is_there_for_the_next_instruction(
         assert found == [0 if padded else 77] * config.acc_lanes
         assert stand.faults == []
 
-    simulate(stand.core, bench)
+    simulate(stand.design, bench)

@@ -23,8 +23,9 @@ from hw.isa import (
     unit_of,
     validate,
 )
+from hw.registers import NO_INSTRUCTION
 from hw.rtl.dispatch import Dispatch
-from hw.rtl.layouts import NO_INSTRUCTION, queued_layout
+from hw.rtl.layouts import queued_layout
 from hw.timing import CHECK_STAGES
 from tests.support.hw.rtl.rtl import (
     Agent,

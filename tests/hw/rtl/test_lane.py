@@ -301,6 +301,7 @@ USES = {
 """Micro-ops that use accumulator 0, by the operand."""
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("ports", [1, 2])
 @pytest.mark.parametrize(
     ("operand", "distance"),

@@ -11,7 +11,8 @@ from hw.config_files import load_config, preset_names
 from hw.encoding import word_layouts
 from hw.features import BASE, Feature
 from hw.isa import Load, MemoryId, Tokens, encode
-from hw.rtl.layouts import BEATS_BITS, UNIT_EVENTS, clog2, row_bits, view_of
+from hw.rtl.layouts import UNIT_EVENTS, clog2, row_bits, view_of
+from hw.storage import BEATS_BITS
 
 
 def test_clog2() -> None:

@@ -221,7 +221,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize("chance", [1.0, 0.4])
 @pytest.mark.parametrize("config", SHAPES)
@@ -259,6 +259,7 @@ def small_loads(rng: random.Random) -> list[Load]:
     return loads
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("chance", [1.0, 0.6])
 def test_every_small_shape(chance: float) -> None:
     rng = random.Random(3)

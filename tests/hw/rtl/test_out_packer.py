@@ -10,8 +10,8 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, encode
-from hw.rtl.layouts import row_bits, rows_layout
-from hw.rtl.out_packer import OutPacker, strobed_layout
+from hw.rtl.layouts import row_bits, rows_layout, strobed_layout
+from hw.rtl.out_packer import OutPacker
 from hw.timing import OUT_QUEUE_BEATS
 from tests.support.hw.rtl.rtl import (
     Context,

@@ -44,7 +44,7 @@ def test_some_extensions_or_none(features: frozenset[Feature], seed: int) -> Non
     every_micro_op(machine(5).replace(features=features), 150, seed)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", seeds(2))
 @pytest.mark.parametrize(("log_block_in", "ports"), MACHINES)
 def test_every_micro_op_in_its_stage(log_block_in: int, ports: int, seed: int) -> None:

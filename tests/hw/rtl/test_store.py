@@ -13,7 +13,7 @@ from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import MemoryId, Store, Tokens, encode
 from hw.rtl.layouts import queued_layout
-from hw.rtl.store import StoreUnit
+from tests.support.hw.rtl.on_bus import StoreOnBus
 from tests.support.hw.rtl.rtl import (
     Agent,
     Context,
@@ -72,7 +72,8 @@ class Stand:
 
     def __post_init__(self) -> None:
         config, rng = self.config, self.rng
-        self.unit = unit = StoreUnit(config)
+        self.design = StoreOnBus(config)
+        self.unit = unit = self.design.unit
         self.machine = ReferenceMachine(config, {MemoryId.OUT: BASE})
         values = np.random.default_rng(rng.randrange(1 << 30))
         self.machine.acc[:] = values.integers(-999, 999, self.machine.acc.shape, np.int32)
@@ -90,7 +91,7 @@ class Stand:
         self.source = Source(unit.queue, words, rng, self.offers)
         self.tokens = TokenSide(unit.prev, rng, tokens, self.offers)
         self.memory = AxiWriteMemory(
-            config, unit.axi, bytearray(MEMORY_BYTES), rng, **self.memory_options
+            config, self.design.axi, bytearray(MEMORY_BYTES), rng, **self.memory_options
         )
         self.status = StatusLog(unit.status)
         elements_memory = ElementMemory(ports, elements, rng)
@@ -159,12 +160,12 @@ def test_random_stores(log_lanes: int, bus_bits: int, seed: int) -> None:
         ctx.set(stand.unit.bases.out, BASE)
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 16), limit=6000)
         await cycle(ctx, *stand.agents, count=3)
-        assert ctx.get(stand.unit.idle)
+        assert ctx.get(stand.unit.writes.idle)
         assert ctx.get(stand.unit.status.quiet)
         assert not ctx.get(stand.unit.status.active)
         stand.compare()
 
-    simulate(stand.unit, bench)
+    simulate(stand.design, bench)
 
 
 def row(columns: int, **tokens: bool) -> Store:
@@ -197,7 +198,7 @@ def test_time_of_a_store() -> None:
         assert second == start + 25
         stand.compare()
 
-    simulate(stand.unit, bench)
+    simulate(stand.design, bench)
 
 
 def test_a_store_does_not_wait_for_the_acknowledgement_of_the_one_before() -> None:
@@ -211,7 +212,7 @@ def test_a_store_does_not_wait_for_the_acknowledgement_of_the_one_before() -> No
         assert stand.status.starts[-1] < 30
         stand.compare()
 
-    simulate(stand.unit, bench)
+    simulate(stand.design, bench)
 
 
 def test_states() -> None:
@@ -241,7 +242,7 @@ def test_states() -> None:
         assert states[beat + 1 : end + 1] == ["memory"] * (end - beat)
         assert states[end + 1 :] == ["idle"] * 2
 
-    simulate(stand.unit, bench)
+    simulate(stand.design, bench)
 
 
 @pytest.mark.parametrize("seed", seeds(4))
@@ -257,7 +258,7 @@ def test_halt_ends_what_was_begun(seed: int) -> None:
         ctx.set(stand.unit.halt, 1)
         await cycle(ctx, *stand.agents)
         started = len(stand.status.starts)
-        await cycles(ctx, *stand.agents, until=lambda: bool(ctx.get(stand.unit.idle)))
+        await cycles(ctx, *stand.agents, until=lambda: bool(ctx.get(stand.unit.writes.idle)))
         bursts = len(stand.memory.bursts)
         assert len(stand.memory.answered) == bursts
         await cycle(ctx, *stand.agents, count=30)
@@ -267,7 +268,7 @@ def test_halt_ends_what_was_begun(seed: int) -> None:
         await cycles(ctx, *stand.agents, until=has(stand.status.ends, 10))
         stand.compare()
 
-    simulate(stand.unit, bench)
+    simulate(stand.design, bench)
 
 
 def test_a_refused_write_is_told_with_its_instruction() -> None:
@@ -277,13 +278,13 @@ def test_a_refused_write_is_told_with_its_instruction() -> None:
     found = []
 
     def look(ctx: Context) -> None:
-        if ctx.get(stand.unit.fault):
-            found.append(ctx.get(stand.unit.fault_index))
+        if ctx.get(stand.unit.writes.fault):
+            found.append(ctx.get(stand.unit.writes.index))
 
     async def bench(ctx: Context) -> None:
         ctx.set(stand.unit.bases.out, BASE)
         await cycle(ctx, *stand.agents, Watch(look), count=120)
         assert len(stand.status.ends) == 4
 
-    simulate(stand.unit, bench)
+    simulate(stand.design, bench)
     assert found == [FIRST_INDEX + 2]

@@ -14,8 +14,7 @@ from hw.events import RUNNING_BIT
 from hw.faults import Fault
 from hw.features import Feature
 from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
-from hw.registers import MAGIC, VERSION, Control, State, Status, register_map
-from hw.rtl.layouts import NO_INSTRUCTION
+from hw.registers import MAGIC, NO_INSTRUCTION, VERSION, Control, State, Status, register_map
 from tests.support.hw.rtl.rtl import Context, Watch, seeds
 from tests.support.hw.rtl.rtl_accelerator import Machine, physical
 from tests.support.sim.programs import random_program

@@ -10,9 +10,8 @@ import pytest
 
 from hw.config import HardwareConfig
 from hw.config_files import load_config
-from hw.rtl.layouts import burst_layout
-from hw.rtl.out_packer import strobed_layout
-from hw.rtl.write_master import WriteMaster, order_layout
+from hw.rtl.layouts import burst_layout, order_layout, strobed_layout
+from hw.rtl.write_master import WriteMaster
 from tests.support.hw.rtl.rtl import Context, Source, cycle, cycles, has, seeds, simulate
 from tests.support.hw.rtl.rtl_bus import AxiWriteMemory
 
@@ -67,7 +66,7 @@ class Done:
 
     def sample(self, ctx: Context) -> None:
         """One cycle."""
-        master = self.master
+        axi, master = self.master.axi, self.master.client
         ends, push, fault = (
             bool(ctx.get(port)) for port in (master.ends, master.push, master.fault)
         )
@@ -76,7 +75,6 @@ class Done:
             self.times.append(self.now)
         else:
             assert (ends, push, fault) == (False, False, False)
-        axi = master.axi
         assert ctx.get(axi.bready)
         assert ctx.get(master.moving) == (ctx.get(axi.wvalid) and ctx.get(axi.wready))
         self.now += 1
@@ -124,17 +122,17 @@ def run_orders(
 
     async def bench(ctx: Context) -> None:
         memory = AxiWriteMemory(config, master.axi, bytearray(MEMORY_BYTES), rng, **memory_options)
-        source = Source(master.order, [order.word(config) for order in orders], rng, offers)
+        source = Source(master.client.order, [order.word(config) for order in orders], rng, offers)
         strobed = strobed_layout(config)
         beats = [
             int(strobed.const({"data": value, "strobe": strobes}).as_bits())
             for order in orders
             for value, strobes in order.beats
         ]
-        data = Source(master.beat, beats, rng, offers)
+        data = Source(master.client.beat, beats, rng, offers)
         done = Done(master)
         await cycles(ctx, memory, source, data, done, until=has(done.log, len(orders)), limit=limit)
-        assert ctx.get(master.idle)
+        assert ctx.get(master.client.idle)
         wanted = bytearray(MEMORY_BYTES)
         for order in orders:
             order.store(wanted, config.bus_bytes)
@@ -213,12 +211,12 @@ def test_no_more_orders_than_allowed_are_open() -> None:
     async def bench(ctx: Context) -> None:
         rng = random.Random(0)
         memory = AxiWriteMemory(config, master.axi, bytearray(256), rng, latency=range(40, 41))
-        source = Source(master.order, [order.word(config) for order in orders], rng)
+        source = Source(master.client.order, [order.word(config) for order in orders], rng)
         beat = int(strobed_layout(config).const({"data": 1, "strobe": 1}).as_bits())
-        data = Source(master.beat, [beat] * 9, rng)
+        data = Source(master.client.beat, [beat] * 9, rng)
         await cycle(ctx, memory, source, data, count=30)
         assert len(source.times) == 3
-        assert not ctx.get(master.idle)
+        assert not ctx.get(master.client.idle)
         await cycles(ctx, memory, source, data, until=has(memory.answered, 9))
 
     simulate(master, bench)

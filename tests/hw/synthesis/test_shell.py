@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.cache import default_cache
+from base.cache import default_cache
 from hw.config_files import load_config
 from hw.rtl.verilog import Port, VerilogDesign
 from hw.synthesis.shell import SHELL, UNCONNECTED, registered_shell

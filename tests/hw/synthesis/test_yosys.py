@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hw.cache import default_cache
+from base.cache import default_cache
 from hw.synthesis import yowasp
 from hw.synthesis.errors import SynthesisError
 from hw.synthesis.yosys import run, yosys_version

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-FLOORS = ("hw", "sim", "runtime", "compiler", "tandem", "scripts")
+FLOORS = ("base", "hw", "sim", "runtime", "compiler", "tandem", "scripts")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tests.mutation.python.faults import Fault
 from tests.mutation.python.mirrored import TestsOf
 
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
-_COPIED = ("compiler", "docs", "hw", "runtime", "scripts", "sim", "tandem", "tests")
+_COPIED = ("base", "compiler", "docs", "hw", "runtime", "scripts", "sim", "tandem", "tests")
 
 
 class UnclearError(Exception):

@@ -253,7 +253,7 @@ def test_it_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     write_artifact(compiled(), path)
     code = """
 import sys
-for name in ("compiler", "onnx", "hw.jit", "amaranth"):
+for name in ("compiler", "onnx", "base.jit", "amaranth"):
     sys.modules[name] = None
 from pathlib import Path
 import numpy as np

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import base
 import hw
 import sim
 
@@ -36,7 +37,7 @@ def compiled_for(cache: Path, engine: str, preset: str, data: bool = True) -> li
     """What is compiled for an engine, with code that is kept in `cache`."""
     code = (
         "from hw.config_files import load_config\n"
-        "from hw.jit import reported\n"
+        "from base.jit import reported\n"
         "from sim.engines import make_engine\n"
         "with reported(print):\n"
         f"    make_engine({engine!r}, load_config({preset!r})).prepare({data})\n"
@@ -53,7 +54,7 @@ def compiled_for(cache: Path, engine: str, preset: str, data: bool = True) -> li
 
 def sources() -> Iterator[tuple[Path, int]]:
     """All files beside the sources that are compiled."""
-    for package in (hw, sim):
+    for package in (base, hw, sim):
         for path in Path(package.__path__[0]).rglob("*"):
             if path.is_file() and path.suffix != ".pyc":
                 yield path, path.stat().st_mtime_ns

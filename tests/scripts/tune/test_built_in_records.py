@@ -53,6 +53,7 @@ def network(name: str) -> PreparedNetwork:
     return import_model(name, options, None).prepared(None)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "config", "memory"), NETWORKS)
 def test_a_network_is_no_slower_and_its_records_are_true(
     name: str, config: str, memory: str

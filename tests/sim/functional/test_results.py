@@ -60,7 +60,7 @@ def test_every_shape_of_the_array_works(shape: tuple[int, int, int], seed: int) 
     np.testing.assert_array_equal(memory, case.expected)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 @pytest.mark.parametrize("config", UNCOMMON, ids=lambda config: config.name)
 @settings(max_examples=15)
 @given(seed=SEEDS)
@@ -90,6 +90,7 @@ def test_every_shape_of_the_array_with_extensions(
     np.testing.assert_array_equal(memory, case.expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("features", [frozenset(), frozenset(Feature)], ids=["base", "extended"])
 @settings(max_examples=20)
 @given(seed=SEEDS)

@@ -41,7 +41,7 @@ def test_again_for_other_sources_or_tools(
 ) -> None:
     verilog_of(TINY, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(designs, "source_digest", lambda: "other")
+        patch.setattr(designs, "verilog_digest", lambda: "other")
         verilog_of(TINY, tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(designs, "version", lambda _: "99")

@@ -124,6 +124,7 @@ def test_rtl_gives_the_vectors_results(name: str) -> None:
         assert 0 <= spent.busy + spent.token + spent.memory <= result.cycles
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name",
     [

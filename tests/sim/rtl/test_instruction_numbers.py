@@ -69,6 +69,7 @@ def bad_store(asm: Assembler) -> None:
     asm.store(sram=0, dram=REFUSED // 4, columns=1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("unit", "bad", "fault"),
     [
@@ -105,6 +106,7 @@ def test_a_fault_far_into_a_program(
             assert (error.write, error.instruction) == (fault is Fault.BUS_WRITE, number)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("unit", "other"),
     [(Unit.LOAD, Unit.COMPUTE), (Unit.COMPUTE, Unit.STORE), (Unit.STORE, Unit.COMPUTE)],

@@ -13,17 +13,17 @@ import pytest
 from hw.config import HardwareConfig
 from hw.config_files import load_config
 from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
+from hw.register_model import Access
 from hw.registers import (
     ADDRESS_BITS,
     CONTROL,
     MAGIC,
+    NO_INSTRUCTION,
     VERSION,
-    Access,
     Control,
     Status,
     registers_of,
 )
-from hw.rtl.layouts import NO_INSTRUCTION
 from sim.engine import Bytes, Launch
 from sim.errors import EngineError
 from sim.memory import place_program

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hw.config_files import load_config
 from sim.semantics.chip import LANES, make_chip
 from sim.semantics.dot import dot
-from tests.support.hw.compiled import plain
+from tests.support.base.compiled import plain
 
 INT8 = st.one_of(st.integers(-128, 127), st.sampled_from([-128, 127]))
 

@@ -98,9 +98,11 @@ WITHOUT_TANDEM = """
 from importlib.metadata import Distribution, PackageNotFoundError
 import sys
 
+FLOORS = ("base", "hw", "compiler", "runtime", "sim", "tandem", "scripts")
+
 class Nowhere:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("hw", "compiler", "runtime", "sim", "tandem", "scripts"):
+        if name.partition(".")[0] in FLOORS:
             raise ModuleNotFoundError(name)
 
 def from_name(name, found=Distribution.from_name):

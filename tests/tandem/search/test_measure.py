@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from math import inf
 from pathlib import Path
 
 import pytest
 
+from base.sources import source_modules
 from compiler.machines.accelerator.timed_streams import code_of
 from compiler.search.work import Group, Times
 from hw.config import HardwareConfig
@@ -16,7 +19,7 @@ from hw.isa import Program, work_of
 from hw.memory_model import DEFAULT_MEMORY, MemoryModel, parse_memory
 from runtime.artifact import Artifact, streams_of
 from tandem.devices import Accelerator
-from tandem.search.measure import Network, Task, reference, times_of
+from tandem.search.measure import MEASURING, NOT_RUN, Network, Task, reference, times_of
 from tests.support.compiler.models.digits import OPTIONS, prepared_digits
 
 DIGITS = Network("digits", OPTIONS)
@@ -92,3 +95,34 @@ def test_a_network_without_a_file(tmp_path: Path) -> None:
     own = Task((missing,), DEFAULT_MEMORY, (frozenset(),), (1,))
     small = load_config("small8")
     assert "none.onnx" in times_of(own, Group(code_of(small), (small,)), inf).of(0)[1]
+
+
+MEASURED = """
+import sys
+from math import inf
+from compiler.machines.accelerator.timed_streams import code_of
+from compiler.search.work import Group
+from hw.config_files import load_config
+from hw.memory_model import DEFAULT_MEMORY
+from tandem.search.measure import Network, Task, reference, times_of
+from tests.support.compiler.models.digits import OPTIONS
+
+network, machine = Network("digits", OPTIONS), load_config("small8")
+layers, streams = reference(network, DEFAULT_MEMORY)
+task = Task((network,), DEFAULT_MEMORY, (layers,), (streams,))
+assert times_of(task, Group(code_of(machine), (machine,)), inf).cycles[0]
+print(*(name for name, module in sys.modules.items() if not hasattr(module, "__path__")))
+"""
+"""Prints the modules that are loaded when a machine has been measured, without packages."""
+
+
+def test_the_digest_takes_all_that_measures() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED], check=True, capture_output=True, text=True
+    )
+    names = done.stdout.split()
+    floors = ("hw.", "sim.", "runtime.", "compiler.", "tandem.", "base.jit.")
+    loaded = {name for name in names if name.startswith(floors)}
+    taken = {*source_modules("tandem.search.measure", within=MEASURING, without=NOT_RUN)}
+    assert loaded <= taken
+    assert not taken & {"hw.rtl.verilog", "hw.synthesis.place", "base.processes", "sim.pysim"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from base.jit import compiled
 from compiler.machines.accelerator.lower.commands import Ints
 from compiler.machines.accelerator.lower.compiled import NO_COMMAND
-from hw.jit import compiled
 from hw.topology import Unit
 
 LOAD, COMPUTE, STORE = int(Unit.LOAD), int(Unit.COMPUTE), int(Unit.STORE)

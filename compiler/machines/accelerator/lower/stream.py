@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from base.errors import BaseError
 from compiler.errors import CapacityError, LoweringError
 from compiler.ir.printer import text
 from compiler.machines.accelerator.lower.commands import ZEROS, Command, Compute, Ints, Site
@@ -245,6 +246,6 @@ def _check_tokens(stream: Stream) -> None:
     """Check the tokens with the hazard checker, which shares no code with `place_tokens`."""
     try:
         check_hazards(stream.program, image=stream.image({})).raise_if_any()
-    except HardwareError as error:
+    except (BaseError, HardwareError) as error:
         message = f"compiler bug, please report it: the stream is not valid: {error}"
         raise LoweringError(message) from error

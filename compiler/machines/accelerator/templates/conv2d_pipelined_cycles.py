@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from base.jit import compiled
 from compiler.machines.accelerator.templates.conv2d_pipelined import (
     image_extents,
     loads_of_tile,
@@ -15,7 +16,6 @@ from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorklo
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.work_counts import kernel_length
 from compiler.plan.space import Choices, Floats, Ints
-from hw.jit import compiled
 from hw.topology import MemoryId
 
 LONGEST = 2000

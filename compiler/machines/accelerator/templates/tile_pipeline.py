@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from base.jit import compiled, inlined
 from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
 from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from compiler.machines.accelerator.templates.machine_cost import MachineCost
 from compiler.machines.accelerator.templates.tile_stages import AXES, StageCosts, TileCosts, ends
 from compiler.plan.space import Choices, Floats, Ints
-from hw.jit import compiled, inlined
 from hw.topology import MemoryId
 
 

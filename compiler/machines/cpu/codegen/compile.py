@@ -11,13 +11,13 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
+from base.object_cache import ObjectCache
 from compiler.errors import CodegenError
 from compiler.ir.stmt import LoopKind, PrimFunc, parameters
 from compiler.ir.visit import loops
 from compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 from compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from compiler.machines.cpu.codegen.module import build_module, entry_name
-from hw.object_cache import ObjectCache
 from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 from runtime.native.host import initialise
 

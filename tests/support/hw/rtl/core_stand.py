@@ -7,7 +7,7 @@ from typing import Any
 
 from hw.faults import Fault
 from hw.isa import Program, Unit
-from hw.rtl.core import Core
+from tests.support.hw.rtl.on_bus import CoreOnBus
 from tests.support.hw.rtl.rtl import Agent, Context, StatusLog, Watch, built, cycle, cycles
 from tests.support.hw.rtl.rtl_accelerator import physical
 from tests.support.hw.rtl.rtl_bus import AxiReadMemory, AxiWriteMemory
@@ -27,10 +27,11 @@ class Stand:
     ) -> None:
         config = program.config
         self.program = program
-        self.core = built(Core, config)
+        self.design = built(CoreOnBus, config)
+        self.core, self.bus = self.design.core, self.design.bus
         self.content, self.address = physical(image, program)
-        self.reads = AxiReadMemory(config, self.core.axi, self.content, rng, **(read or {}))
-        self.writes = AxiWriteMemory(config, self.core.axi, self.content, rng, **(write or {}))
+        self.reads = AxiReadMemory(config, self.design.axi, self.content, rng, **(read or {}))
+        self.writes = AxiWriteMemory(config, self.design.axi, self.content, rng, **(write or {}))
         self.logs = {unit: StatusLog(getattr(self.core, unit.name.lower())) for unit in Unit}
         self.faults: list[tuple[Fault, int]] = []
         self.agents: tuple[Agent, ...] = (

@@ -67,6 +67,7 @@ def check(template: AcceleratorTemplate[Any], seed: int, name: str) -> list[floa
     return ratios
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["small8", "extended"])
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 def test_few(template: AcceleratorTemplate[Any], name: str) -> None:
@@ -124,7 +125,7 @@ def check_choice(layer: str, config: str, memory: str, choice: Choice, least: fl
     assert least * exact < bound <= exact
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 @pytest.mark.parametrize("config", ["pynq", "pynq-x"])
 @pytest.mark.parametrize("layer", ["a=10,10,64,112,3,1,1", "b=14,14,64,96,1,2,0"])
 def test_tiles_at_edges_and_first_products(layer: str, config: str) -> None:

@@ -176,6 +176,7 @@ def even(found: Drawn, choice: Choice) -> bool:
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), config=st.sampled_from(CONFIGS))

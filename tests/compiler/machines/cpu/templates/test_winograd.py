@@ -60,7 +60,7 @@ def reference(arrays: dict[str, Array], padding: Any) -> tuple[Array, float]:
     return exact, float(sums.max())
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("outputs", TRANSFORMS)
 @pytest.mark.parametrize(
@@ -123,6 +123,7 @@ def test_what_follows_is_computed_on_the_tile() -> None:
     assert np.abs(run(conv, arrays, HOST, relu) - wanted).max() <= TOLERANCE[4] * magnitude
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("tile", [Tile(16, 1, 5), Tile(48, 5, 1)])
 @pytest.mark.parametrize("batch", [1, 2])
 def test_threads_agree(tile: Tile, batch: int) -> None:

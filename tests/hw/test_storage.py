@@ -1,0 +1,60 @@
+"""`hw.storage`: the list of memories and queues, against the generated Verilog."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from hw.config import HardwareConfig
+from hw.config_files import load_config
+from hw.features import Feature
+from hw.rtl.verilog import generate
+from hw.storage import Kind, Storage, queue_of, storage_of
+from hw.topology import MemoryId, Unit
+
+CONFIGS = [load_config("tiny"), load_config("tiny-x")]
+INSTANCE = re.compile(r"^  tandem_queue_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
+def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
+    """Widths, depths and names. Three modules read a stream of beats, each with a `buffer`."""
+    found = Counter[tuple[str, int, int]]()
+    readers = 0
+    for text in generate(config).files.values():
+        for width, depth, name in INSTANCE.findall(text):
+            found[name, int(width), int(depth)] += 1
+        readers += len(re.findall(r"^  tandem_read_stream_\S+ ", text, re.MULTILINE))
+    assert readers == 3
+    wanted = Counter[tuple[str, int, int]]()
+    for storage in storage_of(config).values():
+        if storage.kind is not Kind.MEMORY:
+            name = "buffer" if storage.name.endswith("_buffer") else storage.name
+            name = "queue" if name == "out_queue" else name
+            wanted[name, storage.width, storage.depth] = 1
+    assert set(found) == set(wanted)
+
+
+def test_memories_are_those_of_the_configuration() -> None:
+    config = HardwareConfig(features=frozenset(Feature))
+    memories = {
+        name: storage for name, storage in storage_of(config).items() if storage.kind is Kind.MEMORY
+    }
+    assert memories.keys() == {"uop", "inp", "wgt", "acc", "out", "par"}
+    assert memories["acc"] == Storage(
+        "acc", Kind.MEMORY, 8 * config.element_bytes(MemoryId.ACC), 2048, 2, config.bus_bits
+    )
+    assert memories["uop"].bank == memories["uop"].width == 32
+    for storage in memories.values():
+        assert storage.bits == storage.width * storage.depth * storage.copies
+
+
+def test_depths_follow_the_configuration() -> None:
+    config = HardwareConfig(bus_bits=256, reads_in_flight=5, instruction_queue=8)
+    storage = storage_of(config)
+    assert storage["fetch_buffer"].depth == config.fetch_buffer // 2
+    assert (storage["read_owners"].width, storage["read_owners"].depth) == (2, 8)
+    assert [storage[queue_of(unit)].depth for unit in Unit] == [8, 8, 8]
+    assert storage["load_queue"].width == 160
