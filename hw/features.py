@@ -24,8 +24,7 @@ class Feature(Enum):
     )
     INPUT_OPERANDS = (
         *("input_operands", 2),
-        "ALU can take its second operand from INP, and has the operation MOVE; with `REQUANTISE` "
-        "also RESIDUAL",
+        "the second operand of ALU can come from INP; and an operation MOVE",
     )
 
     def __new__(cls, value: str, bit: int, meaning: str) -> Feature:

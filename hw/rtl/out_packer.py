@@ -16,7 +16,7 @@ from hw.topology import MemoryId
 
 
 class OutPacker(Block):
-    """Reads OUT for a STORE: one beat a cycle of wide elements, one narrow element a cycle.
+    """Makes the beats of a STORE: one a cycle of wide elements, one narrow element a cycle.
 
     Members
     -------

@@ -217,7 +217,7 @@
 #define TANDEM_FEATURE_OVERWRITE              1u
 /* results are requantised on their way to OUT, as REQUANTISE and the memory PAR say */
 #define TANDEM_FEATURE_REQUANTISE             2u
-/* ALU has a bit `from_inp`: the second operand comes from INP; and an operation MOVE */
+/* the second operand of ALU can come from INP; and an operation MOVE */
 #define TANDEM_FEATURE_INPUT_OPERANDS         4u
 
 /* Values of error_code */
