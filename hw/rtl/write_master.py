@@ -78,7 +78,7 @@ class WriteMaster(Block):
         order = client.order.payload
         space = Signal()
         m.d.comb += [
-            # While bursts that were given up are sent, `lengths` might have no room for more.
+            # While bursts that were given up are sent, `lengths` might not hold more.
             space.eq((outstanding_writes.level < config.writes_in_flight) & ~flushing),
             client.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
             outstanding_writes.i.valid.eq(client.order.valid & client.order.ready),

@@ -37,11 +37,11 @@ ERRORS = (
     *_in(
         "machine",
         ("fetch_longest=min(ahead,", "fetch_longest=min(ahead + 1,"),
-        ("queue_depth=config.instruction_queue", "queue_depth=config.instruction_queue - 1"),
+        ("[queue_of(Unit.LOAD)].depth", "[queue_of(Unit.LOAD)].depth - 1"),
         ("depth=pipeline_depth(config)", "depth=pipeline_depth(config) + 1"),
         ("latency=memory.latency", "latency=memory.latency + 1"),
-        ("load_depth=config.load_buffer", "load_depth=config.load_buffer - 1"),
-        ("compute_depth=config.compute_buffer", "compute_depth=config.compute_buffer - 1"),
+        ('["load_buffer"].depth', '["load_buffer"].depth - 1'),
+        ('["compute_buffer"].depth', '["compute_buffer"].depth - 1'),
         ("two_reads=2 if", "two_reads=1 if"),
     ),
     *_in(
@@ -51,7 +51,7 @@ ERRORS = (
         ("(needed - 1) & reads.used_mask] + 1", "(needed - 1) & reads.used_mask]"),
         ("accepted = now + 1\n", "accepted = now + 2\n"),
         ("master[LAST] + machine.interval)", "master[LAST] + 1)"),
-        ("first = max(accepted + machine.latency", "first = max(accepted + machine.latency - 1"),
+        ("max(accepted + machine.latency", "max(accepted + machine.latency - 1"),
         ("master[FREE] = accepted", "master[FREE] = accepted + 1"),
         (
             "(bursts - machine.in_flight) & reads.ends_mask] + 1",
@@ -89,7 +89,7 @@ ERRORS = (
         ("QUEUE = OUT_QUEUE_BEATS", "QUEUE = OUT_QUEUE_BEATS - 1"),
         ("state[READ] + 2, first", "state[READ] + 1, first"),
         ("state[TAKEN] + machine.latency", "state[TAKEN] + machine.latency + 1"),
-        ("state[ANSWERED] + 1)\n            stores", "state[ANSWERED] + 2)\n            stores"),
+        ("machine.latency, state[ANSWERED] + 1)", "machine.latency, state[ANSWERED] + 2)"),
         ("max(state[ANSWERED] + 1, taken + 1)", "max(state[ANSWERED], taken + 1)"),
         ("state[DONE] = max(state[DONE] + 1,", "state[DONE] = max(state[DONE],"),
         (
@@ -140,7 +140,7 @@ ERRORS = (
     ),
     *_in(
         "run",
-        ("number * machine.interval + 1", "number * machine.interval"),
+        ("first + number * machine.interval + 1", "first + number * machine.interval"),
     ),
     *_in(
         "counters",

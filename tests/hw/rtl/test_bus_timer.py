@@ -13,7 +13,7 @@ from tests.support.hw.rtl.rtl import Context, seeds, simulate
 @pytest.mark.parametrize("limit", [0, 1, 2, 5, 17])
 @pytest.mark.parametrize("seed", seeds(2))
 def test_so_many_silent_cycles_in_a_row(limit: int, seed: int) -> None:
-    """Told in the second cycle after the last of them, as long as the silence lasts."""
+    """Seen in the second cycle after the last of them, as long as the silence lasts."""
     rng = random.Random(seed)
     timer = BusTimer()
     silent = [rng.random() < 0.9 for _ in range(300)]
@@ -22,8 +22,8 @@ def test_so_many_silent_cycles_in_a_row(limit: int, seed: int) -> None:
     async def bench(ctx: Context) -> None:
         ctx.set(timer.limit, limit)
         await ctx.tick()
-        for each in silent:
-            ctx.set(timer.silent, each)
+        for is_silent in silent:
+            ctx.set(timer.silent, is_silent)
             found.append(bool(ctx.get(timer.expired)))
             await ctx.tick()
 

@@ -91,7 +91,7 @@ class BeatSource(Source):
         self._waiting = master.client.waiting
 
     def drive(self, ctx: Context) -> None:
-        """Offer a beat where there is room."""
+        """Offer a beat where there is space."""
         if ctx.get(self._waiting) < OUT_QUEUE_BEATS:
             super().drive(ctx)
         else:
