@@ -15,7 +15,8 @@ class BusTimer(Block):
     Members
     -------
     limit
-        As many such cycles in a row are too many; 0 for any number.
+        As many such cycles in a row are too many; 0 for any number. It can be set while the bus is
+        silent; a smaller one than before then counts from the next silence on.
     silent
         This is such a cycle.
     expired
@@ -28,15 +29,16 @@ class BusTimer(Block):
     def build(self, m: Module) -> None:
         # Whether something moves is known at the end of long paths.
         silent = Signal()
-        left = Signal(BUS_TIMEOUT_BITS)
+        count = Signal(BUS_TIMEOUT_BITS)
+        ends = Signal()
         counted = Signal()
+        m.d.comb += [ends.eq(count == self.limit), self.expired.eq(counted & ends)]
         m.d.sync += [
             silent.eq(self.silent),
             # With a limit of 0 nothing is ever counted.
-            counted.eq(silent & (counted | (left != 0))),
+            counted.eq(silent & (counted | ~ends)),
         ]
-        m.d.comb += self.expired.eq(counted & (left == 0))
         with m.If(~silent):
-            m.d.sync += left.eq(self.limit)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
+            m.d.sync += count.eq(0)
+        with m.Elif(~ends):
+            m.d.sync += count.eq(count + 1)

@@ -49,3 +49,21 @@ def test_the_whole_limit_counts() -> None:
             await ctx.tick()
 
     simulate(timer, bench)
+
+
+def test_a_limit_that_is_set_during_a_silence() -> None:
+    """What hangs without a limit can be ended."""
+    timer = BusTimer()
+
+    async def bench(ctx: Context) -> None:
+        ctx.set(timer.silent, 1)
+        for _ in range(30):
+            assert not ctx.get(timer.expired)
+            await ctx.tick()
+        ctx.set(timer.limit, 5)
+        for _ in range(5):
+            assert not ctx.get(timer.expired)
+            await ctx.tick()
+        assert ctx.get(timer.expired)
+
+    simulate(timer, bench)
