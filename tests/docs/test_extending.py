@@ -37,7 +37,7 @@ from tests.support.compiler.graph.graphs import graph
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
-OPERATOR, TUNED, ALU, FIELD, MACHINE = SECTIONS
+OPERATOR, TUNED, ALU, FIELD, REGISTER, MACHINE = SECTIONS
 """The ALU's code runs after the operator's, in a copy of the product with the ALU's patches."""
 
 
@@ -342,5 +342,15 @@ def test_a_field_of_an_instruction_takes_five_files(tmp_path: Path, jit: bool) -
     tells = "import hw\nprint(hw.__file__)\n"
 
     source = output_of([sys.executable, "-c", code + tells], tmp_path, jit)
+
+    assert source.strip() == str(tmp_path / "hw" / "__init__.py")
+
+
+def test_a_field_of_a_register_takes_one_file(tmp_path: Path) -> None:
+    assert len(patched_product(REGISTER, tmp_path)) == 1
+    (code,) = blocks(REGISTER, "python")
+    tells = "import hw\nprint(hw.__file__)\n"
+
+    source = output_of([sys.executable, "-c", code + tells], tmp_path, jit=True)
 
     assert source.strip() == str(tmp_path / "hw" / "__init__.py")
