@@ -100,10 +100,10 @@ class Harness:
         self.sync(past.eq(now))
         return past
 
-    def counter(self, bits: int, up: Expression, down: Expression) -> Any:
-        """How much more went up than down, before this cycle."""
+    def counter(self, bits: int, up: Expression, down: Expression, clear: Expression = 0) -> Any:
+        """How much more went up than down, before this cycle and after the last `clear`."""
         count = Signal(bits)
-        self.sync(count.eq(count + up - down))
+        self.sync(count.eq(Mux(clear, 0, count + up - down)))
         return count
 
     def peek(self, path: str, bits: int) -> Any:
@@ -151,7 +151,8 @@ class Harness:
 class Follower:
     """Follows one of many things that come and go in order; which one, the solver chooses.
 
-    What is proved of the one is proved of all. After it left, another can be chosen.
+    What is proved of the one is proved of all. After it left, another can be chosen. All leave at
+    once when they are dropped, with those that come in that cycle.
 
     Attributes
     ----------
@@ -166,7 +167,15 @@ class Follower:
     """
 
     def __init__(
-        self, harness: Harness, *, comes: Any, leaves: Any, waiting: Any, word: Any, bits: int
+        self,
+        harness: Harness,
+        *,
+        comes: Any,
+        leaves: Any,
+        waiting: Any,
+        word: Any,
+        bits: int,
+        dropped: Expression = 0,
     ) -> None:
         known = Value.cast(word)
         self.active = Signal(name="followed")
@@ -176,7 +185,9 @@ class Follower:
         self.starts = Signal(name="starts")
         harness.comb(self.starts.eq(comes & harness.choice() & ~self.active))
         m = harness.module
-        with m.If(self.starts):
+        with m.If(dropped):
+            m.d.sync += self.active.eq(0)
+        with m.Elif(self.starts):
             m.d.sync += [self.active.eq(1), self.ahead.eq(waiting - leaves), self.word.eq(known)]
         with m.Elif(self.active & leaves):
             m.d.sync += [

@@ -66,13 +66,46 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="long_burst",
         ),
         pytest.param(
-            "axi.rvalid & axi.rlast)", "axi.rvalid)", "load_gets_its_own", id="turn_ends_early"
+            "read_owners.o.ready.eq(answered & axi.rlast)",
+            "read_owners.o.ready.eq(answered)",
+            "load_gets_its_own",
+            id="turn_ends_early",
         ),
         pytest.param(
             "read_owners.i.payload.eq(index)",
             "read_owners.i.payload.eq(index & 1)",
             "load_gets_its_own",
             id="answer_to_another",
+        ),
+        pytest.param(
+            " & (axi.rid == self.epoch)",
+            "",
+            "what_was_given_up_reaches_nobody",
+            id="id_not_compared",
+        ),
+        pytest.param(
+            "with m.If(axi.arready):",
+            "with m.If(axi.arready | self.fence):",
+            "ar_stays_valid",
+            id="fence_drops_the_address",
+        ),
+        pytest.param(
+            "axi.arid.eq(address.id)",
+            "axi.arid.eq(self.epoch)",
+            "ar_payload_2_is_steady",
+            id="fence_changes_the_id",
+        ),
+        pytest.param(
+            "ResetBy(self.fence, read_owners)",
+            "read_owners",
+            "idle_after_a_fence",
+            id="fence_gives_nothing_up",
+        ),
+        pytest.param(
+            "address.valid | ~self.idle",
+            "~self.idle",
+            "owes_addresses_and_answers",
+            id="held_address_is_not_owed",
         ),
     ],
 )
