@@ -78,9 +78,8 @@ class WriteMaster(Block):
         order = client.order.payload
         space = Signal()
         m.d.comb += [
-            space.eq(
-                (outstanding_writes.level < config.writes_in_flight) & ~(flushing & self.halt)
-            ),
+            # While bursts that were given up are sent, `lengths` might have no room for more.
+            space.eq((outstanding_writes.level < config.writes_in_flight) & ~flushing),
             client.order.ready.eq(space & (~order.writes | ~address.valid | axi.awready)),
             outstanding_writes.i.valid.eq(client.order.valid & client.order.ready),
         ]
@@ -108,7 +107,7 @@ class WriteMaster(Block):
             lengths.i.valid.eq(new_address),
             lengths.i.payload.eq(address.burst.beats),
         ]
-        self._send(m, lengths, new_address, flushing)
+        self._send(m, lengths, flushing)
         acknowledged = self._answer(m, outstanding_writes)
         m.submodules.addresses = addresses = OldestAddress(bits=config.address_bits, depth=depth)
         m.d.comb += [
@@ -122,10 +121,11 @@ class WriteMaster(Block):
             self.moves.eq((axi.awvalid & axi.awready) | client.moving | axi.bvalid | client.done),
         ]
 
-    def _send(self, m: Module, lengths: Queue, new_address: Signal, flushing: Signal) -> None:
+    def _send(self, m: Module, lengths: Queue, flushing: Signal) -> None:
         """The W channel. `flushing`, from a fence on, what comes from the store unit is dropped.
 
-        It ends when the bursts that were given up have been sent, and the store unit was reset.
+        It ends when the bursts that were given up have been sent, and the store unit was reset; no
+        order is accepted before.
         Without a fence, only beats that are of no burst can wait at such a reset.
         """
         axi, client = self.axi, self.client
@@ -134,31 +134,26 @@ class WriteMaster(Block):
         flushed = Signal()
         m.submodules[stored.name] = ResetBy(flushed, beats)
         sent = Signal(BEATS_BITS)
-        ends = Signal()
-        given_up = Signal.like(lengths.level)
         m.d.comb += [
-            flushed.eq(Mux(flushing, (given_up == 0) & ~self.halt, self.restart)),
+            flushed.eq(Mux(flushing, ~lengths.o.valid & ~self.halt, self.restart)),
             client.waiting.eq(Mux(flushing, OUT_QUEUE_BEATS, beats.level)),
             beats.i.valid.eq(client.beat.valid | flushing),
             beats.i.payload.data.eq(client.beat.payload.data),
             beats.i.payload.strobe.eq(Mux(flushing, 0, client.beat.payload.strobe)),
-            axi.wvalid.eq(beats.o.valid & lengths.o.valid & ~(flushing & (given_up == 0))),
+            axi.wvalid.eq(beats.o.valid & lengths.o.valid),
             axi.wdata.eq(beats.o.payload.data),
             axi.wstrb.eq(beats.o.payload.strobe),
             axi.wlast.eq(sent + 1 == lengths.o.payload),
             client.moving.eq(axi.wvalid & axi.wready),
             beats.o.ready.eq(client.moving),
-            ends.eq(client.moving & axi.wlast),
-            lengths.o.ready.eq(ends),
+            lengths.o.ready.eq(client.moving & axi.wlast),
         ]
         with m.If(client.moving):
             m.d.sync += sent.eq(Mux(axi.wlast, 0, sent + 1))
         with m.If(self.fence):
-            m.d.sync += [flushing.eq(1), given_up.eq(lengths.level + new_address - ends)]
-        with m.Else():
-            m.d.sync += given_up.eq(given_up - (ends & flushing))
-            with m.If(flushed):
-                m.d.sync += flushing.eq(0)
+            m.d.sync += flushing.eq(1)
+        with m.Elif(flushed):
+            m.d.sync += flushing.eq(0)
 
     def _answer(self, m: Module, outstanding_writes: Queue) -> Signal:
         """The B channel; returns whether the oldest order's burst is acknowledged.
