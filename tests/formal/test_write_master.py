@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hw.config import HardwareConfig
 from hw.rtl.write_master import WriteMaster
+from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
-from tests.formal.writes import write_harness
+from tests.formal.write_claims import beat_harness, write_harness
+
+Claims = Callable[[Any, HardwareConfig], Harness]
 
 
 def config(in_flight: int) -> HardwareConfig:
@@ -26,14 +31,21 @@ def test_every_run(in_flight: int, tmp_path: Path) -> None:
     prove(harness, tmp_path, reach=in_flight + 8)
 
 
+@pytest.mark.parametrize(
+    "in_flight", [2, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (3, 4, 8))]
+)
+def test_every_beat_of_every_run(in_flight: int, tmp_path: Path) -> None:
+    prove(beat_harness(WriteMaster, config(in_flight)), tmp_path, reach=10)
+
+
 @pytest.mark.exhaustive
 def test_every_run_of_many(tmp_path: Path) -> None:
     prove(write_harness(WriteMaster, config(8)), tmp_path, reach=16)
 
 
-def test_each_property_says_something(tmp_path: Path) -> None:
-    harness = write_harness(anything(WriteMaster), config(3))
-    assert not true_of_anything(harness, tmp_path, steps=9)
+@pytest.mark.parametrize("claims", [write_harness, beat_harness])
+def test_each_property_says_something(claims: Claims, tmp_path: Path) -> None:
+    assert not true_of_anything(claims(anything(WriteMaster), config(3)), tmp_path, steps=9)
 
 
 @pytest.mark.every(3)
@@ -71,8 +83,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="last_a_beat_late",
         ),
         pytest.param(
-            "axi.wvalid.eq(self.beat.valid & lengths.o.valid)",
-            "axi.wvalid.eq(self.beat.valid)",
+            "axi.wvalid.eq(beats.o.valid & lengths.o.valid)",
+            "axi.wvalid.eq(beats.o.valid)",
             "data_after_its_address",
             id="data_before_its_address",
         ),
@@ -83,10 +95,77 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="data_waits_for_awready",
         ),
         pytest.param(
-            "self.beat.ready.eq(axi.wready & lengths.o.valid)",
-            "self.beat.ready.eq(lengths.o.valid)",
-            "beat_is_taken_once",
-            id="beat_lost",
+            "client.waiting.eq(Mux(flushing, OUT_QUEUE_BEATS, beats.level))",
+            "client.waiting.eq(beats.level)",
+            "waiting_counts_beats",
+            id="client_goes_on_after_a_fence",
+        ),
+        pytest.param(
+            "& (axi.bid == self.epoch)",
+            "",
+            "done_when_acknowledged",
+            id="id_not_compared",
+        ),
+        pytest.param(
+            "with m.If(axi.awready):",
+            "with m.If(axi.awready | self.fence):",
+            "aw_stays_valid",
+            id="fence_drops_the_address",
+        ),
+        pytest.param(
+            "axi.awid.eq(address.id)",
+            "axi.awid.eq(self.epoch)",
+            "aw_payload_2_is_steady",
+            id="fence_changes_the_id",
+        ),
+        pytest.param(
+            "ResetBy(self.fence, outstanding_writes)",
+            "outstanding_writes",
+            "idle_after_a_fence",
+            id="fence_gives_no_order_up",
+        ),
+        pytest.param(
+            "ResetBy(self.fence, responses)",
+            "responses",
+            "done_when_acknowledged",
+            id="fence_keeps_a_response",
+        ),
+        # Bursts that were given up and new ones are together more than `lengths` holds.
+        pytest.param(
+            "config.writes_in_flight) & ~flushing",
+            "config.writes_in_flight) & ~(flushing & self.halt)",
+            "at_most_so_many_unsent",
+            id="order_accepted_before_all_is_sent",
+        ),
+        pytest.param(
+            "m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)",
+            "lengths = Queue(BEATS_BITS, depth); m.submodules.lengths = ResetBy(self.fence, lengths)",
+            "data_waits_for_nothing_else",
+            id="fence_drops_data",
+        ),
+        pytest.param(
+            "client.beat.valid | flushing",
+            "client.beat.valid",
+            "data_waits_for_nothing_else",
+            id="no_beats_for_what_was_given_up",
+        ),
+        pytest.param(
+            "~lengths.o.valid & ~self.halt, self.restart)",
+            "~lengths.o.valid, self.restart)",
+            "waiting_counts_beats",
+            id="client_goes_on_before_it_is_reset",
+        ),
+        pytest.param(
+            "~lengths.o.valid & ~self.halt, self.restart)",
+            "~self.halt, self.restart)",
+            "data_waits_for_nothing_else",
+            id="restart_drops_data",
+        ),
+        pytest.param(
+            "~client.idle | address.valid | lengths.o.valid",
+            "~client.idle | address.valid",
+            "owes_orders_and_bursts",
+            id="data_is_not_owed",
         ),
         pytest.param(
             "axi.bready.eq(1)",
@@ -116,4 +195,51 @@ def test_each_property_says_something(tmp_path: Path) -> None:
 )
 def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
     harness = write_harness(planted(WriteMaster, (was, becomes)), config(3))
+    assert breaks(harness, broken, tmp_path, steps=10)
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize(
+    ("was", "becomes", "broken"),
+    [
+        pytest.param(
+            "beats.o.ready.eq(client.moving)",
+            "beats.o.ready.eq(lengths.o.valid)",
+            "w_stays_valid",
+            id="beat_lost",
+        ),
+        pytest.param(
+            "beats.o.ready.eq(client.moving)",
+            "beats.o.ready.eq(axi.wvalid & (axi.wready | self.fence))",
+            "data_is_the_beats",
+            id="fence_drops_a_beat",
+        ),
+        pytest.param(
+            "Mux(flushing, 0, client.beat.payload.strobe)",
+            "client.beat.payload.strobe",
+            "what_fills_writes_nothing",
+            id="filled_up_with_strobes",
+        ),
+        pytest.param(
+            "axi.wstrb.eq(beats.o.payload.strobe)",
+            "axi.wstrb.eq(Mux(flushing, 0, beats.o.payload.strobe))",
+            "w_payload_1_is_steady",
+            id="fence_changes_the_strobes",
+        ),
+        pytest.param(
+            "Mux(flushing, ~lengths.o.valid & ~self.halt, self.restart)",
+            "flushing & ~lengths.o.valid & ~self.halt",
+            "data_is_the_beats",
+            id="restart_keeps_beats",
+        ),
+        pytest.param(
+            "ResetBy(flushed, beats)",
+            "beats",
+            "data_is_the_beats",
+            id="old_beats_for_new_bursts",
+        ),
+    ],
+)
+def test_fault_in_the_beats_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
+    harness = beat_harness(planted(WriteMaster, (was, becomes)), config(2))
     assert breaks(harness, broken, tmp_path, steps=10)
