@@ -139,7 +139,7 @@ def test_each_property_says_something(claims: Claims, tmp_path: Path) -> None:
         ),
         pytest.param(
             "m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)",
-            "lengths = Queue(BEATS_BITS, depth); m.submodules.lengths = ResetBy(self.fence, lengths)",
+            "m.submodules.lengths = ResetBy(self.fence, lengths := Queue(BEATS_BITS, depth))",
             "data_waits_for_nothing_else",
             id="fence_drops_data",
         ),

@@ -157,7 +157,7 @@ def claim_fences(writes: Writes) -> None:
     harness.must("idle_after_a_fence", implies(after, client.idle & ~client.done))
     of_bursts = axi.awvalid | (writes.unsent != 0)
     harness.must("owes_orders_and_bursts", dut.owes == (of_bursts | (writes.open != 0)))
-    moves = writes.issued | writes.moved | axi.bvalid
+    moves = writes.issued | writes.moved | axi.bvalid | client.done
     harness.must("moves_tells_so", dut.moves == moves)
     old = axi.awvalid & (axi.awid != writes.fences.epoch)
     harness.reach("address_given_up_and_held", old & harness.delayed(after) & ~axi.awready)
