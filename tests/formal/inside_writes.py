@@ -26,7 +26,6 @@ def look_at_orders(writes: Writes) -> None:
     orders = harness.queue_at("dut.outstanding_writes", depth, WAITING.size)
     level = harness.peek("dut.outstanding_writes.level", bits)
     harness.invariant("orders_are_the_open", level == writes.open)
-    harness.invariant("none_open_then", implies(writes.flushing, writes.open == 0))
 
     def word(place: Any) -> Any:
         return data.View(WAITING, orders(place))
@@ -46,8 +45,6 @@ def look_at_orders(writes: Writes) -> None:
     harness.invariant("responses_are_of_open", bursts_of(level) == writes.unanswered + responses)
     harness.invariant("responses_are_of_the_oldest", implies(follows, expected))
     harness.invariant("pending_are_unanswered", writes.pending_open <= writes.unanswered)
-    open_unsent = writes.unsent - writes.given_up
-    harness.invariant("unsent_are_unanswered", open_unsent <= writes.unanswered)
     order, mine, what = writes.order, word(writes.order.ahead), writes.what
     harness.invariant("is_among_the_open", implies(order.active, order.ahead < writes.open))
     for name in WAITING.members:
@@ -60,8 +57,17 @@ def look_at_orders(writes: Writes) -> None:
 def look_at_bursts(writes: Writes) -> None:
     """Bursts that are not sent."""
     harness, burst = writes.harness, writes.burst
-    look_at_queue(writes)
+    depth = 1 << clog2(writes.config.writes_in_flight)
+    bits = clog2(depth) + 1
+    harness.queue_at("dut.outstanding_writes", depth, WAITING.size)
+    level = harness.peek("dut.outstanding_writes.level", bits)
+    harness.invariant("orders_are_the_open", level == writes.open)
+    harness.invariant("at_most_so_many", level <= writes.config.writes_in_flight)
+    harness.invariant("none_open_then", implies(writes.flushing, writes.open == 0))
+    open_unsent = writes.unsent - writes.given_up
+    harness.invariant("unsent_are_unanswered", open_unsent <= writes.unanswered)
     lengths, known, new = look_at_lengths(writes)
+    look_at_queue(writes)
     sent = harness.peek("dut.sent", BEATS_BITS)
     harness.invariant("is_among_the_unsent", implies(burst.active, burst.ahead < writes.unsent))
     layout = burst_layout(writes.config)
@@ -96,8 +102,9 @@ def look_at_lengths(writes: Writes) -> tuple[Any, Any, Any]:
     """The lengths of bursts that are not sent, how many, and whether there is a new address."""
     harness = writes.harness
     depth = 1 << clog2(writes.config.writes_in_flight)
+    bits = clog2(depth) + 1
     lengths = harness.queue_at("dut.lengths", depth, BEATS_BITS)
-    known = harness.peek("dut.lengths.level", clog2(depth) + 1)
+    known = harness.peek("dut.lengths.level", bits)
     new = harness.peek("dut.new_address", 1)
     flushing = harness.peek("dut.flushing", 1)
     harness.invariant("lengths_are_the_unsent", known + new == writes.unsent)
@@ -110,7 +117,7 @@ def look_at_lengths(writes: Writes) -> tuple[Any, Any, Any]:
 
 
 def look_at_queue(writes: Writes) -> Any:
-    """The beats that wait, and how many."""
+    """The beats that wait."""
     harness = writes.harness
     width = strobed_layout(writes.config).size
     beats = harness.queue_at("dut.out_queue", OUT_QUEUE_BEATS, width)

@@ -13,9 +13,10 @@ from hw.rtl.write_master import WriteMaster
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
-from tests.formal.write_claims import beat_harness, write_harness
+from tests.formal.write_claims import beat_harness, burst_harness, order_harness
 
 Claims = Callable[[Any, HardwareConfig], Harness]
+PROOFS: tuple[Claims, ...] = (order_harness, burst_harness, beat_harness)
 
 
 def config(in_flight: int) -> HardwareConfig:
@@ -24,26 +25,14 @@ def config(in_flight: int) -> HardwareConfig:
 
 
 @pytest.mark.parametrize(
-    "in_flight", [2, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (3, 4))]
-)
-def test_every_run(in_flight: int, tmp_path: Path) -> None:
-    harness = write_harness(WriteMaster, config(in_flight))
-    prove(harness, tmp_path, reach=in_flight + 8)
-
-
-@pytest.mark.parametrize(
     "in_flight", [2, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (3, 4, 8))]
 )
-def test_every_beat_of_every_run(in_flight: int, tmp_path: Path) -> None:
-    prove(beat_harness(WriteMaster, config(in_flight)), tmp_path, reach=10)
+@pytest.mark.parametrize("claims", PROOFS)
+def test_every_run(claims: Claims, in_flight: int, tmp_path: Path) -> None:
+    prove(claims(WriteMaster, config(in_flight)), tmp_path, reach=in_flight + 8)
 
 
-@pytest.mark.exhaustive
-def test_every_run_of_many(tmp_path: Path) -> None:
-    prove(write_harness(WriteMaster, config(8)), tmp_path, reach=16)
-
-
-@pytest.mark.parametrize("claims", [write_harness, beat_harness])
+@pytest.mark.parametrize("claims", PROOFS)
 def test_each_property_says_something(claims: Claims, tmp_path: Path) -> None:
     assert not true_of_anything(claims(anything(WriteMaster), config(3)), tmp_path, steps=9)
 
@@ -191,17 +180,6 @@ def test_each_property_says_something(claims: Claims, tmp_path: Path) -> None:
             "done_at_once_without_a_burst",
             id="order_without_a_burst_waits",
         ),
-    ],
-)
-def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
-    harness = write_harness(planted(WriteMaster, (was, becomes)), config(3))
-    assert breaks(harness, broken, tmp_path, steps=10)
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize(
-    ("was", "becomes", "broken"),
-    [
         pytest.param(
             "beats.o.ready.eq(client.moving)",
             "beats.o.ready.eq(lengths.o.valid)",
@@ -240,6 +218,8 @@ def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> 
         ),
     ],
 )
-def test_fault_in_the_beats_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
-    harness = beat_harness(planted(WriteMaster, (was, becomes)), config(2))
+def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
+    master = planted(WriteMaster, (was, becomes))
+    harnesses = [claims(master, config(3)) for claims in PROOFS]
+    [harness] = [harness for harness in harnesses if broken in harness.properties]
     assert breaks(harness, broken, tmp_path, steps=10)

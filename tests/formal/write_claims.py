@@ -1,4 +1,4 @@
-"""What is claimed of the WriteMaster: of its orders and bursts in one proof, of beats in another.
+"""What is claimed of the WriteMaster: of orders, of bursts and of beats, a proof each.
 
 Of a burst that a fence gave up, what AXI4 wants is still claimed: that its address is offered until
 it is taken, and that it gets all its data.
@@ -19,27 +19,20 @@ from tests.formal.inside_writes import look_at_beats, look_at_bursts, look_at_or
 from tests.formal.writes import Writes
 
 
-def write_harness(master: Any, config: HardwareConfig) -> Harness:
-    """What is claimed of orders and bursts."""
-    writes = Writes(master, config)
+def order_harness(master: Any, config: HardwareConfig) -> Harness:
+    """What is claimed of orders: their addresses and acknowledgements."""
+    writes = Writes(master, config, hasty=True)
     claim_orders(writes)
     claim_addresses(writes)
-    claim_data(writes)
-    claim_answers(writes)
-    claim_fences(writes)
     look_at_orders(writes)
-    look_at_bursts(writes)
-    harness, dut = writes.harness, writes.dut
-    many = config.writes_in_flight
+    harness, client, many = writes.harness, writes.client, config.writes_in_flight
     harness.reach("as_many_open_as_may_be", (writes.open == many) & (writes.unanswered == many))
-    harness.reach("data_before_awready", writes.sent & dut.axi.awvalid & ~dut.axi.awready)
-    harness.reach("burst_of_two_beats", writes.sent & writes.burst.is_next & (writes.got == 1))
-    harness.reach("a_burst_each_cycle", writes.sent & harness.delayed(writes.sent))
-    client = writes.client
     mine = client.done & writes.order.is_next
     second = harness.delayed(writes.order.ahead) == 1
     harness.reach("order_without_a_burst", mine & ~writes.what.writes & second)
     harness.reach("later_order_refused", mine & client.fault & second)
+    served = mine & writes.what.writes & (writes.fences.epoch == 1)
+    harness.reach("served_after_a_fence", served)
     if many > 2:
         # It takes an order without a burst between one that waits and one that is complete.
         harness.reach("response_waits", mine & writes.is_answered)
@@ -47,39 +40,50 @@ def write_harness(master: Any, config: HardwareConfig) -> Harness:
     return harness
 
 
+def burst_harness(master: Any, config: HardwareConfig) -> Harness:
+    """What is claimed of bursts that are to be sent."""
+    writes = Writes(master, config)
+    harness, axi = writes.harness, writes.dut.axi
+    # The first proof's `no_more_unanswered`.
+    harness.suppose(writes.unanswered <= writes.open)
+    claim_bursts(writes)
+    look_at_bursts(writes)
+    harness.reach("data_before_awready", writes.sent & axi.awvalid & ~axi.awready)
+    harness.reach("burst_of_two_beats", writes.sent & writes.burst.is_next & (writes.got == 1))
+    harness.reach("a_burst_each_cycle", writes.sent & harness.delayed(writes.sent))
+    harness.reach("given_up_and_sent", writes.sent & writes.flushing & writes.burst.is_next)
+    harness.reach("given_up_twice", writes.dut.fence & (writes.given_up != 0))
+    later = writes.fences.epoch == 1
+    harness.reach("served_after_a_fence", writes.sent & later & ~writes.flushing)
+    return harness
+
+
 def beat_harness(master: Any, config: HardwareConfig) -> Harness:
     """What is claimed of beats."""
     writes = Writes(master, config)
     harness, axi, beat = writes.harness, writes.dut.axi, writes.beat
-    # Of the other proof, `at_most_so_many_unsent` and `sent_before_it_is_done`.
+    # The second proof's `at_most_so_many_unsent` and `sent_before_it_is_done`.
     harness.suppose(writes.unsent <= config.writes_in_flight)
     harness.suppose(implies(writes.open == 0, writes.unsent == writes.given_up))
-    mine = axi.wvalid & beat.is_next
-    harness.must("data_is_the_beats", implies(mine, axi.wdata == writes.payload.data))
-    harness.must("strobe_is_the_beats", implies(mine, axi.wstrb == writes.payload.strobe))
-    fills = axi.wvalid & (writes.real == 0)
-    harness.must("what_fills_writes_nothing", implies(fills, axi.wstrb == 0))
-    harness.steady("w", axi.wvalid, axi.wready, axi.wdata, axi.wstrb, axi.wlast)
+    claim_beats(writes)
     look_at_beats(writes)
     full = writes.queued == OUT_QUEUE_BEATS
     harness.reach("full", full & ~writes.flushing)
     harness.reach("full_and_restarted", full & writes.fences.restart & ~writes.flushing)
     harness.reach("given_up_and_sent", writes.moved & writes.flushing & beat.is_next)
-    harness.reach("filled_up", writes.sent & fills)
-    later = writes.fences.epoch == 1
-    harness.reach("served_after_a_fence", mine & later & ~writes.flushing)
+    harness.reach("filled_up", writes.sent & (writes.real == 0))
+    later = axi.wvalid & beat.is_next & (writes.fences.epoch == 1)
+    harness.reach("served_after_a_fence", later & ~writes.flushing)
     return harness
 
 
 def claim_orders(writes: Writes) -> None:
-    """Which orders are accepted, and when; and that they are done in turn."""
-    harness, client, axi = writes.harness, writes.client, writes.dut.axi
+    """How many orders are accepted; and that they are done in turn."""
+    harness, client, dut = writes.harness, writes.client, writes.dut
     order, what = writes.order, writes.what
     most = writes.config.writes_in_flight
-    free = ~axi.awvalid | axi.awready | ~client.order.payload.writes
     harness.must("at_most_so_many_open", writes.open <= most)
-    possible = (writes.open < most) & free & ~writes.flushing
-    harness.must("ready_as_soon_as_it_may", client.order.ready == possible)
+    harness.must("no_more_unanswered", writes.unanswered <= writes.open)
     mine = client.done & order.is_next
     harness.must("done_is_of_an_order", implies(client.done, writes.open != 0))
     # In the cycle after its response, at the earliest.
@@ -97,6 +101,9 @@ def claim_orders(writes: Writes) -> None:
     error = what.writes & writes.error
     harness.must("fault_is_its_own_error", implies(mine, client.fault == error))
     harness.must("idle_when_nothing_is_open", client.idle == (writes.open == 0))
+    after = harness.delayed(dut.fence)
+    harness.must("idle_after_a_fence", implies(after, client.idle & ~client.done))
+    harness.must("no_response_waits", dut.axi.bready)
 
 
 def claim_addresses(writes: Writes) -> None:
@@ -120,11 +127,19 @@ def claim_addresses(writes: Writes) -> None:
     harness.must("prot_as_configured", axi.awprot == config.axi_prot)
     constant = Cat(axi.awid, axi.awsize, axi.awburst, axi.awcache, axi.awprot)
     harness.steady("aw", axi.awvalid, axi.awready, axi.awaddr, axi.awlen, constant)
+    old = axi.awvalid & (axi.awid != writes.fences.epoch)
+    held = harness.delayed(harness.delayed(writes.dut.fence))
+    harness.reach("address_given_up_and_held", old & held & ~axi.awready)
+    harness.reach("new_behind_a_held_address", old & writes.writes)
 
 
-def claim_data(writes: Writes) -> None:
-    """The W channel, and the beats that wait for it."""
-    harness, client, axi = writes.harness, writes.client, writes.dut.axi
+def claim_bursts(writes: Writes) -> None:
+    """When orders are accepted, and their data is sent."""
+    harness, dut, client, axi = writes.harness, writes.dut, writes.client, writes.dut.axi
+    most = writes.config.writes_in_flight
+    free = ~axi.awvalid | axi.awready | ~client.order.payload.writes
+    possible = (writes.open < most) & free & ~writes.flushing
+    harness.must("ready_as_soon_as_it_may", client.order.ready == possible)
     harness.must("no_data_without_a_burst", implies(axi.wvalid, writes.unsent != 0))
     # A burst accepted in the cycle before has its first cycle on AW now; its data waits for one
     # cycle more. AWREADY is not waited for.
@@ -133,35 +148,28 @@ def claim_data(writes: Writes) -> None:
     harness.must("data_after_its_address", implies(axi.wvalid, shown != 0))
     waits = (writes.queued != 0) & (shown != 0)
     harness.must("data_waits_for_nothing_else", axi.wvalid == waits)
-    harness.must("moving_tells_so", client.moving == writes.moved)
+    harness.must("moving_is_of_a_beat", client.moving == writes.moved)
     told = Mux(writes.flushing, OUT_QUEUE_BEATS, writes.queued)
     harness.must("waiting_counts_beats", client.waiting == told)
+    harness.must("at_most_so_many_unsent", writes.unsent <= most)
+    given_up = writes.unsent == writes.given_up
+    harness.must("sent_before_it_is_done", implies(writes.open == 0, given_up))
     mine = writes.burst.is_next & axi.wvalid
     last = writes.got + 1 == writes.beats
     harness.must("last_exactly_on_the_last_beat", implies(mine, axi.wlast == last))
-    # With the lengths of so many, the master's memory of them is full.
-    harness.must("at_most_so_many_unsent", writes.unsent <= writes.config.writes_in_flight)
-    given_up = writes.unsent == writes.given_up
-    harness.must("sent_before_it_is_done", implies(writes.open == 0, given_up))
-
-
-def claim_answers(writes: Writes) -> None:
-    """The B channel."""
-    writes.harness.must("no_response_waits", writes.dut.axi.bready)
-
-
-def claim_fences(writes: Writes) -> None:
-    """What a fence ends, in the next cycle, and what it does not; and what can happen after it."""
-    harness, dut, client, axi = writes.harness, writes.dut, writes.client, writes.dut.axi
-    after = harness.delayed(dut.fence)
-    harness.must("idle_after_a_fence", implies(after, client.idle & ~client.done))
     of_bursts = axi.awvalid | (writes.unsent != 0)
     harness.must("owes_orders_and_bursts", dut.owes == (of_bursts | (writes.open != 0)))
     moves = writes.issued | writes.moved | axi.bvalid | client.done
     harness.must("moves_tells_so", dut.moves == moves)
-    old = axi.awvalid & (axi.awid != writes.fences.epoch)
-    harness.reach("address_given_up_and_held", old & harness.delayed(after) & ~axi.awready)
-    harness.reach("new_behind_a_held_address", old & writes.writes)
-    harness.reach("given_up_twice", dut.fence & (writes.given_up != 0))
-    served = client.done & writes.order.is_next & writes.what.writes & (writes.fences.epoch == 1)
-    harness.reach("served_after_a_fence", served)
+
+
+def claim_beats(writes: Writes) -> None:
+    """The W channel."""
+    harness, axi = writes.harness, writes.dut.axi
+    # As many are sent as were given, and each in its turn.
+    mine = axi.wvalid & writes.beat.is_next
+    harness.must("data_is_the_beats", implies(mine, axi.wdata == writes.payload.data))
+    harness.must("strobe_is_the_beats", implies(mine, axi.wstrb == writes.payload.strobe))
+    fills = axi.wvalid & (writes.real == 0)
+    harness.must("what_fills_writes_nothing", implies(fills, axi.wstrb == 0))
+    harness.steady("w", axi.wvalid, axi.wready, axi.wdata, axi.wstrb, axi.wlast)

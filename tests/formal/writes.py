@@ -21,6 +21,8 @@ QUEUED_BITS = clog2(OUT_QUEUE_BEATS) + 2
 class Writes:
     """A WriteMaster with any orders and beats, and a memory that takes and answers at any time.
 
+    With `hasty`, memory does not wait for a burst's data to acknowledge it.
+
     Attributes
     ----------
     fences
@@ -58,7 +60,7 @@ class Writes:
         One of those; its data and strobes.
     """
 
-    def __init__(self, master: Any, config: HardwareConfig) -> None:
+    def __init__(self, master: Any, config: HardwareConfig, *, hasty: bool = False) -> None:
         self.harness = harness = Harness()
         self.config = config
         self.dut = dut = master(config)
@@ -97,7 +99,7 @@ class Writes:
         # Memory acknowledges a burst once it has its address and all its data (A3.3.1); with an ID
         # of before, at any time.
         data_is_there = self.unanswered > self.unsent - self.given_up
-        whole = (self.unanswered > self.pending_open) & data_is_there
+        whole = (self.unanswered > self.pending_open) & (data_is_there | hasty)
         harness.suppose(implies(axi.bvalid & (axi.bid == fences.epoch), whole))
         self._follow_order(bits)
         self._follow_burst(bits)
