@@ -82,9 +82,12 @@ class Bus(Block):
         # Of a read and a write that both are outstanding, the read is reported. Both are those of
         # the cycle before, as the addresses are.
         reader = Signal.like(reads.fault_client)
+        written = Signal()
         m.d.sync += [
             reader.eq(reads.fault_client),
             core.of_write.eq(reads.idle & ~writes.client.idle),
+            # What was given up has an address, and no instruction: as a fetch of the program.
+            written.eq(~reads.owes),
         ]
         m.d.comb += [
             core.reads_idle.eq(reads.idle),
@@ -94,7 +97,7 @@ class Bus(Block):
             timer.limit.eq(self.limit),
             timer.silent.eq((reads.owes | writes.owes) & ~(reads.moves | writes.moves)),
             core.expired.eq(timer.expired),
-            self.address.eq(Mux(core.of_write, writes.oldest, reads.oldest)),
+            self.address.eq(Mux(written, writes.oldest, reads.oldest)),
         ]
         self._join(m, reads, writes)
 

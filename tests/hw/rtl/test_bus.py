@@ -191,3 +191,27 @@ def test_there_is_a_fence_for_each_id() -> None:
         assert ctx.get(bus.closed)
 
     simulate(bus, bench)
+
+
+def test_what_was_given_up_has_an_address_and_no_order() -> None:
+    """A launch behind an AW that memory never takes."""
+    bus = Bus(TINY)
+    limit = 9
+
+    async def bench(ctx: Context) -> None:
+        writes = bus.core.writes
+        ctx.set(bus.limit, limit)
+        burst = {"address": 192, "beats": 1}
+        ctx.set(writes.order.payload, {"burst": burst, "writes": 1, "ends": 1, "index": 7})
+        ctx.set(writes.order.valid, 1)
+        await ctx.tick()
+        ctx.set(writes.order.valid, 0)
+        await fence(ctx, bus)
+        for _ in range(limit + 2):
+            await ctx.tick()
+        assert ctx.get(bus.core.idle)
+        assert ctx.get(bus.core.expired)
+        assert not ctx.get(bus.core.of_write)
+        assert (ctx.get(bus.core.read_client), ctx.get(bus.address)) == (FETCH, 192)
+
+    simulate(bus, bench)
