@@ -113,6 +113,9 @@ def _transfers(config: HardwareConfig) -> list[Storage]:
         "outstanding_writes": (ORDER_FLAGS + INDEX_BITS, writes),
         "lengths": (BEATS_BITS, writes),
         "responses": (1, writes),
+        # Of outstanding bursts, for the fault of a bus that hangs.
+        "read_addresses": (config.address_bits, reads),
+        "write_addresses": (config.address_bits, writes),
     }
     return [
         Storage(name, Kind.TRANSFERS, width, depth, bank=width)

@@ -14,6 +14,7 @@ from hw.rtl.verilog import generate
 from hw.storage import Kind, Storage, queue_of, storage_of
 from hw.topology import MemoryId, Unit
 
+ADDRESSES = re.compile(r"^  tandem_oldest_address_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]
 INSTANCE = re.compile(r"^  tandem_queue_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
 
@@ -28,9 +29,16 @@ def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
             found[name, int(width), int(depth)] += 1
         readers += len(re.findall(r"^  tandem_read_stream_\S+ ", text, re.MULTILINE))
     assert readers == 3
+    addresses = {
+        (name, int(width), int(depth))
+        for text in generate(config).files.values()
+        for width, depth, name in ADDRESSES.findall(text)
+    }
     wanted = Counter[tuple[str, int, int]]()
     for storage in storage_of(config).values():
-        if storage.kind is not Kind.MEMORY:
+        if storage.name.endswith("_addresses"):
+            assert ("addresses", storage.width, storage.depth) in addresses
+        elif storage.kind is not Kind.MEMORY:
             name = "buffer" if storage.name.endswith("_buffer") else storage.name
             wanted[name, storage.width, storage.depth] = 1
     assert set(found) == set(wanted)
