@@ -50,7 +50,7 @@ def oldest_harness(block: Any, depth: int) -> Harness:
     places = (depth - 1).bit_length()
     head = harness.peek("dut.head", places)
     tail = harness.peek("dut.tail", places)
-    words = Array(harness.peek(f"dut.storage[{place}]", WIDTH) for place in range(depth))
+    words = Array(harness.peek(f"dut.storage.array[{place}]", WIDTH) for place in range(depth))
     harness.invariant("count_is_distance", (tail - head)[:places] == count[:places])
     harness.invariant("no_more_than_depth", count <= depth)
     harness.invariant("is_among_the_waiting", implies(entry.active, entry.ahead < count))
