@@ -44,6 +44,7 @@ _UNARY = {
 }
 _OPERAND = re.compile(r"([A-Za-z]\w*)(?:\[(\d+)(?::(\d+))?\])?\Z")
 _CONSTANT = re.compile(r"(\d+)'(s?)([hbd])([0-9a-f]+)\Z")
+_ASSIGNED = re.compile(r"\b(\w+)(?:\[[^\]]*\])* <= [^;]*;")
 _CONDITION = r"if \(!?{}\)"
 _BASES = {"h": 16, "b": 2, "d": 10}
 
@@ -137,6 +138,8 @@ class _Naming:
                     self._sources[statement.target] = statement.value
                 if statement.target.startswith("{"):
                     self._note_rests(targets, statement)
+            else:
+                targets.update(_ASSIGNED.findall(statement.text))
             for name in names_in(statement.text):
                 if NAMELESS.fullmatch(name) and name not in targets:
                     known = self._users.setdefault(name, statement)
@@ -160,9 +163,12 @@ class _Naming:
             done.add(name)
             user = self._users.get(name)
             if isinstance(user, Assign):
-                for target in names_in(user.target):
-                    if NAMELESS.fullmatch(target):
-                        yield from visit(target)
+                targets = [*names_in(user.target)]
+            else:
+                targets = _ASSIGNED.findall(user.text) if user else []
+            for target in targets:
+                if NAMELESS.fullmatch(target):
+                    yield from visit(target)
             yield name
 
         for name in nameless:
@@ -203,7 +209,7 @@ class _Naming:
         if found := user.instance:
             port = next((port for port, value in user.connections if name in names_in(value)), "")
             return found["name"], port
-        assigned = re.search(r"(\w+)(?:\[[^\]]*\])* <= ", user.text)
+        assigned = _ASSIGNED.search(user.text)
         register = assigned[1] if assigned else "value"
         if NAMELESS.fullmatch(register):
             register = self._roots.get(register, "register")

@@ -1,0 +1,68 @@
+"""The Verilog for readers does what the Verilog that Yosys wrote does: Yosys proves it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hw.config_files import load_config
+from hw.rtl import verilog
+from hw.rtl.netlist import Netlist
+from hw.rtl.verilog import TOP, VerilogDesign, generate
+from hw.rtl.verilog_module import drop_unused_resets, parse_module
+from hw.rtl.verilog_writer import write_module
+from tests.mutation.yosys import run_yosys
+
+QUICK = ("tandem_queue_9x4", "tandem_lane", "tandem_store")
+
+_PREPARE = ("proc", "opt_expr", "opt_clean", "memory_collect")
+
+
+@cache
+def both(name: str) -> tuple[dict[str, str], VerilogDesign]:
+    """A preset's modules as Yosys wrote them, and the design."""
+    plain: dict[str, str] = {}
+    readable = verilog._readable
+
+    def note(texts: dict[str, str], netlist: Netlist) -> dict[str, str]:
+        modules = {name: parse_module(text) for name, text in texts.items()}
+        drop_unused_resets(modules, keep=TOP)
+        plain.update((name, write_module(module)) for name, module in modules.items())
+        return readable(texts, netlist)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verilog, "_readable", note)
+        return plain, generate(load_config(name))
+
+
+def prove(preset: str, module: str) -> None:
+    """Other modules are boxes, which are the same if what goes in is."""
+    plain, design = both(preset)
+    first = {f"plain_{name}.v": text for name, text in plain.items()}
+    second = {f"readable_{name}": text for name, text in design.files.items()}
+    prepare = (f"hierarchy -check -top {module}", *_PREPARE)
+    commands = (
+        *(f"read_verilog {' '.join(first)}", *prepare, "design -save plain", "design -reset"),
+        *(f"read_verilog {' '.join(second)}", *prepare, f"rename {module} readable"),
+        *("design -stash readable", "design -load plain"),
+        "design -copy-from readable -as readable readable",
+        *(f"equiv_make {module} readable both", "hierarchy -top both", "opt_expr", "opt_clean"),
+        "equiv_struct",
+        "equiv_simple -ignore-unknown-cells -undef -seq 2",
+        "equiv_induct -ignore-unknown-cells -undef -seq 4",
+        "equiv_status -assert",
+    )
+    run_yosys(commands, first | second)
+
+
+@pytest.mark.parametrize("module", QUICK)
+def test_modules_do_the_same(module: str) -> None:
+    prove("tiny", module)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("preset", ["tiny", "small8"])
+def test_all_modules_do_the_same(preset: str) -> None:
+    for module in both(preset)[1].modules:
+        prove(preset, module)
