@@ -41,7 +41,7 @@ def fields_of(netlist: str) -> dict[str, dict[str, list[Field]]]:
             others = [each for each in signals.get(base, []) if (each.high, each.low) != key[1:]]
             signals[base] = [*others, field]
         for fields in signals.values():
-            fields.sort(key=lambda each: (each.high - each.low, each.low))
+            fields.sort(key=lambda field: (field.high - field.low, field.low))
     return found
 
 
@@ -60,6 +60,7 @@ def show_fields(
         The output ports of every module, which drive what is connected to them.
     """
     known = {module.original.get(name, name): each for name, each in fields.items()}
+    taken = module.names()
     made: dict[str, str] = {}
 
     def named(found: re.Match[str]) -> str:
@@ -73,7 +74,7 @@ def show_fields(
                 continue
             name = f"{base}_{field.path}"
             source = f"{base}[{field.high}:{field.low}]" if width > 1 else f"{base}[{field.low}]"
-            if made.get(name, source) != source or (name not in made and name in module.names()):
+            if made.get(name, source) != source or (name not in made and name in taken):
                 continue
             made[name] = source
             if name not in module.signals:

@@ -44,6 +44,7 @@ _UNARY = {
 }
 _OPERAND = re.compile(r"([A-Za-z]\w*)(?:\[(\d+)(?::(\d+))?\])?\Z")
 _CONSTANT = re.compile(r"(\d+)'(s?)([hbd])([0-9a-f]+)\Z")
+_NAMELESS_PART = re.compile(r"\b(_\d+_)(?!\w)(\[[\d:]+\])?")
 _ASSIGNED = re.compile(r"\b(\w+)(?:\[[^\]]*\])* <= [^;]*;")
 _CONDITION = r"if \(!?{}\)"
 _BASES = {"h": 16, "b": 2, "d": 10}
@@ -103,23 +104,25 @@ def _trim(module: VerilogModule) -> None:
         or not (found := re.match(r"(_\d+_)\[", statement.target))
         or found[1] in read
     ]
-    for name in [name for name in module.signals if NAMELESS.fullmatch(name)]:
-        slices = {
-            found
-            for statement in module.statements
-            for found in re.findall(rf"\b{name}(?!\w)(\[[\d:]+\])?", statement.text)
-        }
-        if len(slices) != 1 or "" in slices:
-            continue
-        part = slices.pop()
+    slices: dict[str, set[str]] = {}
+    for statement in module.statements:
+        for name, part in _NAMELESS_PART.findall(statement.text):
+            slices.setdefault(name, set()).add(part)
+    single = {name: parts.pop() for name, parts in slices.items() if len(parts) == 1}
+    single = {name: part for name, part in single.items() if part}
+    for name, part in single.items():
         high, _, low = part[1:-1].partition(":")
         module.signals[name].width = int(high) - int(low or high) + 1
-        for statement in module.statements:
-            if isinstance(statement, Assign):
-                statement.target = statement.target.replace(f"{name}{part}", name)
-                statement.value = statement.value.replace(f"{name}{part}", name)
-            else:
-                statement.text = statement.text.replace(f"{name}{part}", name)
+
+    def without_part(text: str) -> str:
+        return _NAMELESS_PART.sub(lambda found: found[1] if found[1] in single else found[0], text)
+
+    for statement in module.statements:
+        if isinstance(statement, Assign):
+            statement.target = without_part(statement.target)
+            statement.value = without_part(statement.value)
+        else:
+            statement.text = without_part(statement.text)
 
 
 class _Naming:

@@ -1,4 +1,4 @@
-"""What `tandem rtl` writes, in the tools of others: none has a complaint."""
+"""What `tandem rtl` writes, in the tools of others: none warns of anything."""
 
 from __future__ import annotations
 
