@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from hw.rtl.verilog_module import Assign, Block, Signal, VerilogModule, names_in
+
+LONGEST = 100
+"""The longest line, but for words without a space."""
 
 _OPERATOR = re.compile(r"(?<=[=(] )([~!&|^]) (?=[\w{(~$])|(?<=\()([~!&|^]) (?=[\w{(~$])")
 _PLACES = re.compile(r'\(\* src = "(.*)" \*\)')
@@ -35,7 +39,8 @@ def write_module(
     for statement in module.statements:
         if isinstance(statement, Block):
             lines += _attributes(statement.attributes)
-        lines.append(_OPERATOR.sub(lambda found: found[1] or found[2], statement.text))
+        text = _OPERATOR.sub(lambda found: found[1] or found[2], statement.text)
+        lines += (part for line in text.splitlines() for part in _wrapped(line))
     return "\n".join((*lines, "endmodule", ""))
 
 
@@ -64,6 +69,21 @@ def _ports(
         comma = "" if place == len(module.ports) - 1 else ","
         words = f"  // {comment(name)}" if comment(name) else ""
         yield f"  {signal.direction} {_declaration(signal)}{comma}{words}"
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line of a statement as lines that are not too long."""
+    if len(line) <= LONGEST:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line.strip(),
+        LONGEST,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _move_attributes(module: VerilogModule) -> None:
