@@ -55,6 +55,8 @@ def give_names(module: VerilogModule) -> None:
     _take_over_outputs(module)
     _trim(module)
     nameless = [name for name in module.signals if NAMELESS.fullmatch(name)]
+    # Registers come first: what their names are does not depend on the wires between them.
+    nameless.sort(key=lambda name: not module.signals[name].is_register)
     taken = {name for name in module.signals if name not in nameless}
     taken |= {
         name

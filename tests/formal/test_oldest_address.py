@@ -96,8 +96,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="misses_the_one_that_came",
         ),
         pytest.param(
-            "read.addr.eq(head - cleared)",
-            "read.addr.eq(head)",
+            "storage.read_address.eq(head - cleared)",
+            "storage.read_address.eq(head)",
             "of_the_last_if_given_up",
             id="shows_the_next",
         ),
