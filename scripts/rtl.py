@@ -82,6 +82,20 @@ def command(
         int | None,
         typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
     ] = None,
+    no_events: Annotated[
+        bool,
+        typer.Option(
+            "--no-events",
+            help="Leave out the port events, which is for simulators and logic analysers.",
+        ),
+    ] = False,
+    locations: Annotated[
+        bool,
+        typer.Option(
+            "--source-locations",
+            help="Say in attributes src which line of hw/rtl made what.",
+        ),
+    ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -90,8 +104,9 @@ def command(
     """Regenerate the Verilog of a configuration.
 
     Next to the Verilog it writes tandem.f (a list of the files, for tools that take one),
-    config.json (the whole configuration), tandem_registers.h (the registers, for C) and tandem.rdl
-    (the registers as SystemRDL, from which PeakRDL makes documents and more).
+    config.json (the whole configuration), tandem_registers.h (the registers, for C), tandem.rdl
+    (the registers as SystemRDL, from which PeakRDL makes documents and more) and lint.vlt (what
+    Verilator's lint may say, with reasons).
     """
     if family and not resources:
         raise typer.BadParameter("--family is an option of --resources")
@@ -110,7 +125,7 @@ def command(
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
         companion_files = {f"{name} in --output": folder / name for name in COMPANIONS}
         check_outputs(companion_files, (config_input(config),), force=force)
-        design = generate(machine)
+        design = generate(machine, events=not no_events, locations=locations)
         extras = write_design(folder, machine, design)
         contents = {**design.files, **extras}
         if not as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files as package_files
 from pathlib import Path
 
 from base.folders import write_files
@@ -15,7 +16,8 @@ FILE_LIST = "tandem.f"
 CONFIG_FILE = "config.json"
 HEADER_FILE = "tandem_registers.h"
 RDL_FILE = "tandem.rdl"
-COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE, RDL_FILE)
+LINT_FILE = "lint.vlt"
+COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE, RDL_FILE, LINT_FILE)
 
 _LINE = 1 << 10
 """The maximum number of bytes of a file's first line that are looked at."""
@@ -39,6 +41,7 @@ def companions(machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]
         CONFIG_FILE: dump_config(machine),
         HEADER_FILE: c_header(machine),
         RDL_FILE: system_rdl(machine),
+        LINT_FILE: package_files("hw.rtl").joinpath(LINT_FILE).read_text("utf-8"),
         FILE_LIST: "".join(f"{name}\n" for name in design.files),
     }
 

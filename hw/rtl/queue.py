@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.rtl.block import Block
 from hw.rtl.layouts import clog2
-from hw.rtl.scratchpad import NO_COLLISIONS
+from hw.rtl.scratchpad import OnChipMemory
 
 SHALLOW = 64
 """Greatest depth of a queue whose memory is read without a clock, as only look-up tables can be."""
@@ -62,26 +62,22 @@ class Queue(Block):
             filled.eq(push | (filled & ~(pop & (self.level == 1)))),
             space.eq(pop | (space & ~(push & (self.level == self._depth - 1)))),
         ]
-        shallow = self._depth <= SHALLOW
-        m.submodules.storage = storage = memory.Memory(
-            shape=self._shape,
-            depth=self._depth,
-            init=[],
-            attrs={} if shallow else NO_COLLISIONS,
-        )
-        write = storage.write_port()
-        m.d.comb += [write.en.eq(push), write.addr.eq(tail), write.data.eq(self.i.payload)]
-        if shallow:
-            self._read_ahead(m, storage, push, pop)
+        if self._depth <= SHALLOW:
+            self._read_ahead(m, tail, push, pop)
         else:
-            self._read_next(m, storage, tail, push, pop)
+            self._read_next(m, tail, push, pop)
 
-    def _read_ahead(self, m: Module, storage: memory.Memory, push: Signal, pop: Signal) -> None:
+    def _read_ahead(self, m: Module, tail: Signal, push: Signal, pop: Signal) -> None:
         """Show the head in a register, and in the memory's output the payload after the head.
 
         The register takes the payload that comes in if no other follows the head.
         """
+        m.submodules.storage = storage = memory.Memory(
+            shape=self._shape, depth=self._depth, init=[]
+        )
+        write = storage.write_port()
         read = storage.read_port(domain="comb")
+        m.d.comb += [write.en.eq(push), write.addr.eq(tail), write.data.eq(self.i.payload)]
         after_head = Signal(range(self._depth), init=1)
         several = Signal()
         shown = Signal(self._shape, reset_less=True)
@@ -98,29 +94,30 @@ class Queue(Block):
             with m.Else():
                 m.d.sync += shown.eq(self.i.payload)
 
-    def _read_next(
-        self,
-        m: Module,
-        storage: memory.Memory,
-        tail: Signal,
-        push: Signal,
-        pop: Signal,
-    ) -> None:
+    def _read_next(self, m: Module, tail: Signal, push: Signal, pop: Signal) -> None:
         """Read at the address of the next cycle's head, so that the memory's output is the head.
 
         A payload written to that address in the same cycle is not in the memory yet: the register
         `newest` bypasses the memory for one cycle.
         """
-        read = storage.read_port()
+        bits = Shape.cast(self._shape).width
+        m.submodules.storage = storage = OnChipMemory(bits=bits, depth=self._depth, grain=bits)
         head = Signal(range(self._depth))
         next_head = Signal(range(self._depth))
         fresh = Signal()
         newest = Signal(self._shape, reset_less=True)
-        m.d.comb += [next_head.eq(head + pop), read.addr.eq(next_head)]
+        m.d.comb += [
+            storage.write_enable.eq(push),
+            storage.write_address.eq(tail),
+            storage.write_data.eq(self.i.payload),
+            storage.read_enable.eq(1),
+            storage.read_address.eq(next_head),
+            next_head.eq(head + pop),
+        ]
         m.d.sync += [head.eq(next_head), fresh.eq(push & (tail == next_head))]
         with m.If(push):
             m.d.sync += newest.eq(self.i.payload)
         with m.If(fresh):
             m.d.comb += self.o.payload.eq(newest)
         with m.Else():
-            m.d.comb += self.o.payload.eq(read.data)
+            m.d.comb += self.o.payload.eq(storage.read_data)

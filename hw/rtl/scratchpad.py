@@ -36,6 +36,7 @@ class OnChipMemory(Block):
         self._bits = bits
         self._depth = depth
         self._grain = grain
+        self._column = max(grain, min(bits, COLUMN_BITS))
         super().__init__(
             {
                 "write_enable": In(bits // grain),
@@ -52,12 +53,26 @@ class OnChipMemory(Block):
         parts = "" if self._grain == self._bits else f"_by_{self._grain}"
         return f"{self._bits}x{self._depth}{parts}"
 
+    def remark(self) -> str:
+        """The contract of an array, for a memory macro in its place."""
+        if self._column != self._bits:
+            return ""
+        return f"""
+A memory of {self._depth} words of {self._bits} bits. Another module of this name with these
+ports, as a wrapper around a memory macro, may take its place if it keeps the contract:
+- One port writes and one reads, each at the rising edge of clk.
+- Bit i of write_enable writes the {self._grain} bits of write_data from bit {self._grain} * i on.
+- After an edge with read_enable, read_data is the word that was at read_address; it stays
+  until the next such edge.
+- A read of an address at the edge that writes it may give anything.
+- There is no reset: words and read_data are undefined until written and read.
+"""
+
     def build(self, m: Module) -> None:
-        width = max(self._grain, min(self._bits, COLUMN_BITS))
-        if width == self._bits:
+        if self._column == self._bits:
             self._array(m)
         else:
-            self._columns(m, width)
+            self._columns(m, self._column)
 
     def _array(self, m: Module) -> None:
         m.submodules.array = array = memory.Memory(

@@ -32,18 +32,19 @@ class Accelerator(Block):
     irq
         The interrupt: high while an enabled cause is pending.
     events
-        Events of the previous cycle, laid out as in `hw.events`. For simulators and logic
-        analysers; leave unconnected otherwise.
+        Events of the previous cycle, laid out as in `hw.events`, unless the argument `events` is
+        false. For simulators and logic analysers; leave unconnected otherwise.
     """
 
-    def __init__(self, config: HardwareConfig) -> None:
+    def __init__(self, config: HardwareConfig, *, events: bool = True) -> None:
         self._config = config
+        self._has_events = events
         super().__init__(
             {
                 "m_axi": Out(axi_master(config)),
                 "s_axi": In(AxiLite()),
                 "irq": Out(1),
-                "events": Out(EVENT_BITS),
+                **({"events": Out(EVENT_BITS)} if events else {}),
             }
         )
 
@@ -109,7 +110,8 @@ class Accelerator(Block):
             **{fetch_bit(event): getattr(core, event.name.lower()) for event in FetchEvent},
             RUNNING_BIT: control.running,
         }
-        m.d.sync += self.events.eq(Cat(events[bit] for bit in sorted(events)))
+        if self._has_events:
+            m.d.sync += self.events.eq(Cat(events[bit] for bit in sorted(events)))
         expired = Signal()
         m.d.sync += expired.eq(bus.core.expired)
         with m.If(control.clear):

@@ -1,4 +1,7 @@
-"""Generates the Verilog: hierarchical, one file per module, reproducible to the byte."""
+"""Generates the Verilog: hierarchical, one file per module, reproducible to the byte.
+
+Yosys makes Verilog of the design; `hw.rtl.verilog_module` and its neighbours make it readable.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,13 @@ from base.processes import ProcessGroup
 from hw.config import HardwareConfig
 from hw.rtl.multiplexers import unfold_multiplexers
 from hw.rtl.netlist import Netlist, ports_of
+from hw.rtl.port_meanings import group, meaning
 from hw.rtl.top import Accelerator
+from hw.rtl.verilog_fields import fields_of, show_fields
+from hw.rtl.verilog_module import VerilogModule, drop_unused_resets, parse_module
+from hw.rtl.verilog_names import give_names
+from hw.rtl.verilog_nesting import nest
+from hw.rtl.verilog_writer import order_ports, write_module
 
 TOP = "tandem"
 GENERATED = "part of the Tandem accelerator"
@@ -67,10 +76,20 @@ class VerilogDesign:
     ports: tuple[Port, ...] = ()
 
 
-def generate(config: HardwareConfig) -> VerilogDesign:
-    """The Verilog of the accelerator that `config` describes."""
-    netlist = Netlist(TOP)
-    accelerator = Accelerator(config)
+def generate(
+    config: HardwareConfig, *, events: bool = True, locations: bool = False
+) -> VerilogDesign:
+    """The Verilog of the accelerator that `config` describes.
+
+    Parameters
+    ----------
+    events
+        Whether the top module has the port `events`, which simulators need and chips do not.
+    locations
+        Whether attributes `src` say which line of this project made what.
+    """
+    netlist = Netlist(TOP, locations=locations)
+    accelerator = Accelerator(config, events=events)
     aclk, aresetn = Signal(name="aclk"), Signal(name="aresetn")
     board = Module()
     board.domains.sync = sync = ClockDomain()
@@ -83,12 +102,36 @@ def generate(config: HardwareConfig) -> VerilogDesign:
     simple = _yosys(_SIMPLIFY.format(netlist=netlist.text))
     modules = _split(_yosys(_WRITE.format(netlist=unfold_multiplexers(simple))))
     names = (TOP, *sorted(name for name in modules if name != TOP))
+    texts = _readable(modules, netlist)
     return VerilogDesign(
         top=TOP,
-        files={f"{name}.v": _header(config, name) + modules[name] for name in names},
+        files={f"{name}.v": _header(config, name, netlist) + texts[name] for name in names},
         modules=names,
         ports=tuple(Port(name, len(signal), flow == In) for name, (flow, signal) in ports.items()),
     )
+
+
+def _readable(texts: dict[str, str], netlist: Netlist) -> dict[str, str]:
+    """The modules that Yosys wrote, with names, fields, expressions and ports for readers."""
+    modules = {name: parse_module(text) for name, text in texts.items()}
+    drop_unused_resets(modules, keep=TOP)
+    outputs = {
+        name: frozenset(port for port in module.ports if module.signals[port].direction == "output")
+        for name, module in modules.items()
+    }
+    fields = fields_of(netlist.text)
+    for name, module in modules.items():
+        show_fields(module, fields.get(name, {}), outputs)
+        nest(module)
+        give_names(module)
+        order_ports(module, netlist.ports[name], mixed=name == TOP)
+    return {name: _written(module) for name, module in modules.items()}
+
+
+def _written(module: VerilogModule) -> str:
+    if module.name == TOP:
+        return write_module(module, comment=meaning, group=group)
+    return write_module(module)
 
 
 def _yosys(script: str) -> str:
@@ -115,8 +158,9 @@ def _split(text: str) -> dict[str, str]:
     return modules
 
 
-def _header(config: HardwareConfig, name: str) -> str:
+def _header(config: HardwareConfig, name: str, netlist: Netlist) -> str:
+    remark = "".join(f"// {line}".rstrip() + "\n" for line in netlist.remark(name).splitlines())
     return (
         f"// {name}: {GENERATED}, configuration {config.name}.\n"
-        "// Generated; change the source in hw/rtl and regenerate.\n\n"
+        f"// Generated; change the source in hw/rtl and regenerate.\n{remark}\n"
     )

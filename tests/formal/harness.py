@@ -133,7 +133,8 @@ class Harness:
         if not deep:
             several = self.peek(f"{path}.several", 1)
             self.invariant(f"{stem}_several_is_two_or_more", several == (level >= 2))
-        words = Array(self.peek(f"{path}.storage[{at}]", width) for at in range(depth))
+        array = "storage.array" if deep else "storage"
+        words = Array(self.peek(f"{path}.{array}[{at}]", width) for at in range(depth))
         self.invariant(f"{stem}_level_in_range", level <= depth)
         self.invariant(f"{stem}_level_is_distance", (tail - head)[:bits] == level[:bits])
         self.invariant(f"{stem}_filled_is_not_empty", filled == (level != 0))

@@ -50,7 +50,7 @@ def oldest_harness(block: Any, depth: int) -> Harness:
     places = (depth - 1).bit_length()
     head = harness.peek("dut.head", places)
     tail = harness.peek("dut.tail", places)
-    words = Array(harness.peek(f"dut.storage[{place}]", WIDTH) for place in range(depth))
+    words = Array(harness.peek(f"dut.storage.array[{place}]", WIDTH) for place in range(depth))
     harness.invariant("count_is_distance", (tail - head)[:places] == count[:places])
     harness.invariant("no_more_than_depth", count <= depth)
     harness.invariant("is_among_the_waiting", implies(entry.active, entry.ahead < count))
@@ -96,8 +96,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
             id="misses_the_one_that_came",
         ),
         pytest.param(
-            "read.addr.eq(head - cleared)",
-            "read.addr.eq(head)",
+            "storage.read_address.eq(head - cleared)",
+            "storage.read_address.eq(head)",
             "of_the_last_if_given_up",
             id="shows_the_next",
         ),

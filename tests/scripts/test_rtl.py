@@ -33,6 +33,15 @@ def test_files_and_json(tmp_path: Path) -> None:
     assert "tandem" in defined
 
 
+def test_without_events_and_with_places_in_source(tmp_path: Path) -> None:
+    options = ["--no-events", "--source-locations"]
+    result = CliRunner().invoke(app, ["rtl", "--config", "tiny", "-o", str(tmp_path), *options])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "tandem.v").read_text()
+    assert "events" not in text
+    assert '(* src = "hw/rtl/' in (tmp_path / "tandem_control.v").read_text()
+
+
 def test_a_refusal_leaves_no_folder(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["rtl", "--config", "none", "-o", str(tmp_path / "new")])
     assert result.exit_code == 1
