@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from hw.rtl.ports import AxiLite
 
 def WordPort() -> wiring.Signature:
     """Accesses to words of registers, each answered in its cycle: `known` says whether there is a
-    register, `words` are addresses in words.
+    register (if not, 0 is read), `words` are addresses in words.
 
     A write is done in the cycle in which `write` is high; `strobe` has a bit for each byte.
     """
@@ -94,6 +94,5 @@ class AxiLiteSlave(Block):
         with m.If(axi.rvalid & axi.rready):
             m.d.sync += axi.rvalid.eq(0)
         with m.If(selects):
-            m.d.sync += [axi.rvalid.eq(1), axi.rresp.eq(Response.SLVERR), axi.rdata.eq(0)]
-            with m.If(port.read_known):
-                m.d.sync += [axi.rresp.eq(Response.OKAY), axi.rdata.eq(port.read_data)]
+            m.d.sync += [axi.rvalid.eq(1), axi.rdata.eq(port.read_data)]
+            m.d.sync += axi.rresp.eq(Mux(port.read_known, Response.OKAY, Response.SLVERR))

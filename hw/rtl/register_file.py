@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, ShapeLike, Value
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Const, Module, Mux, ShapeLike, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
@@ -71,11 +74,15 @@ class RegisterFile(Block):
                     m.d.comb += port.write_known.eq(1)
                     with m.If(port.write):
                         self._write(m, register, part)
-        with m.Switch(port.read_word):
-            for word, register, part in places:
-                with m.Case(word):
-                    read = self._read(register).word_select(part, WORD_BITS)
-                    m.d.comb += [port.read_known.eq(1), port.read_data.eq(read)]
+        # A chain of choices, as of a switch, would be three times as many look-up tables.
+        reads = [
+            (port.read_word == word, self._read(register).word_select(part, WORD_BITS))
+            for word, register, part in places
+        ]
+        m.d.comb += [
+            port.read_known.eq(reduce(or_, (selected for selected, _ in reads))),
+            port.read_data.eq(reduce(or_, (Mux(selected, value, 0) for selected, value in reads))),
+        ]
 
     def _value(self, name: str) -> Value:
         return Value.cast(getattr(self, name))
