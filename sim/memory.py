@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
-from hw.isa import MemoryId, Program
+from hw.isa import Program
 from sim.engine import Bytes, Launch
-from sim.errors import EngineError, MemoryImageError
+from sim.errors import MemoryImageError
 
 
 def place_program(
@@ -88,25 +86,6 @@ def check_beats(config: HardwareConfig, memory: Bytes) -> None:
             f"memory has {len(memory)} bytes: behind a bus of {config.bus_bits} bits it "
             f"must be a multiple of {config.bus_bytes}"
         )
-
-
-def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
-    """Check base registers, which are in bytes and by `MemoryId`.
-
-    Raises
-    ------
-    EngineError
-        A base register is invalid: names the memory and the allowed values.
-    """
-    if len(bases) != len(MemoryId):
-        raise EngineError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
-    for memory, base in zip(MemoryId, bases, strict=True):
-        size = config.element_bytes(memory)
-        if not 0 <= base < 1 << 64 or base % size:
-            raise EngineError(
-                f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
-                f"(an element's bytes) in 0..2^64-1"
-            )
 
 
 def _check_flat(name: str, array: Bytes) -> None:

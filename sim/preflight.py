@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hw.bases import check_bases
 from hw.config import HardwareConfig
+from hw.errors import EncodingError
 from hw.isa import Program, validate
 from hw.registers import BUS_TIMEOUT_BITS
 from sim.engine import Bytes, Launch
 from sim.errors import EngineError
-from sim.memory import check_bases, load_program
+from sim.memory import load_program
 
 
 def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Launch) -> None:
@@ -34,7 +36,10 @@ def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Laun
         raise EngineError(
             f"bus_timeout is {how.bus_timeout}: it must lie in 0..{(1 << BUS_TIMEOUT_BITS) - 1}"
         )
-    check_bases(config, how.bases)
+    try:
+        check_bases(config, how.bases)
+    except EncodingError as error:
+        raise EngineError(str(error)) from None
     if how.validate:
         validate(program)
     load_program(program, memory, how)

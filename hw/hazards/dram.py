@@ -8,14 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hw.bases import check_bases
 from hw.config import HardwareConfig
 from hw.encoding import Opcode
-from hw.errors import EncodingError
 from hw.isa.columns import Columns, Ints
 from hw.topology import MemoryId
-
-_END_OF_BASES = 1 << 62
-"""The exclusive limit of base registers: all addresses then fit an int64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +50,9 @@ def rectangles_of(config: HardwareConfig, columns: Columns, bases: Sequence[int]
     Raises
     ------
     EncodingError
-        A base register that the machine cannot hold, or one of 2^62 or more.
+        A base register is invalid, see `check_bases`.
     """
-    _check_bases(config, bases)
+    check_bases(config, bases)
     sizes = [config.element_bytes(memory) for memory in MemoryId]
     size = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]
     base = np.array([*bases, 0, 0], dtype=np.int64)[columns.memory_type]
@@ -70,15 +67,3 @@ def rectangles_of(config: HardwareConfig, columns: Columns, bases: Sequence[int]
         length=np.where(dense, (columns.y_size - 1) * stride + length, length),
         stores=moves & stores,
     )
-
-
-def _check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
-    if len(bases) != len(MemoryId):
-        raise EncodingError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
-    for memory, base in zip(MemoryId, bases, strict=True):
-        size = config.element_bytes(memory)
-        if not 0 <= base < _END_OF_BASES or base % size:
-            raise EncodingError(
-                f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
-                f"(an element's bytes) in 0..2^62-1"
-            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hw.bases import address_mask
 from hw.config import PAGE_BYTES, HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES
 from hw.memory_model import MemoryModel
@@ -53,7 +54,7 @@ def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
         beat_shift=config.bus_bytes.bit_length() - 1,
         page_beats=PAGE_BYTES // config.bus_bytes,
         longest=config.longest_burst,
-        address_mask=(1 << min(config.address_bits, 62)) - 1,
+        address_mask=address_mask(config),
         fetch_longest=min(ahead, config.longest_burst),
         fetch_depth=storage["fetch_buffer"].depth,
         load_depth=storage["load_buffer"].depth,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hw.bases import address_mask
 from hw.config import HardwareConfig
 from hw.encoding import INSTRUCTION_BYTES, uop_layout
 from hw.faults import Fault
@@ -24,8 +25,8 @@ from sim.semantics.detail import make_detail
 
 Ints = npt.NDArray[np.int64]
 UOP_BYTES = 4
-_FAR = 1 << 60
-"""Addresses are clipped to this one, beyond every memory."""
+_FAR = 1 << 62
+"""Ranges are clipped to this address, beyond every memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +141,7 @@ def make_run(
         ordinal=program.ordinal,
         address=address,
         element_bytes=element_bytes,
-        bases=np.array([min(base, _FAR) for base in bases], np.int64),
+        bases=np.array(bases, np.int64),
         words=_words(program, bases[MemoryId.UOP], memory),
         word=program.word,
         refused=np.array([*errors, (len(memory), LONGEST_WAIT)], np.int64),
@@ -160,7 +161,8 @@ def make_run(
 def _words(program: Prepared, base: int, memory: npt.NDArray[np.uint8]) -> Ints:
     """The micro-ops that the program loads, or 0 beyond memory."""
     words = memory[: len(memory) // UOP_BYTES * UOP_BYTES].view("<u4")
-    places = min(base, _FAR) // UOP_BYTES + program.source
+    mask = address_mask(program.config)
+    places = (base + program.source * UOP_BYTES & mask) // UOP_BYTES
     if len(places) and places.max() >= len(words):
         found = words[np.minimum(places, max(0, len(words) - 1))] if len(words) else 0
         return np.where(places < len(words), found, 0).astype(np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from base.jit import prepare
+from hw.bases import address_mask
 from hw.config import HardwareConfig
 from hw.errors import DeadlockError, ProgramError, UnitWait
 from hw.faults import Fault
@@ -82,7 +83,7 @@ class FunctionalEngine:
         if self._prepared or not data:
             return
         example = Program.from_instructions(self.config, [Finish()]).columns()
-        dram = make_dram(np.zeros(0, np.uint8), (0,) * len(MemoryId), (), self.config.address_bits)
+        dram = make_dram(np.zeros(0, np.uint8), (0,) * len(MemoryId), (), address_mask(self.config))
         run = _Run(make_plan(self.config, example), dram)
         prepare(run_slice, *self._arguments(run), 0, 0)
         self._prepared = True
@@ -97,7 +98,7 @@ class FunctionalEngine:
         columns = program.columns()
         if self._requantiser is not None:
             self._requantiser.mode[:] = 0
-        dram = make_dram(memory, how.bases, how.bus_errors, self.config.address_bits)
+        dram = make_dram(memory, how.bases, how.bus_errors, address_mask(self.config))
         run = _Run(make_plan(self.config, columns), dram)
         self.prepare()
         started = perf_counter()

@@ -12,11 +12,8 @@ from base.jit import compiled, inlined
 from hw.isa.columns import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
 from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 
-_FAR = 1 << 60
-"""Base registers of wider addresses are clipped to this one, beyond every memory, so that sums fit
-int64."""
-_BITS = 62
-"""Addresses of so many bits, and sums with them, fit int64; no memory has wider ones."""
+_FAR = 1 << 62
+"""Ranges are clipped to this address, beyond every memory, so that they fit int64."""
 
 
 class Dram(NamedTuple):
@@ -36,17 +33,13 @@ def make_dram(
     memory: npt.NDArray[np.uint8],
     bases: Sequence[int],
     refused: Sequence[tuple[int, int]],
-    address_bits: int,
+    mask: int,
 ) -> Dram:
-    """Main memory on the array `memory` itself, not on a copy."""
-    mask = (1 << min(address_bits, _BITS)) - 1
+    """Main memory on the array `memory` itself, not on a copy; `mask` as in `Dram`."""
     return Dram(
         bytes=memory,
         signed=memory.view(np.int8),
-        bases=np.array(
-            [base & mask if address_bits <= _BITS else min(base, _FAR) for base in bases],
-            dtype=np.int64,
-        ),
+        bases=np.array(bases, dtype=np.int64),
         refused=np.array(
             [(min(start, _FAR), min(end, _FAR)) for start, end in refused], dtype=np.int64
         ).reshape(-1, 2),

@@ -17,6 +17,7 @@ from sim.cycle.engine import CycleEngine
 from sim.engine import Engine, Launch
 from sim.engine_pair import ending_of, run_to_end
 from sim.errors import EngineError
+from sim.functional.engine import FunctionalEngine
 from sim.memory import place_program
 from sim.rtl.engine import RtlEngine
 from tests.cosim.test_cycle_engine import drawn_memory
@@ -179,3 +180,19 @@ def test_the_difference_in_limits_while_transfers_drain() -> None:
     assert ending(rtl, program, image, limited)[0] == "limit"
     assert ending(rtl, program, image, how) == ("LOAD_OUT", 1)
     rtl.close()
+
+
+def test_a_machine_drops_the_bits_of_bases_that_it_lacks() -> None:
+    """Also bits above the 60th; the micro-ops, which the cycle engine reads ahead, come from the
+    same places."""
+    drawn = random_program(TINY, 3, 40)
+    bases = tuple((1 << 33 + 4 * memory) + (1 << 61) for memory in MemoryId)
+    ends = []
+    for how in (Launch(address=0), Launch(address=0, bases=bases)):
+        for engine in (RtlEngine(TINY), CycleEngine(TINY), FunctionalEngine(TINY)):
+            memory, address = place_program(drawn.image, drawn.program)
+            found = run_to_end(engine, drawn.program, memory, replace(how, address=address))
+            engine.close()
+            ends.append((engine.has_time, ending_of(found)))
+            np.testing.assert_array_equal(memory[: len(drawn.expected)], drawn.expected)
+    assert len(set(ends)) == 2

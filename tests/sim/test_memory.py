@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hw.config import HardwareConfig
 from hw.isa import Finish, Program
 from sim.engine import Launch
-from sim.errors import EngineError, MemoryImageError
-from sim.memory import check_bases, load_program, place_program
+from sim.errors import MemoryImageError
+from sim.memory import load_program, place_program
 
 CONFIG = HardwareConfig()
 PROGRAM = Program.from_instructions(CONFIG, [Finish()] * 3)
@@ -115,15 +115,3 @@ def test_load_program_refuses_memory_that_cannot_hold_it() -> None:
         load_program(PROGRAM, memory, Launch(address=0))
     with pytest.raises(MemoryImageError, match="array of uint8 with 2 dimensions"):
         load_program(PROGRAM, np.zeros((8, 8), dtype=np.uint8), Launch(address=0))
-
-
-def test_bases_are_seven_multiples_of_an_element_in_64_bits() -> None:
-    check_bases(CONFIG, (4, 256, 16, 64, 16, (1 << 64) - 16, 128))
-    with pytest.raises(EngineError, match="6 base registers: there are 7"):
-        check_bases(CONFIG, (0,) * 6)
-    with pytest.raises(EngineError, match="of WGT is 128: it must be a multiple of 256"):
-        check_bases(CONFIG, (0, 128, 0, 0, 0, 0, 0))
-    with pytest.raises(EngineError, match="of UOP is -4"):
-        check_bases(CONFIG, (-4, 0, 0, 0, 0, 0, 0))
-    with pytest.raises(EngineError, match=r"of ACC_8BIT is 18446744073709551616: .*2\^64-1"):
-        check_bases(CONFIG, (0, 0, 0, 0, 0, 1 << 64, 0))
