@@ -59,7 +59,7 @@ def test_the_accelerator_s_ports(name: str) -> None:
     text = registered_shell(design)
     for port in design.ports:
         assert (f".{port.name}(" in text) == (port.name not in UNCONNECTED), port
-        declared = f"[{port.width - 1}:0] {port.name};" if port.width > 1 else f" {port.name};"
-        direction = "input" if port.is_input else "output"
+        width = f"[{port.width - 1}:0] " if port.width > 1 else ""
+        declared = f"  {'input' if port.is_input else 'output'} wire {width}{port.name}"
         lines = design.files["tandem.v"].splitlines()
-        assert any(line.split()[:1] == [direction] and line.endswith(declared) for line in lines)
+        assert any(line.partition("  //")[0].rstrip(",") == declared for line in lines)
