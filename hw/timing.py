@@ -1,6 +1,6 @@
 """Latencies and priorities of the machine, for the RTL and for cycle estimates.
 
-ARCHITECTURE.md, "Timing rules", says how the cycles of a run follow from these numbers, from the
+docs/timing.md says how the cycles of a run follow from these numbers, from the
 configuration (depths of queues and buffers, lengths of bursts) and from the memory model.
 """
 

@@ -1,7 +1,7 @@
 """Happens-before, as vector clocks: the instructions that are complete when another one starts.
 
 Units and tokens order instructions. Each unit starts and completes its instructions in program
-order (ARCHITECTURE.md, timing rules 4 to 8), and the k-th pop of a token queue waits for the k-th
+order (docs/timing.md, rules 4 to 8), and the k-th pop of a token queue waits for the k-th
 push, which happens at the end of the pushing instruction. A unit may start an instruction before
 its previous one has ended (GEMM after GEMM, STORE after STORE). That does not affect other units:
 a chain of tokens enters a unit at the start of one instruction and leaves the unit at the end of

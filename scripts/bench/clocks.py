@@ -1,4 +1,4 @@
-"""The clock of each preset: `python -m scripts.bench.clocks` prints the table that ARCHITECTURE.md
+"""The clock of each preset: `python -m scripts.bench.clocks` prints the table that docs/resources.md
 shows. A seed of a preset takes some minutes; results are cached.
 """
 

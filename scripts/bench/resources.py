@@ -1,5 +1,5 @@
 """The FPGA resources of each preset: `python -m scripts.bench.resources` prints the table that
-ARCHITECTURE.md shows. Synthesis of all presets takes half an hour; results are cached.
+docs/resources.md shows. Synthesis of all presets takes half an hour; results are cached.
 """
 
 from __future__ import annotations

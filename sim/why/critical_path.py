@@ -1,7 +1,7 @@
 """The critical path of a run: the chain of events that made it as long as it was.
 
 An instruction starts in the first cycle in which it is dispatched, has its tokens, and its unit is
-ready (rule 4 of ARCHITECTURE.md, "Timing rules"). So the events tell which of these came last: a
+ready (rule 4 of docs/timing.md). So the events tell which of these came last: a
 token that was pushed, or a dispatch, in the cycle before; if neither, the unit was busy with the
 instruction ahead. `critical_path` walks back along these from an event to an earlier cycle. The
 edges that it finds lie end to end.

@@ -1,6 +1,6 @@
 """What memory holds after a run that was stopped, and that the machine then works again.
 
-ARCHITECTURE.md, "Stopping": STOREs that were under way may have written some of their elements, or
+docs/timing.md, "Stopping": STOREs that were under way may have written some of their elements, or
 all; nothing but a STORE of the program writes.
 """
 

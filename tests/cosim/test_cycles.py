@@ -1,7 +1,7 @@
 """How long programs take, cycle by cycle, and what each unit does meanwhile.
 
 Other tests look at results. What only costs time, or only counts it, is pinned here: change the
-files with `--update-golden` when a timing rule of ARCHITECTURE.md changes, and look at every line.
+files with `--update-golden` when a timing rule of docs/timing.md changes, and look at every line.
 """
 
 from __future__ import annotations

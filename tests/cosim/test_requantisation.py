@@ -1,5 +1,5 @@
 """What a requantiser makes of sums around its limits, with every shift: each engine against the
-formula of ARCHITECTURE.md."""
+formula of docs/extensions.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timing rules of ARCHITECTURE.md predict the events of random programs on the RTL."""
+"""The timing rules of docs/timing.md predict the events of random programs on the RTL."""
 
 from __future__ import annotations
 

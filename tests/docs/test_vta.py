@@ -1,4 +1,4 @@
-"""What `docs/vta.md` says of the README's program and of shifts is so."""
+"""What `docs/vta.md` says of the program by hand and of shifts is so."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from hw.vta_rules import HLS_SHIFTS, vta_warnings
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "vta.md").read_text()
-README = (ROOT / "README.md").read_text()
+GUIDE = (ROOT / "docs" / "programs.md").read_text()
 
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """The README's program."""
+    """The guide's program."""
     monkeypatch.chdir(tmp_path)
-    exec(re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0], {})
+    exec(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[0], {})
     return Program.from_bytes(HardwareConfig(), (tmp_path / "relu.bin").read_bytes())
 
 
 def test_the_end_that_is_shown(program: Program) -> None:
     command, shown = re.findall(r"```\n(.*?)```", TEXT, re.DOTALL)
-    assert command in README
+    assert command in GUIDE
     ends = [line.partition("  ")[2] for line in disassemble(program).splitlines()[-3:]]
     assert [line.rstrip() for line in ends] == shown.splitlines()
     assert not vta_warnings(program)

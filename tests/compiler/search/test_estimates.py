@@ -18,7 +18,7 @@ from hw.synthesis.families import Family
     [
         ("LFE5U-85F", "small8", True),
         ("LFE5U-85F", "tiny", True),
-        # As ARCHITECTURE.md says: it needs 311 blocks of RAM, and this device has 208.
+        # As docs/resources.md says: it needs 311 blocks of RAM, and this device has 208.
         ("LFE5U-85F", "pynq", False),
         ("LFE5U-25F", "small8", False),
         ("XC7Z020", "pynq", False),

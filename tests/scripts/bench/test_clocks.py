@@ -1,4 +1,4 @@
-"""The table of the presets' clocks, and what ARCHITECTURE.md says of clock and area."""
+"""The table of the presets' clocks, and what docs/resources.md says of clock and area."""
 
 from __future__ import annotations
 

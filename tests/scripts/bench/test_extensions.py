@@ -14,8 +14,8 @@ from scripts.bench.extension_bars import draw
 from scripts.bench.extensions import MEMORIES, VARIANTS, Row, extended, heading, rows
 from tandem.errors import WrongResultError
 from tandem.utilization import ConvLayer
-from tests.scripts.bench.test_resources import DOCUMENT
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "extensions.md"
 NAMES = [name for name, _ in VARIANTS]
 
 
@@ -64,7 +64,7 @@ def test_the_picture_has_every_bar() -> None:
 
 
 def test_every_variant_is_in_the_document() -> None:
-    text = Path(DOCUMENT).read_text()
+    text = DOCUMENT.read_text()
     wanted = heading(costs=False).splitlines()[0]
     assert wanted in text
     table = text[text.index(wanted) :].split("\n\n")[0].splitlines()[2:]

@@ -10,11 +10,11 @@ from hw.synthesis.families import Family
 from hw.synthesis.resources import Resources
 from scripts.bench.resources import configurations, row
 
-DOCUMENT = Path(__file__).parents[3] / "ARCHITECTURE.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "resources.md"
 
 
 def documented(name: str, macs: int, columns: int) -> list[str]:
-    """The cells of a preset's row, in the table of ARCHITECTURE.md that has so many columns."""
+    """The cells of a preset's row, in the table of docs/resources.md that has so many columns."""
     rows = re.findall(rf"^\| {re.escape(name)} \| {macs:,} \|(.*)\|$", DOCUMENT.read_text(), re.M)
     (cells,) = [cells for cells in (found.split("|") for found in rows) if len(cells) == columns]
     return [cell.strip() for cell in cells]

@@ -1,4 +1,4 @@
-"""Checks the events of a run against the timing rules of ARCHITECTURE.md.
+"""Checks the events of a run against the timing rules of docs/timing.md.
 
 Each check predicts cycles from the program, the configuration and earlier events of the same run,
 so that a difference points at one rule. What depends on the bus (when an instruction arrives, a

@@ -1,7 +1,7 @@
 """A lower bound of the exact cycles of a convolution's base choices, by relaxed simulation.
 
 The simulation is that of estimates (`tile_pipeline`); this is the table with the least time that
-the timing rules (ARCHITECTURE.md) allow every stage. What is left out is the contention of the bus,
+the timing rules (docs/timing.md) allow every stage. What is left out is the contention of the bus,
 and instructions that are counted once where a program may need several.
 """
 
