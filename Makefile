@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
-.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants test-python-mutants lint bench clean
+.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants test-python-mutants lint docs bench clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -75,6 +75,9 @@ lint: $(STAMP)  ## check format, style, types and the floors' contracts
 	for tool in "ruff format --check" "ruff check" mypy lint-imports; do \
 		echo "$$tool"; $(BIN)/$$tool || status=1; \
 	done; exit $$status
+
+docs: $(STAMP)  ## build the site of the documents in build/site, offline; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs/site -d build/site.doctrees . build/site
 
 $(RIVALS): $(STAMP)
 	$(INSTALL) --editable '.[bench]'

@@ -1,5 +1,5 @@
-"""The clock of each preset: `python -m scripts.bench.clocks` prints the table that docs/resources.md
-shows. A seed of a preset takes some minutes; results are cached.
+"""The clock of each preset: `python -m scripts.bench.clocks` prints the table of
+docs/resources.md. A seed of a preset takes some minutes; results are cached.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where the sections of README.md and ARCHITECTURE.md went: `python -m tests.docs.moved`.
 
-Both were split into the pages of `docs`. `old_sections.json` has the headings that they had, and the
-numbers of each section; `docs/moved.md` says for each heading which pages have its text now, and
-which numbers were dropped, with the reason. The script prints what is missing. With `--record
+Both were split into the pages of `docs`. `old_sections.json` has the headings that they had, and
+the numbers of each section; `docs/moved.md` says for each heading which pages have its text now,
+and which numbers were dropped, with the reason. The script prints what is missing. With `--record
 COMMIT` it writes the data from the documents of a commit.
 
 A figure that is measured anew changes in its page and in `old_sections.json`.

@@ -28,7 +28,7 @@ def test_shallow_memories_and_queues_are_tables() -> None:
 
 
 def test_pynq() -> None:
-    """The figures of docs/resources.md: WGT 128, ACC 128 in two copies, UOP, INP and OUT 16 each."""
+    """As docs/resources.md says: WGT 128, ACC 128 in two copies, UOP, INP and OUT 16 each."""
     assert block_ram(load_config("pynq")) == 128 + 128 + 3 * 16 + 3 * 2
     assert block_ram(load_config("pynq").replace(acc_read_ports=1)) == 246
 

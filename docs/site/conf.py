@@ -1,0 +1,157 @@
+"""The site of the documents, by Sphinx: `make docs` builds it in `build/site`.
+
+Its sources are the Markdown files as they stand in the repository, so that the root is the
+repository's. What they have no text for, the API and the options of commands, is made here of
+docstrings and of the command line itself.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from docs.site.command_page import command_page  # noqa: E402 - the path is set above
+
+project = "Tandem"
+author = "the authors of Tandem"
+copyright = author
+
+extensions = [
+    "myst_parser",  # Markdown
+    "sphinx.ext.autodoc",  # the API from docstrings
+    "sphinx.ext.napoleon",  # their sections in NumPy's form
+]
+root_doc = "README"
+include_patterns = ["*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md"]
+exclude_patterns = ["build", ".venv"]
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+# Programs in the project's own languages, and output of commands.
+highlight_language = "text"
+
+# In docstrings, as in Markdown, `this` is code.
+default_role = "literal"
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "signature"
+add_module_names = False
+# Types of other libraries are no pages here.
+nitpicky = False
+# A name that several classes have, such as `type`, in the types of docstrings.
+suppress_warnings = ["ref.python"]
+
+html_theme = "furo"
+html_title = "Tandem"
+html_css_files = ["site.css"]
+html_static_path = [str(HERE / "static")]
+html_copy_source = False
+html_show_sphinx = False
+
+# The navigation: README.md and ARCHITECTURE.md know nothing of it.
+PARTS = {
+    "Guides": (
+        "docs/demo",
+        "docs/running-networks",
+        "docs/accuracy",
+        "docs/reasons",
+        "docs/utilization",
+        "docs/latency-hiding",
+        "docs/tuning-guide",
+        "docs/co-design",
+        "docs/verilog",
+        "docs/programs",
+        "docs/own-operators",
+        "docs/blur",
+        "docs/accelerator",
+        "docs/extending",
+        "docs/promises",
+    ),
+    "Reference": (
+        "docs/site/commands",
+        "docs/site/api",
+        "docs/instruction-set",
+        "docs/registers",
+        "docs/operators",
+        "docs/networks",
+        "docs/tuning",
+        "docs/vta",
+        "docs/glossary",
+    ),
+    "How it works": (
+        "ARCHITECTURE",
+        "docs/machine",
+        "docs/timing",
+        "docs/extensions",
+        "docs/resources",
+        "docs/simulators",
+        "docs/compiler",
+        "docs/graphs",
+        "docs/quantisation",
+        "docs/schedule-templates",
+        "docs/artifacts",
+        "docs/cpu-kernels",
+        "docs/tuner",
+        "docs/machine-search",
+        "docs/verification",
+        "docs/foundations",
+    ),
+    "The project": (
+        "CONTRIBUTING",
+        "CHANGELOG",
+        "docs/moved",
+        "tests/golden/vectors/README",
+        "tests/formal/README",
+        "tests/mutation/README",
+        "tests/mutation/SURVIVORS",
+        "tests/mutation/python/README",
+        "tests/mutation/python/SURVIVORS",
+    ),
+}
+
+
+def navigation() -> str:
+    """Tables of contents that are not shown, for the sidebar."""
+    blocks = (
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"])
+        for caption, pages in PARTS.items()
+    )
+    return "\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def add_text(app: Sphinx, name: str, source: list[str]) -> None:
+    """Adds to a page what its file does not have."""
+    match name:
+        case "README":
+            source[0] += navigation()
+        case "docs/site/commands":
+            source[0] += command_page()
+
+
+def keep_indented(
+    app: Sphinx, what: str, name: str, found: object, options: object, lines: list[str]
+) -> None:
+    """Makes indented paragraphs of a module's docstring, grammars and examples, literal."""
+    if what == "module":
+        text = "\n".join(lines)
+        lines[:] = re.sub(r"\n\n(?= {4})", "\n\n::\n\n", text).splitlines()
+
+
+def add_start_page(app: Sphinx, error: Exception | None) -> None:
+    """README.html again, by the name that servers look for."""
+    if error is None and app.builder.name == "html":
+        shutil.copyfile(app.outdir / "README.html", app.outdir / "index.html")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_lexer("graph", TextLexer)  # the language of networks
+    app.connect("source-read", add_text)
+    app.connect("autodoc-process-docstring", keep_indented)
+    app.connect("build-finished", add_start_page)

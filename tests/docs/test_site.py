@@ -1,0 +1,69 @@
+"""The site of the documents: its navigation, its page of commands, and that it can be built."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.site.command_page import command_page
+from docs.site.conf import PARTS, include_patterns
+from scripts.cli import VERBS
+from tests.support.scripts.browser import find_chromium, show
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = find_chromium()
+
+
+def test_every_document_is_in_the_navigation_once() -> None:
+    documents = {path for pattern in include_patterns for path in ROOT.glob(pattern)}
+    names = sorted(str(path.relative_to(ROOT).with_suffix("")) for path in documents)
+    assert sorted(["README", *(page for pages in PARTS.values() for page in pages)]) == names
+
+
+@pytest.mark.exhaustive  # It imports every verb.
+def test_the_page_of_commands() -> None:
+    found = command_page()
+    assert re.findall("^## tandem (.*)$", found, re.MULTILINE) == [*VERBS]
+    sections = found.split("\n## ")[1:]
+    assert all("| `` --json `` |" in section for section in sections if "disasm" not in section)
+
+
+WIDTHS = """<script>
+addEventListener("load", () => {
+  const page = document.documentElement;
+  page.dataset.over = page.scrollWidth - page.clientWidth;
+});
+</script></body>"""
+
+
+@pytest.mark.exhaustive
+def test_it_builds_without_warnings(tmp_path: Path) -> None:
+    """As `make docs` does; and no page is wider than its window."""
+    site = tmp_path / "site"
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs/site"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        *options,
+        "-d",
+        str(tmp_path / "trees"),
+        ".",
+        str(site),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    assert (site / "index.html").read_text() == (site / "README.html").read_text()
+    if CHROMIUM is not None:
+        for name in ("docs/resources.html", "docs/site/api.html"):
+            page = site / name
+            page.write_text(page.read_text().replace("</body>", WIDTHS))
+            for width in (500, 1300):
+                found = show(CHROMIUM, page, tmp_path / "profile", width)
+                assert 'data-over="0"' in found.document, (name, width)
