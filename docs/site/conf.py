@@ -14,6 +14,8 @@ from pathlib import Path
 
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import NumpyDocstring
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
@@ -27,7 +29,6 @@ copyright = author
 extensions = [
     "myst_parser",  # Markdown
     "sphinx.ext.autodoc",  # the API from docstrings
-    "sphinx.ext.napoleon",  # their sections in NumPy's form
 ]
 root_doc = "README"
 include_patterns = ["*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md"]
@@ -43,6 +44,7 @@ default_role = "literal"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
 add_module_names = False
+NUMPY_FORM = Config(napoleon_use_ivar=True)
 # Types of other libraries are no pages here.
 nitpicky = False
 # A name that several classes have, such as `type`, in the types of docstrings.
@@ -135,13 +137,19 @@ def add_text(app: Sphinx, name: str, source: list[str]) -> None:
             source[0] += command_page()
 
 
-def keep_indented(
+def convert_docstring(
     app: Sphinx, what: str, name: str, found: object, options: object, lines: list[str]
 ) -> None:
-    """Makes indented paragraphs of a module's docstring, grammars and examples, literal."""
+    """Brings a docstring into Sphinx's form.
+
+    Sections have NumPy's form. Of attributes, Napoleon would take what stands before a colon for a
+    type. Indented paragraphs of modules, grammars and examples, are literal.
+    """
     if what == "module":
-        text = "\n".join(lines)
-        lines[:] = re.sub(r"\n\n(?= {4})", "\n\n::\n\n", text).splitlines()
+        lines[:] = re.sub(r"\n\n(?= {4})", "\n\n::\n\n", "\n".join(lines)).splitlines()
+    elif what not in ("attribute", "data", "property"):
+        docstring = NumpyDocstring(lines, NUMPY_FORM, app, what, name, found, options)
+        lines[:] = docstring.lines()
 
 
 def add_start_page(app: Sphinx, error: Exception | None) -> None:
@@ -153,5 +161,5 @@ def add_start_page(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.add_lexer("graph", TextLexer)  # the language of networks
     app.connect("source-read", add_text)
-    app.connect("autodoc-process-docstring", keep_indented)
+    app.connect("autodoc-process-docstring", convert_docstring)
     app.connect("build-finished", add_start_page)
