@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
@@ -44,7 +45,8 @@ default_role = "literal"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
 add_module_names = False
-NUMPY_FORM = Config(napoleon_use_ivar=True)
+# It is not the class that Sphinx's types say.
+NUMPY_FORM: Any = Config(napoleon_use_ivar=True)
 # Types of other libraries are no pages here.
 nitpicky = False
 # A name that several classes have, such as `type`, in the types of docstrings.
@@ -138,7 +140,7 @@ def add_text(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def convert_docstring(
-    app: Sphinx, what: str, name: str, found: object, options: object, lines: list[str]
+    app: Sphinx, what: Any, name: str, found: object, options: object, lines: list[str]
 ) -> None:
     """Brings a docstring into Sphinx's form.
 
