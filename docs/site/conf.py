@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from docs.site.command_page import command_page  # noqa: E402 - the path is set above
+from docs.site.navigation import SOURCES, navigation  # noqa: E402
 
 project = "Tandem"
 author = "the authors of Tandem"
@@ -32,11 +33,10 @@ extensions = [
     "sphinx.ext.autodoc",  # the API from docstrings
 ]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md"]
+include_patterns = [*SOURCES]
 exclude_patterns = ["build", ".venv"]
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
 # Programs in the project's own languages, and output of commands.
 highlight_language = "text"
 
@@ -47,8 +47,6 @@ autodoc_typehints = "signature"
 add_module_names = False
 # It is not the class that Sphinx's types say.
 NUMPY_FORM: Any = Config(napoleon_use_ivar=True)
-# Types of other libraries are no pages here.
-nitpicky = False
 # A name that several classes have, such as `type`, in the types of docstrings.
 suppress_warnings = ["ref.python"]
 
@@ -58,76 +56,6 @@ html_css_files = ["site.css"]
 html_static_path = [str(HERE / "static")]
 html_copy_source = False
 html_show_sphinx = False
-
-# The navigation: README.md and ARCHITECTURE.md know nothing of it.
-PARTS = {
-    "Guides": (
-        "docs/demo",
-        "docs/running-networks",
-        "docs/accuracy",
-        "docs/reasons",
-        "docs/utilization",
-        "docs/latency-hiding",
-        "docs/tuning-guide",
-        "docs/co-design",
-        "docs/verilog",
-        "docs/programs",
-        "docs/own-operators",
-        "docs/blur",
-        "docs/accelerator",
-        "docs/extending",
-        "docs/promises",
-    ),
-    "Reference": (
-        "docs/site/commands",
-        "docs/site/api",
-        "docs/instruction-set",
-        "docs/registers",
-        "docs/operators",
-        "docs/networks",
-        "docs/tuning",
-        "docs/vta",
-        "docs/glossary",
-    ),
-    "How it works": (
-        "ARCHITECTURE",
-        "docs/machine",
-        "docs/timing",
-        "docs/extensions",
-        "docs/resources",
-        "docs/simulators",
-        "docs/compiler",
-        "docs/graphs",
-        "docs/quantisation",
-        "docs/schedule-templates",
-        "docs/artifacts",
-        "docs/cpu-kernels",
-        "docs/tuner",
-        "docs/machine-search",
-        "docs/verification",
-        "docs/foundations",
-    ),
-    "The project": (
-        "CONTRIBUTING",
-        "CHANGELOG",
-        "docs/moved",
-        "tests/golden/vectors/README",
-        "tests/formal/README",
-        "tests/mutation/README",
-        "tests/mutation/SURVIVORS",
-        "tests/mutation/python/README",
-        "tests/mutation/python/SURVIVORS",
-    ),
-}
-
-
-def navigation() -> str:
-    """Tables of contents that are not shown, for the sidebar."""
-    blocks = (
-        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"])
-        for caption, pages in PARTS.items()
-    )
-    return "\n\n" + "\n\n".join(blocks) + "\n"
 
 
 def add_text(app: Sphinx, name: str, source: list[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docs.site.command_page import command_page
-from docs.site.conf import PARTS, include_patterns
+from docs.site.navigation import PARTS, SOURCES
 from scripts.cli import VERBS
 from tests.support.scripts.browser import find_chromium, show
 
@@ -20,7 +20,7 @@ CHROMIUM = find_chromium()
 
 
 def test_every_document_is_in_the_navigation_once() -> None:
-    documents = {path for pattern in include_patterns for path in ROOT.glob(pattern)}
+    documents = {path for pattern in SOURCES for path in ROOT.glob(pattern)}
     names = sorted(str(path.relative_to(ROOT).with_suffix("")) for path in documents)
     assert sorted(["README", *(page for pages in PARTS.values() for page in pages)]) == names
 

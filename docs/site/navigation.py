@@ -1,0 +1,75 @@
+"""The pages of the site, in parts, for its sidebar: the pages themselves know nothing of it."""
+
+from __future__ import annotations
+
+SOURCES = ("*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md")
+"""Patterns of the files that are pages, from the repository's root."""
+
+PARTS = {
+    "Guides": (
+        "docs/demo",
+        "docs/running-networks",
+        "docs/accuracy",
+        "docs/reasons",
+        "docs/utilization",
+        "docs/latency-hiding",
+        "docs/tuning-guide",
+        "docs/co-design",
+        "docs/verilog",
+        "docs/programs",
+        "docs/own-operators",
+        "docs/blur",
+        "docs/accelerator",
+        "docs/extending",
+        "docs/promises",
+    ),
+    "Reference": (
+        "docs/site/commands",
+        "docs/site/api",
+        "docs/instruction-set",
+        "docs/registers",
+        "docs/operators",
+        "docs/networks",
+        "docs/tuning",
+        "docs/vta",
+        "docs/glossary",
+    ),
+    "How it works": (
+        "ARCHITECTURE",
+        "docs/machine",
+        "docs/timing",
+        "docs/extensions",
+        "docs/resources",
+        "docs/simulators",
+        "docs/compiler",
+        "docs/graphs",
+        "docs/quantisation",
+        "docs/schedule-templates",
+        "docs/artifacts",
+        "docs/cpu-kernels",
+        "docs/tuner",
+        "docs/machine-search",
+        "docs/verification",
+        "docs/foundations",
+    ),
+    "The project": (
+        "CONTRIBUTING",
+        "CHANGELOG",
+        "docs/moved",
+        "tests/golden/vectors/README",
+        "tests/formal/README",
+        "tests/mutation/README",
+        "tests/mutation/SURVIVORS",
+        "tests/mutation/python/README",
+        "tests/mutation/python/SURVIVORS",
+    ),
+}
+
+
+def navigation() -> str:
+    """Tables of contents that are not shown, for the sidebar."""
+    blocks = (
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"])
+        for caption, pages in PARTS.items()
+    )
+    return "\n\n" + "\n\n".join(blocks) + "\n"
