@@ -45,7 +45,7 @@ compiled: $(STAMP)  ## compile what the tests share
 	@.ci/packages
 	@$(BIN)/python -m tests.support.compile_ahead
 
-test: compiled  ## run the tests (a few minutes on two cores)
+test: compiled  ## run the tests (some ten minutes on two cores)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(STAMP) .testmondata  ## run the tests that a change since `make record` can affect
