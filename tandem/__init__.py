@@ -1,1 +1,76 @@
-"""Tandem as a library: what its command line does, for programs in Python."""
+"""Tandem: a tensor accelerator, its compiler, its simulators and its runtime, from Python.
+
+    import tandem
+
+    machine = tandem.Accelerator("pynq-x", bus_bits=128)
+    artifact = tandem.compile(tandem.load("digits"), machine)
+    run = tandem.Session(artifact).run(artifact.noise())
+    print(run)
+    print(run.layers)
+
+Names are imported when they are used: `import tandem` alone costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from base.errors import Error
+    from compiler import ir, te
+    from hw import isa
+    from tandem.api.accelerator import Accelerator
+    from tandem.api.artifact import Artifact
+    from tandem.api.compiling import compile
+    from tandem.api.loading import load
+    from tandem.api.model import Model
+    from tandem.api.processor import Cpu
+    from tandem.api.run import Run
+    from tandem.api.session import Session
+    from tandem.api.table import Table
+
+__all__ = [
+    "Accelerator",
+    "Artifact",
+    "Cpu",
+    "Error",
+    "Model",
+    "Run",
+    "Session",
+    "Table",
+    "compile",
+    "ir",
+    "isa",
+    "load",
+    "te",
+]
+
+_HOMES: Final = {
+    "Accelerator": "tandem.api.accelerator",
+    "Artifact": "tandem.api.artifact",
+    "Cpu": "tandem.api.processor",
+    "Error": "base.errors",
+    "Model": "tandem.api.model",
+    "Run": "tandem.api.run",
+    "Session": "tandem.api.session",
+    "Table": "tandem.api.table",
+    "compile": "tandem.api.compiling",
+    "load": "tandem.api.loading",
+}
+"""The modules of names."""
+_MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}
+"""Modules that have other names here."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported now (PEP 562)."""
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tandem' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

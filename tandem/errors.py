@@ -58,3 +58,7 @@ class MissingPackageError(TandemError, ImportError):
 
     def __init__(self, call: str, package: str, install: str) -> None:
         super().__init__(f"{call} needs {package}, which is not installed: pip install '{install}'")
+
+
+class UntimedError(TandemError):
+    """What needs cycles, of a run in which nothing counted any."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from operator import index as as_index
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from tandem.errors import ArgumentTypeError, ArgumentValueError
+
+_LISTED: Final = 30
+"""Allowed names in an error; the fields of a machine are fewer."""
 
 
 def expect(what: str, value: object, allowed: str) -> NoReturn:
@@ -27,14 +30,18 @@ def choice(what: str, value: object, allowed: Iterable[str]) -> str:
         No text; another one, with the nearest allowed names first.
     """
     names = [*allowed]
-    listed = ", ".join(names)
     if not isinstance(value, str):
-        expect(what, value, f"one of {listed}")
+        expect(what, value, f"one of {_listed(names)}")
     if value not in names:
         near = get_close_matches(value, names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise ArgumentValueError(f"no {what} {value!r}: there are {listed}{hint}")
+        raise ArgumentValueError(f"no {what} {value!r}: there are {_listed(names)}{hint}")
     return value
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {left} others" if left > 0 else "") or "none"
 
 
 def index(what: str, value: object, count: int) -> int:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from tandem.api.arguments import choice, expect, index
-from tandem.api.table_text import html_table, text_table
+from tandem.api.table_text import html_table, shortened, text_table
 from tandem.errors import ArgumentValueError, MissingPackageError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Value: TypeAlias = int | float | str | bool | None
 """The value of a cell; None where it is not known."""
@@ -129,7 +126,7 @@ class Table:
         """Lists of values by the names of the columns, as JSON and data frames take them."""
         return {name: [row[at] for row in self.rows] for at, name in enumerate(self.names)}
 
-    def to_pandas(self) -> DataFrame:
+    def to_pandas(self) -> Any:
         """The table as a data frame of pandas.
 
         Raises
@@ -148,7 +145,8 @@ class Table:
         return text_table(self.names, self._texts(most), self._numeric, self._left(most))
 
     def __repr__(self) -> str:
-        return self.text(SHOWN_ROWS)
+        texts = [[shortened(text) for text in row] for row in self._texts(SHOWN_ROWS)]
+        return text_table(self.names, texts, self._numeric, self._left(SHOWN_ROWS))
 
     def _repr_html_(self) -> str:
         """The table in a notebook; the descriptions of columns are tooltips of their names."""

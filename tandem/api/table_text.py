@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from html import escape
 
 _GAP = "  "
+_LONGEST = 48
+"""Characters of a cell on a screen; whole texts are in `Table.text` and in the rows."""
+
+
+def shortened(text: str) -> str:
+    """A text as it is shown on a screen."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def text_table(

@@ -1,0 +1,161 @@
+"""Runs of networks: their outputs, and where the time went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from numpy.typing import NDArray
+
+import runtime.executor as executor
+from base.files import check_destination
+from runtime.artifact import config_of
+from runtime.joined import join_runs
+from sim.trace import write_timeline
+from tandem.api.arguments import choice, file_path
+from tandem.api.layer_cycles import LayerCycles
+from tandem.api.run_tables import layer_table
+from tandem.api.samples import Arrays
+from tandem.api.table import Table
+from tandem.errors import ArgumentValueError, UntimedError
+from tandem.networks import Network
+from tandem.outputs import top5
+from tandem.platform import Platform
+from tandem.run_report import RunReport
+from tandem.why import explain_layers, labels_of
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Run:
+    """The result of a run, of one batch or several.
+
+    `run["y"]` is the output called y.
+
+    Attributes
+    ----------
+    network, platform, memory
+        What ran, and where; `memory` is the name of the memory model.
+    batches
+        The inputs of each batch.
+    runs
+        The run of each batch.
+    """
+
+    network: Network
+    platform: Platform
+    memory: str
+    batches: tuple[Arrays, ...]
+    runs: tuple[executor.Run, ...]
+
+    @property
+    def summary(self) -> RunReport:
+        """All that is known of the run, as the verb `tandem run` prints it."""
+        joined = join_runs(self.runs)
+        return RunReport(
+            self.network, self.platform, joined, None, None, None, self.memory, len(self.runs)
+        )
+
+    @property
+    def outputs(self) -> Mapping[str, NDArray[Any]]:
+        """Arrays by the names of the outputs; of several batches, joined along the first axis."""
+        return join_runs(self.runs).outputs
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        outputs = self.outputs
+        return outputs[choice("output", name, outputs)]
+
+    @property
+    def cycles(self) -> int | None:
+        """Clock cycles of the accelerator, of all batches; None if nothing counted any."""
+        return self.summary.run.profile.cycles
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of the run in s: that of the simulation included."""
+        return self.summary.run.profile.seconds
+
+    @property
+    def utilization(self) -> float | None:
+        """Useful multiply-accumulates / (cycles x multipliers), 0 to 1, over the accelerator's
+        layers; None without cycles."""
+        return self.summary.utilization
+
+    @property
+    def layers(self) -> Table:
+        """Each layer of the accelerator, with its cycles, and each step of the CPU."""
+        return layer_table(self.summary)
+
+    def why(self, layer: str) -> LayerCycles:
+        """What the cycles of a layer went to, and its critical path; of the first batch.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            No layer of the accelerator has this name; says which there are.
+        UntimedError
+            The engine counts no cycles.
+        """
+        streams = {
+            profile.layer.name: stream
+            for stream in self.runs[0].profile.streams
+            for profile in stream.layers
+        }
+        found = streams[choice("layer of the accelerator", layer, streams)]
+        if found.cycles is None:
+            self._untimed("why")
+        reasons = explain_layers(found, self.platform.memory)
+        return LayerCycles(next(why for why in reasons if why.name == layer))
+
+    def trace(self, path: str | os.PathLike[str]) -> None:
+        """Write a timeline (.json) for Perfetto: of the longest stream and the first batch.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, OSError
+            The path has another suffix, or cannot be written.
+        UntimedError
+            The engine counts no cycles, or nothing ran on an accelerator.
+        """
+        file = file_path("path", path)
+        if file.suffix != ".json":
+            raise ArgumentValueError(f"{file}: a timeline is a file that ends in .json")
+        check_destination(file)
+        streams = self.runs[0].profile.streams
+        if self.cycles is None:
+            self._untimed("trace")
+        longest = max(streams, key=lambda stream: stream.cycles or 0)
+        write_timeline(file, longest.result, longest.program, labels_of(longest))
+
+    def __repr__(self) -> str:
+        summary, layers = self.summary, self.layers
+        config = config_of(self.network.artifact)
+        head = self.network.model
+        if config is not None:
+            head += f" on {config.name}, engine {self.platform.engine}, memory {self.memory}"
+        if len(self.runs) > 1:
+            head += f", {len(self.runs)} batches"
+        lines = [head]
+        cycles = summary.run.profile.cycles
+        if cycles is not None:
+            lines.append(f"  cycles   {cycles:,}, utilisation {summary.utilization or 0:.1%}")
+        on_host = [row for row in summary.rows if row.seconds is not None]
+        spent = sum(row.seconds or 0 for row in on_host)
+        lines.append(
+            f"  layers   {len(layers) - len(on_host)} on the accelerator, {len(on_host)} steps on "
+            f"the CPU in {spent * 1e3:.2f} ms"
+        )
+        for name, array in [*summary.run.outputs.items()][:4]:
+            classes = top5(array)
+            best = "" if classes is None else f", greatest at {', '.join(map(str, classes))}"
+            lines.append(f"  output   {name} {array.dtype}{[*array.shape]}{best}")
+        left = len(summary.run.outputs) - 4
+        return "\n".join([*lines, *([f"  ... and {left} more outputs"] if left > 0 else [])])
+
+    def _untimed(self, call: str) -> NoReturn:
+        if config_of(self.network.artifact) is None:
+            raise UntimedError(
+                f"{call} needs an accelerator: all of {self.network.model} was on the CPU"
+            )
+        raise UntimedError(f"{call} needs cycles: the engine {self.platform.engine} counts none")
