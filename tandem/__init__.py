@@ -22,41 +22,55 @@ if TYPE_CHECKING:
     from hw import isa
     from tandem.api.accelerator import Accelerator
     from tandem.api.artifact import Artifact
+    from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
     from tandem.api.loading import load
+    from tandem.api.measuring import utilization
     from tandem.api.model import Model
     from tandem.api.processor import Cpu
     from tandem.api.run import Run
     from tandem.api.session import Session
+    from tandem.api.sweeping import sweep
     from tandem.api.table import Table
+    from tandem.api.verilog import verilog
 
 __all__ = [
     "Accelerator",
     "Artifact",
+    "Check",
     "Cpu",
     "Error",
     "Model",
     "Run",
     "Session",
     "Table",
+    "check",
     "compile",
     "ir",
     "isa",
     "load",
+    "sweep",
     "te",
+    "utilization",
+    "verilog",
 ]
 
 _HOMES: Final = {
     "Accelerator": "tandem.api.accelerator",
     "Artifact": "tandem.api.artifact",
+    "Check": "tandem.api.checking",
     "Cpu": "tandem.api.processor",
     "Error": "base.errors",
     "Model": "tandem.api.model",
     "Run": "tandem.api.run",
     "Session": "tandem.api.session",
     "Table": "tandem.api.table",
+    "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
     "load": "tandem.api.loading",
+    "sweep": "tandem.api.sweeping",
+    "utilization": "tandem.api.measuring",
+    "verilog": "tandem.api.verilog",
 }
 """The modules of names."""
 _MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}
@@ -64,12 +78,15 @@ _MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported now (PEP 562)."""
+    """A public name, imported now (PEP 562) and found at once the next time."""
     if name in _MODULES:
-        return import_module(_MODULES[name])
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tandem' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+        value = import_module(_MODULES[name])
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

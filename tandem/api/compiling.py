@@ -74,13 +74,11 @@ def compile(
         Something in the model cannot be quantised or compiled.
     """
     loaded = model_of(model)
-    mode = _mode(quantize)
-    if mode is None and calibrate is not None:
-        raise ArgumentValueError("calibrate is for quantize='multiplier' and 'pow2', not for None")
+    mode = mode_of(quantize, calibrate)
     kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
     device = device_of(machine, memory, hiding=hide_latency, records=records)
     with steps_of("compile", progress) as steps:
-        prepared = _source(loaded, mode, calibrate, kind).prepared(steps.say)
+        prepared = source_of(loaded, mode, calibrate, kind).prepared(steps.say)
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
     provenance = artifact.manifest.provenance
@@ -92,12 +90,19 @@ def compile(
     return Artifact(Network(artifact, prepared, device))
 
 
-def _mode(quantize: object) -> Mode | None:
+def mode_of(quantize: object, calibrate: object) -> Mode | None:
+    """The mode of quantisation; None for float32, which needs no samples."""
     name = "none" if quantize is None else choice("quantize", quantize, QUANTIZE)
-    return None if name == "none" else Mode(name)
+    if name != "none":
+        return Mode(name)
+    if calibrate is not None:
+        raise ArgumentValueError("calibrate is for quantize='multiplier' and 'pow2', not for None")
+    return None
 
 
-def _source(model: Model, mode: Mode | None, samples: object, pixels: PixelNormalisation) -> Source:
+def source_of(
+    model: Model, mode: Mode | None, samples: object, pixels: PixelNormalisation
+) -> Source:
     """The model with the options of its quantisation."""
     found = None if samples is None else calibration(model.name, samples, pixels)
     recorded = {**model.source.provenance.options, "pixels": pixels.value}

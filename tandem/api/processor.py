@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tandem.api.arguments import at_least
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cpu:
     """This processor, as the only device that a network is compiled for.
 

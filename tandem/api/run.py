@@ -16,7 +16,6 @@ from runtime.joined import join_runs
 from sim.trace import write_timeline
 from tandem.api.arguments import choice, file_path
 from tandem.api.layer_cycles import LayerCycles
-from tandem.api.run_tables import layer_table
 from tandem.api.samples import Arrays
 from tandem.api.table import Table
 from tandem.errors import ArgumentValueError, UntimedError
@@ -85,7 +84,7 @@ class Run:
     @property
     def layers(self) -> Table:
         """Each layer of the accelerator, with its cycles, and each step of the CPU."""
-        return layer_table(self.summary)
+        return self.summary.layers
 
     def why(self, layer: str) -> LayerCycles:
         """What the cycles of a layer went to, and its critical path; of the first batch.

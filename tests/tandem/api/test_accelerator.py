@@ -70,6 +70,6 @@ def test_it_is_frozen() -> None:
 
 
 def test_threads() -> None:
-    assert tandem.Cpu(2) == tandem.Cpu(threads=2) != tandem.Cpu()
+    assert tandem.Cpu(threads=2) == tandem.Cpu(threads=2) != tandem.Cpu()
     with pytest.raises(ArgumentValueError, match="threads is 0: it must be 1 or more"):
-        tandem.Cpu(0)
+        tandem.Cpu(threads=0)

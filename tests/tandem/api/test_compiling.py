@@ -27,26 +27,26 @@ def test_calibration_may_have_any_form(model_file: Path, image: Image, tmp_path:
     np.save(tmp_path / "image.npy", image)
     forms = (image, {"image": image}, [{"image": image}], [image], str(tmp_path / "image.npy"))
     outputs = [
-        tandem.Session(tandem.compile(model_file, tandem.Cpu(1), calibrate=form)).run(image)[
-            "out:0"
-        ]
+        tandem.Session(tandem.compile(model_file, tandem.Cpu(threads=1), calibrate=form)).run(
+            image
+        )["out:0"]
         for form in forms
     ]
     assert all((output == outputs[0]).all() for output in outputs)
-    larger = tandem.compile(model_file, tandem.Cpu(1), calibrate=10 * image)
+    larger = tandem.compile(model_file, tandem.Cpu(threads=1), calibrate=10 * image)
     assert (tandem.Session(larger).run(image)["out:0"] != outputs[0]).any()
 
 
 def test_noise_is_a_warning(model_file: Path) -> None:
     with pytest.warns(UserWarning, match=r"net.onnx is calibrated with noise: .* calibrate= takes"):
-        tandem.compile(model_file, tandem.Cpu(1))
+        tandem.compile(model_file, tandem.Cpu(threads=1))
 
 
 def test_progress(model_file: Path, image: Image) -> None:
     heard: list[tuple[int, int, str]] = []
     tandem.compile(
         model_file,
-        tandem.Cpu(1),
+        tandem.Cpu(threads=1),
         calibrate=image,
         progress=lambda done, total, text: heard.append((done, total, text)),
     )
@@ -54,7 +54,7 @@ def test_progress(model_file: Path, image: Image) -> None:
 
 
 def test_a_bar(model_file: Path, image: Image) -> None:
-    artifact = tandem.compile(model_file, tandem.Cpu(1), calibrate=image, progress=True)
+    artifact = tandem.compile(model_file, tandem.Cpu(threads=1), calibrate=image, progress=True)
     assert artifact.name == "net.onnx"
 
 

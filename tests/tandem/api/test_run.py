@@ -43,7 +43,7 @@ def test_outputs_are_those_of_the_model(run: tandem.Run, model_file: Path, image
 
 
 def test_float32_on_the_cpu(model_file: Path, image: Image) -> None:
-    artifact = tandem.compile(model_file, tandem.Cpu(1), quantize=None)
+    artifact = tandem.compile(model_file, tandem.Cpu(threads=1), quantize=None)
     assert artifact.machine is None
     run = tandem.Session(artifact, threads=1).run(image)
     np.testing.assert_allclose(run["out:0"], reference(model_file, image), rtol=1e-5, atol=1e-6)
