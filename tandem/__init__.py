@@ -14,6 +14,7 @@ Names are imported when they are used: `import tandem` alone costs next to nothi
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -24,33 +25,45 @@ if TYPE_CHECKING:
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
+    from tandem.api.layer_cycles import LayerCycles
     from tandem.api.loading import load
-    from tandem.api.measuring import utilization
+    from tandem.api.measuring import Utilization, utilization
     from tandem.api.model import Model
     from tandem.api.processor import Cpu
     from tandem.api.run import Run
+    from tandem.api.searching import Search, search
     from tandem.api.session import Session
     from tandem.api.sweeping import sweep
-    from tandem.api.table import Table
-    from tandem.api.verilog import verilog
+    from tandem.api.table import Column, Table
+    from tandem.api.tuning import Tuning, tune
+    from tandem.api.verilog import Clock, Design, verilog
 
 __all__ = [
     "Accelerator",
     "Artifact",
     "Check",
+    "Clock",
+    "Column",
     "Cpu",
+    "Design",
     "Error",
+    "LayerCycles",
     "Model",
     "Run",
+    "Search",
     "Session",
     "Table",
+    "Tuning",
+    "Utilization",
     "check",
     "compile",
     "ir",
     "isa",
     "load",
+    "search",
     "sweep",
     "te",
+    "tune",
     "utilization",
     "verilog",
 ]
@@ -59,16 +72,25 @@ _HOMES: Final = {
     "Accelerator": "tandem.api.accelerator",
     "Artifact": "tandem.api.artifact",
     "Check": "tandem.api.checking",
+    "Clock": "tandem.api.verilog",
+    "Column": "tandem.api.table",
     "Cpu": "tandem.api.processor",
+    "Design": "tandem.api.verilog",
     "Error": "base.errors",
+    "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
     "Run": "tandem.api.run",
+    "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
     "Table": "tandem.api.table",
+    "Tuning": "tandem.api.tuning",
+    "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
     "load": "tandem.api.loading",
+    "search": "tandem.api.searching",
     "sweep": "tandem.api.sweeping",
+    "tune": "tandem.api.tuning",
     "utilization": "tandem.api.measuring",
     "verilog": "tandem.api.verilog",
 }
@@ -86,6 +108,10 @@ def __getattr__(name: str) -> Any:
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
+    for hidden in _HOMES.keys() & globals().keys():
+        # The import of a package that has a function's name has hidden the function.
+        if isinstance(globals()[hidden], ModuleType):
+            globals()[hidden] = getattr(import_module(_HOMES[hidden]), hidden)
     return value
 
 

@@ -27,15 +27,18 @@ def front_chart(points: Table, baseline: Table, objectives: tuple[str, ...]) -> 
         for kind in [kinds[bool(row["front"])]]
     ]
     columns = {column.name: column for column in points.columns}
-    axes = [
+    axes = (
         alt.X(f"{first}:Q", title=_title(columns[first].description), scale=_log(alt)),
         alt.Y(f"{second}:Q", title=_title(columns[second].description), scale=_log(alt)),
         alt.Color("kind:N", sort=_KINDS, title=None),
-    ]
-    tips = [alt.Tooltip(name) for name in points.names if name not in ("front", "reason")]
-    return (
-        alt.Chart(alt.InlineData(values=rows)).mark_point(filled=True).encode(*axes, tooltip=tips)
     )
+    tips = [
+        alt.Tooltip(name, type="nominal" if column.kind is str else "quantitative")
+        for name, column in columns.items()
+        if name not in ("front", "reason")
+    ]
+    chart = alt.Chart(alt.InlineData(values=rows))
+    return chart.mark_point(filled=True).encode(*axes, tooltip=tips)
 
 
 def _log(alt: Any) -> Any:

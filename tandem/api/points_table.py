@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from compiler.search.points import Point
 from tandem.api.table import Column, Table, Value
+from tandem.search.machine_text import describe
 
+_MACHINE = Column("machine", str, "array, log2 of the memories' bytes, bus, features")
 _COSTS = (
     Column("cycles", float, "clock cycles of all networks, with their weights", ",.0f"),
     Column("milliseconds", float, "the time of these cycles at the machine's clock, in ms", ",.3f"),
@@ -28,12 +30,13 @@ def points_table(points: Sequence[Point], fields: Sequence[str]) -> Table:
         else Column(field, int, f"the machine's field {field}", "d")
         for field in fields
     )
-    return Table((*columns, *_COSTS), tuple(_row(point, fields) for point in points))
+    return Table((_MACHINE, *columns, *_COSTS), tuple(_row(point, fields) for point in points))
 
 
 def _row(point: Point, fields: Sequence[str]) -> tuple[Value, ...]:
     costs = point.costs
     return (
+        describe(point.config),
         *(_field(getattr(point.config, field)) for field in fields),
         None if costs is None else costs.cycles,
         None if costs is None else costs.milliseconds,

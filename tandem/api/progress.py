@@ -1,4 +1,4 @@
-"""Progress of long calls: a bar in a terminal or a notebook, or a callback."""
+"""Progress of long calls: a callback, or a bar on a terminal's standard error or in a notebook."""
 
 from __future__ import annotations
 
@@ -57,13 +57,20 @@ def steps_of(what: str, progress: Progress) -> Iterator[Steps]:
 @contextmanager
 def _bar(what: str) -> Iterator[Callback]:
     # Imported here: Rich is for those who want a bar.
+    from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     from base.jit import reported
 
+    console, notebook = Console(stderr=True), Console()
+    if notebook.is_jupyter:
+        console = notebook
+    elif not console.is_terminal:
+        yield lambda done, total, text: None
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
 
         def show(done: int, total: int, text: str) -> None:

@@ -81,8 +81,9 @@ class Search:
         return sorted((at for at in range(len(self.points)) if front[at]), key=lambda at: first[at])
 
     def __repr__(self) -> str:
+        shown = self.front.select("machine", *self.objectives)
         return (
-            f"{self.front}\n{len(self.points):,} machines, {len(self._order)} on the front, in "
+            f"{shown}\n{len(self.points):,} machines, {len(self._order)} on the front, in "
             f"{self.seconds:.0f} s"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeAlias, overload
 
 from tandem.api.arguments import choice, expect, index
@@ -122,6 +123,12 @@ class Table:
                 row = self.rows[index("row", key, len(self.rows))]
                 return dict(zip(self.names, row, strict=True))
 
+    def select(self, *names: str) -> Table:
+        """The table with some columns, in this order."""
+        at = [self.names.index(choice("column", name, self.names)) for name in names]
+        columns = tuple(self.columns[number] for number in at)
+        return Table(columns, tuple(tuple(row[number] for number in at) for row in self.rows))
+
     def to_dict(self) -> dict[str, list[Value]]:
         """Lists of values by the names of the columns, as JSON and data frames take them."""
         return {name: [row[at] for row in self.rows] for at, name in enumerate(self.names)}
@@ -135,10 +142,10 @@ class Table:
             pandas is not installed.
         """
         try:
-            from pandas import DataFrame
+            pandas = import_module("pandas")
         except ImportError as error:
             raise MissingPackageError("to_pandas", "pandas", "pandas") from error
-        return DataFrame({name: self[name] for name in self.names})
+        return pandas.DataFrame({name: self[name] for name in self.names})
 
     def text(self, most: int | None = None) -> str:
         """The table as lines of text, with `most` rows at most, the first ones."""

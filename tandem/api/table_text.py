@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 _GAP = "  "
-_LONGEST = 48
+_LONGEST = 64
 """Characters of a cell on a screen; whole texts are in `Table.text` and in the rows."""
 
 

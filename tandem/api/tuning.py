@@ -59,13 +59,10 @@ class Tuning:
     records: Path | None
 
     def __repr__(self) -> str:
-        in_cycles = self.tasks.columns[4].kind is int
+        in_cycles = self.tasks.select("best").columns[0].kind is int
         costs = " -> ".join(_shown(cost, in_cycles) for cost in (self.default, self.best))
-        names = ("name", "count", "trials", "default", "best", "certified")
-        at = [self.tasks.names.index(name) for name in names]
-        columns = tuple(self.tasks.columns[number] for number in at)
-        rows = tuple(tuple(row[number] for number in at) for row in self.tasks.rows)
-        return f"{Table(columns, rows)}\ntotal {costs}"
+        shown = self.tasks.select("name", "count", "trials", "default", "best", "certified")
+        return f"{shown}\ntotal {costs}"
 
 
 def tune(

@@ -86,4 +86,4 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="Not a directory"):
         verilog("tiny", tmp_path / "file")
     with pytest.raises(ArgumentTypeError, match="machine of verilog is Cpu"):
-        verilog(tandem.Cpu(), tmp_path)  # type: ignore[arg-type]
+        verilog(tandem.Cpu(), tmp_path)

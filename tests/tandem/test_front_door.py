@@ -1,0 +1,77 @@
+"""`import tandem`: it costs little, has what it lists, and changes only on purpose."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import tandem
+from base.errors import BaseError, Error
+from compiler.errors import CompilerError
+from hw.errors import HardwareError
+from runtime.errors import RunError
+from sim.errors import SimulationError
+from tandem.errors import TandemError
+
+MOST_SECONDS = 0.1
+"""CPU time over an empty interpreter."""
+
+
+def printed(program: str) -> str:
+    """What a program prints in a new interpreter."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_nothing_heavy_is_imported() -> None:
+    program = "import sys, json, tandem; dir(tandem); print(json.dumps(sorted(sys.modules)))"
+    modules = json.loads(printed(program))
+    own = [name for name in modules if name.partition(".")[0] in ("base", "hw", "compiler", "sim")]
+    assert not own
+    assert "numpy" not in modules
+    assert [name for name in modules if name.startswith("tandem")] == ["tandem"]
+
+
+def test_it_takes_next_to_no_time() -> None:
+    timed = "from time import process_time as t; s = t(); import tandem; print(t() - s)"
+    assert min(float(printed(timed)) for _ in range(3)) < MOST_SECONDS
+
+
+def test_machines_and_tables_need_no_numpy() -> None:
+    program = """
+import sys, tandem
+tandem.Accelerator("tiny", bus_bits=128), tandem.Cpu(), tandem.Table((), ()), tandem.Error
+print("numpy" in sys.modules)
+"""
+    assert printed(program) == "False\n"
+
+
+def test_the_public_names_are_the_recorded_ones(golden: Callable[[str, str], None]) -> None:
+    golden(
+        "tandem/public.txt",
+        printed("import runpy; runpy.run_module('tests.tandem.api.listing', run_name='__main__')"),
+    )
+
+
+def test_dir_and_unknown_names() -> None:
+    assert dir(tandem) == tandem.__all__ == sorted(tandem.__all__)
+    with pytest.raises(AttributeError, match="module 'tandem' has no attribute 'Machine'"):
+        tandem.Machine  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_every_error_is_one_of_ours() -> None:
+    assert tandem.Error is Error
+    roots = (BaseError, HardwareError, SimulationError, RunError, CompilerError, TandemError)
+    assert all(issubclass(root, tandem.Error) for root in roots)
+
+
+def test_the_languages_are_those_of_the_compiler() -> None:
+    import compiler.ir
+    import compiler.te
+    import hw.isa
+
+    assert (tandem.ir, tandem.te, tandem.isa) == (compiler.ir, compiler.te, hw.isa)
