@@ -42,7 +42,3 @@ def _member(name: str, value: object) -> str:
 def _signature(value: object) -> str:
     assert callable(value)
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))
-
-
-if __name__ == "__main__":
-    print("\n".join(lines()))
