@@ -99,20 +99,22 @@ _MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}
 """Modules that have other names here."""
 
 
-def __getattr__(name: str) -> Any:
-    """A public name, imported now (PEP 562) and found at once the next time."""
-    if name in _MODULES:
-        value = import_module(_MODULES[name])
-    elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    for hidden in _HOMES.keys() & globals().keys():
-        # The import of a package that has a function's name has hidden the function.
-        if isinstance(globals()[hidden], ModuleType):
-            globals()[hidden] = getattr(import_module(_HOMES[hidden]), hidden)
-    return value
+if not TYPE_CHECKING:  # Type checkers know the names above, and no others.
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported now (PEP 562) and found at once the next time."""
+        if name in _MODULES:
+            value = import_module(_MODULES[name])
+        elif name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        for hidden in _HOMES.keys() & globals().keys():
+            # The import of a package that has a function's name has hidden the function.
+            if isinstance(globals()[hidden], ModuleType):
+                globals()[hidden] = getattr(import_module(_HOMES[hidden]), hidden)
+        return value
 
 
 def __dir__() -> list[str]:
