@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 import runtime.executor as executor
 from base.files import check_destination
 from runtime.artifact import config_of
 from runtime.joined import join_runs
 from sim.trace import write_timeline
-from tandem.api.arguments import choice, file_path
+from tandem.accuracy import ClassAccuracy, class_accuracy, layer_losses
+from tandem.api.accuracy_tables import losses_table, trips_table
+from tandem.api.arguments import choice, expect, file_path
 from tandem.api.layer_cycles import LayerCycles
 from tandem.api.samples import Arrays
 from tandem.api.table import Table
 from tandem.errors import ArgumentValueError, UntimedError
+from tandem.labels import Labels
 from tandem.networks import Network
 from tandem.outputs import top5
 from tandem.platform import Platform
@@ -85,6 +90,45 @@ class Run:
     def layers(self) -> Table:
         """Each layer of the accelerator, with its cycles, and each step of the CPU."""
         return self.summary.layers
+
+    @property
+    def round_trips(self) -> Table:
+        """What the CPU does between two launches of the accelerator, what that moves and takes."""
+        return trips_table(self.summary.round_trips)
+
+    def losses(self) -> Table:
+        """The error of each layer by its integers, on the inputs of this run: the worst first.
+
+        Raises
+        ------
+        ArgumentValueError
+            The artifact was loaded from a file, or is not quantised: there is nothing to compare.
+        """
+        if self.network.prepared is None or self.network.prepared.real is None:
+            raise ArgumentValueError(
+                f"{self.network.model} has no real numbers to compare with: losses are of a model "
+                "that was quantised and compiled here"
+            )
+        return losses_table(layer_losses(self.network, self.batches, None, of_noise=False))
+
+    def accuracy(self, labels: ArrayLike) -> ClassAccuracy:
+        """How often classes are found among the scores of the only output that has such.
+
+        Parameters
+        ----------
+        labels
+            The class of each sample: whole numbers from 0.
+
+        Raises
+        ------
+        LabelsError
+            No output or several have scores; another number of labels; a label that is no class.
+        """
+        classes = np.asarray(labels)
+        if classes.dtype.kind not in "iu" or classes.ndim != 1:
+            expect("labels", labels, "a sequence of whole numbers")
+        found = Labels(Path("labels"), classes.astype(np.int64))
+        return class_accuracy(self.network, found, self.batches, self.runs)
 
     def why(self, layer: str) -> LayerCycles:
         """What the cycles of a layer went to, and its critical path; of the first batch.

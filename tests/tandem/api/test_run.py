@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 import tandem
 from hw.memory_model import MemoryModel
-from tandem.errors import ArgumentTypeError, ArgumentValueError, UntimedError
+from tandem.errors import ArgumentTypeError, ArgumentValueError, LabelsError, UntimedError
 
 Image = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 LAYER = "r"
@@ -93,6 +93,32 @@ def test_why(run: tandem.Run) -> None:
     assert repr(why).startswith(f"{LAYER}: {why.cycles:,} cycles\ncause ")
     with pytest.raises(ArgumentValueError, match="no layer of the accelerator 'R': there are r"):
         run.why("R")
+
+
+def test_losses_and_round_trips(
+    run: tandem.Run, artifact: tandem.Artifact, image: Image, tmp_path: Path
+) -> None:
+    losses = run.losses()
+    assert set(losses["name"]) == {"image", "r", "g"}
+    assert (losses["own_sqnr"] >= losses["sqnr"]).all()
+    assert (losses["sqnr"] > 20).all()
+    assert len(run.round_trips) == 0
+    artifact.save(tmp_path / "net.tandem")
+    with tandem.Session(tandem.Artifact.load(tmp_path / "net.tandem")) as session:
+        loaded = session.run(image)
+    with pytest.raises(ArgumentValueError, match="has no real numbers to compare with"):
+        loaded.losses()
+
+
+def test_classes_are_found(run: tandem.Run) -> None:
+    best = int(run["out:0"].argmax())
+    found = run.accuracy([best])
+    assert found.int8 is not None
+    assert (found.int8.top1, found.int8.samples) == (1, 1)
+    with pytest.raises(LabelsError, match="has 2 labels, and --input 1 samples"):
+        run.accuracy([best, best])
+    with pytest.raises(ArgumentTypeError, match="it must be a sequence of whole numbers"):
+        run.accuracy([0.5])
 
 
 def test_a_timeline(run: tandem.Run, tmp_path: Path) -> None:
