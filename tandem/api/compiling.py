@@ -38,6 +38,11 @@ def compile(
 ) -> Artifact:
     """A model compiled for a machine.
 
+    >>> artifact = tandem.compile("digits", tandem.Accelerator("small8"))
+    >>> run = tandem.Session(artifact).run(artifact.noise())
+    >>> run["output"].shape
+    (1, 10)
+
     Parameters
     ----------
     model
