@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tandem.api.model import Model
     from tandem.api.processor import Cpu
     from tandem.api.run import Run
+    from tandem.api.schedule_tuning import Tuning, tune
     from tandem.api.searching import Search, search
     from tandem.api.session import Session
     from tandem.api.sweeping import sweep
     from tandem.api.table import Column, Table
-    from tandem.api.tuning import Tuning, tune
-    from tandem.api.verilog import Clock, Design, verilog
+    from tandem.api.verilog_design import Clock, Design, verilog
 
 __all__ = [
     "Accelerator",
@@ -72,10 +72,10 @@ _HOMES: Final = {
     "Accelerator": "tandem.api.accelerator",
     "Artifact": "tandem.api.artifact",
     "Check": "tandem.api.checking",
-    "Clock": "tandem.api.verilog",
+    "Clock": "tandem.api.verilog_design",
     "Column": "tandem.api.table",
     "Cpu": "tandem.api.processor",
-    "Design": "tandem.api.verilog",
+    "Design": "tandem.api.verilog_design",
     "Error": "base.errors",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
@@ -83,16 +83,16 @@ _HOMES: Final = {
     "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
     "Table": "tandem.api.table",
-    "Tuning": "tandem.api.tuning",
+    "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
     "load": "tandem.api.loading",
     "search": "tandem.api.searching",
     "sweep": "tandem.api.sweeping",
-    "tune": "tandem.api.tuning",
+    "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",
-    "verilog": "tandem.api.verilog",
+    "verilog": "tandem.api.verilog_design",
 }
 """The modules of names."""
 _MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}

@@ -18,11 +18,13 @@ from runtime.joined import join_runs
 from sim.trace import write_timeline
 from tandem.accuracy import ClassAccuracy, class_accuracy, layer_losses
 from tandem.api.accuracy_tables import losses_table, trips_table
-from tandem.api.arguments import choice, expect, file_path
+from tandem.api.arguments import choice, expect, file_path, value_errors
 from tandem.api.layer_cycles import LayerCycles
 from tandem.api.samples import Arrays
 from tandem.api.table import Table
-from tandem.errors import ArgumentValueError, UntimedError
+from tandem.api.table_text import html_text
+from tandem.clock import Clock
+from tandem.errors import ArgumentValueError, ClockError, UntimedError
 from tandem.labels import Labels
 from tandem.networks import Network
 from tandem.outputs import top5
@@ -195,6 +197,22 @@ class Run:
             lines.append(f"  output   {name} {array.dtype}{[*array.shape]}{best}")
         left = len(summary.run.outputs) - 4
         return "\n".join([*lines, *([f"  ... and {left} more outputs"] if left > 0 else [])])
+
+    def _repr_html_(self) -> str:
+        """The run and its layers in a notebook."""
+        return html_text(repr(self), self.layers._repr_html_())
+
+    def milliseconds(self, mhz: float) -> float | None:
+        """The time of the cycles at a clock, in ms; None without cycles.
+
+        Raises
+        ------
+        ArgumentValueError
+            `mhz` is no finite number above 0.
+        """
+        with value_errors(ClockError):
+            clock = Clock(mhz, "as given")
+        return None if self.cycles is None else clock.milliseconds(self.cycles)
 
     def _untimed(self, call: str) -> NoReturn:
         if config_of(self.network.artifact) is None:

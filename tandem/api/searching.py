@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from pathlib import Path
 
 from compiler.errors import SpaceError
 from compiler.search.explorer_names import Explorer
@@ -21,6 +22,7 @@ from tandem.api.model import Model
 from tandem.api.points_table import points_table
 from tandem.api.progress import Progress, steps_of
 from tandem.api.table import Table
+from tandem.api.table_text import html_text
 from tandem.errors import ArgumentValueError, MissingPackageError
 from tandem.search.measure import Network
 from tandem.search.options import Budget, Options
@@ -45,6 +47,8 @@ class Search:
         The columns that were to be small.
     seconds
         Wall-clock time in s.
+    exported
+        The folders that were written, one for each machine of the front.
     """
 
     points: Table
@@ -52,6 +56,7 @@ class Search:
     baseline: Table
     objectives: tuple[str, ...]
     seconds: float
+    exported: tuple[Path, ...] = ()
 
     @property
     def front(self) -> Table:
@@ -87,6 +92,11 @@ class Search:
             f"{self.seconds:.0f} s"
         )
 
+    def _repr_html_(self) -> str:
+        """The front in a notebook, and how it was found below."""
+        shown = self.front.select("machine", *self.objectives)
+        return shown._repr_html_() + html_text(repr(self).splitlines()[-1])
+
 
 def search(
     models: Sequence[Model | Loadable],
@@ -103,6 +113,7 @@ def search(
     baseline: Machine = "pynq",
     memory: Memory = "fast",
     quantize: str | None = "multiplier",
+    export: str | os.PathLike[str] | None = None,
     storage: str | None = None,
     jobs: int = 1,
     scheduler: str | None = None,
@@ -138,6 +149,8 @@ def search(
         Machines of the front that are synthesised: minutes each.
     baseline
         The machine that the others are compared with.
+    export
+        The folder that the front's machines are written to: configuration, Verilog, figures.
     storage
         The database of finished machines, as SQLAlchemy has it; None for the user's cache.
     memory, quantize, jobs, scheduler, seed, progress
@@ -186,7 +199,7 @@ def search(
         scheduler=scheduler,
         tune=at_least("tune", tune, 0),
         synthesise=at_least("synthesise", synthesise, 0),
-        export=None,
+        export=None if export is None else file_path("export", export),
         explain=False,
         around=None,
     )
@@ -199,6 +212,7 @@ def search(
         points_table([done.baseline], fields),
         wanted,
         done.seconds,
+        done.exported,
     )
 
 

@@ -64,5 +64,10 @@ def html_table(
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
+def html_text(text: str, *tables: str) -> str:
+    """A text as HTML with its line breaks, and tables below."""
+    return "".join([f"<pre>{escape(text)}</pre>", *tables])
+
+
 def _rest(left: int) -> list[str]:
     return [f"... and {left:,} more row{'s' * (left > 1)}"] if left else []

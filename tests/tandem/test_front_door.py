@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,9 +16,6 @@ from runtime.errors import RunError
 from sim.errors import SimulationError
 from tandem.errors import TandemError
 
-MOST_SECONDS = 0.1
-"""CPU time over an empty interpreter."""
-
 
 def printed(program: str) -> str:
     """What a program prints in a new interpreter."""
@@ -27,18 +23,18 @@ def printed(program: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def test_nothing_heavy_is_imported() -> None:
-    program = "import sys, json, tandem; dir(tandem); print(json.dumps(sorted(sys.modules)))"
-    modules = json.loads(printed(program))
-    own = [name for name in modules if name.partition(".")[0] in ("base", "hw", "compiler", "sim")]
-    assert not own
-    assert "numpy" not in modules
-    assert [name for name in modules if name.startswith("tandem")] == ["tandem"]
+def test_it_imports_nothing_but_the_standard_library() -> None:
+    program = "import sys, tandem; dir(tandem); print(*sys.modules)"
+    before, after = (
+        {name.partition(".")[0] for name in printed(each).split()}
+        for each in ("import sys; print(*sys.modules)", program)
+    )
+    assert after - before - sys.stdlib_module_names == {"tandem"}
 
 
-def test_it_takes_next_to_no_time() -> None:
-    timed = "from time import process_time as t; s = t(); import tandem; print(t() - s)"
-    assert min(float(printed(timed)) for _ in range(3)) < MOST_SECONDS
+def test_it_imports_none_of_its_own_modules() -> None:
+    loaded = printed("import sys, tandem; print(*sys.modules)").split()
+    assert [name for name in loaded if name.startswith("tandem")] == ["tandem"]
 
 
 def test_tables_need_no_numpy() -> None:

@@ -176,6 +176,18 @@ def test_wrong_inputs(
     assert isinstance(caught.value, kind)
 
 
+def test_a_notebook_shows_its_layers(run: tandem.Run) -> None:
+    html = run._repr_html_()
+    assert html.startswith("<pre>net.onnx on tiny, ")
+    assert html.count("<tr>") == len(run.layers) + 1
+
+
+def test_milliseconds(run: tandem.Run) -> None:
+    assert run.milliseconds(100) == pytest.approx((run.cycles or 0) / 100e3)
+    with pytest.raises(ArgumentValueError, match="a clock of 0 MHz: it must be a finite number"):
+        run.milliseconds(0)
+
+
 def test_wrong_outputs(run: tandem.Run) -> None:
     with pytest.raises(ArgumentValueError, match="no output 'out': there are out:0"):
         run["out"]

@@ -26,6 +26,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Search:
         budget=6,
         objectives=("cycles", "area", "energy"),
         baseline="small8",
+        export=folder / "front",
         storage=f"sqlite:///{folder / 'study.db'}",
     )
 
@@ -46,6 +47,10 @@ def test_the_front_is_that_of_the_objectives(found: Search) -> None:
     front = found.front
     assert (np.diff(front["cycles"]) >= 0).all()
     assert len(front) == len(found.front_machines)
+    assert found._repr_html_().count("<tr>") == len(front) + 1
+    assert [tandem.Accelerator(folder / "config.json").macs for folder in found.exported] == [
+        machine.macs for machine in found.front_machines
+    ]
     lines = repr(found).splitlines()
     assert lines[0].split() == ["machine", "cycles", "area", "energy"]
     assert lines[-1].startswith(f"6 machines, {len(front)} on the front, in ")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import tandem
 from compiler.tune.records import read_records
 from scripts.cli import app
-from tandem.api.tuning import Tuning, tune
+from tandem.api.schedule_tuning import Tuning, tune
 from tandem.errors import ArgumentTypeError, ArgumentValueError
 
 LAYERS = {"a": (1, 2, 8, 8, 1, 1, 0), "b": (2, 2, 8, 8, 1, 1, 0)}
@@ -39,6 +39,7 @@ def test_the_exact_explorer_certifies(exact: Tuning, records: Path) -> None:
     kept, damages = read_records(records)
     assert not damages
     assert len(kept) >= tasks["measured"].sum()
+    assert exact._repr_html_().count("<tr>") == 3
     assert (
         repr(exact).splitlines()[-1] == f"total {exact.default:,} cycles -> {exact.best:,} cycles"
     )

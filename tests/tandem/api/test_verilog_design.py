@@ -12,8 +12,8 @@ from hw.config_files import load_config
 from hw.synthesis.families import Family
 from hw.synthesis.place import Device, Route, Span, Timing
 from hw.synthesis.resources import Resources
-from tandem.api import verilog as module
-from tandem.api.verilog import Design, verilog
+from tandem.api import verilog_design as module
+from tandem.api.verilog_design import Design, verilog
 from tandem.errors import ArgumentTypeError, ArgumentValueError
 
 

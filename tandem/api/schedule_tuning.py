@@ -25,6 +25,7 @@ from tandem.api.model import Model
 from tandem.api.progress import Progress, Steps, steps_of
 from tandem.api.samples import Samples
 from tandem.api.table import Table
+from tandem.api.table_text import html_text
 from tandem.api.tuning_table import task_table
 from tandem.errors import ArgumentValueError
 from tandem.pools.open_pool import open_pool
@@ -63,6 +64,10 @@ class Tuning:
         costs = " -> ".join(_shown(cost, in_cycles) for cost in (self.default, self.best))
         shown = self.tasks.select("name", "count", "trials", "default", "best", "certified")
         return f"{shown}\ntotal {costs}"
+
+    def _repr_html_(self) -> str:
+        """The tasks in a notebook, and the total below."""
+        return self.tasks._repr_html_() + html_text(repr(self).splitlines()[-1])
 
 
 def tune(
