@@ -45,3 +45,8 @@ def test_they_are_errors_of_ours_and_of_python() -> None:
     assert issubclass(ArgumentTypeError, TandemError | TypeError)
     assert issubclass(ArgumentValueError, ValueError)
     assert issubclass(ArgumentValueError, TandemError)
+
+
+def test_long_lists_are_cut() -> None:
+    with pytest.raises(ArgumentValueError, match=r"there are n0, .*, n29 and 70 others"):
+        choice("name", "m", [f"n{number}" for number in range(100)])

@@ -82,6 +82,25 @@ def test_a_model_is_compiled_with_what_was_found(model_file: Path, tmp_path: Pat
     assert again.tasks.rows == found.tasks.rows
 
 
+def test_an_interruption_loses_nothing(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    def interrupt(done: int, total: int, text: str) -> None:
+        heard.append(done)
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"machine": "small8", "trials": 8, "explorer": "random"}
+    file = tmp_path / "records.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        tune(layers=LAYERS, records=file, progress=interrupt, **options)
+    kept, damages = read_records(file)
+    assert not damages
+    assert len(kept) >= heard[-1] >= 4
+    later = tune(layers=LAYERS, records=file, **options)
+    assert later.tasks.rows == tune(layers=LAYERS, **options).tasks.rows
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [

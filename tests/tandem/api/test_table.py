@@ -47,6 +47,18 @@ def test_columns() -> None:
     assert table()["cycles"].tolist() == []
 
 
+def test_some_columns() -> None:
+    chosen = TWO.select("share", "layer")
+    assert chosen.names == ("share", "layer")
+    assert chosen.rows == ((0.75, "conv"), (0.25, "dense"))
+
+
+def test_long_texts_are_cut_on_a_screen_alone() -> None:
+    long = table(("layer" * 20, 1, 0.5, True))
+    assert "layer" * 20 in long.text()
+    assert f"{('layer' * 20)[:61]}... " in repr(long)
+
+
 def test_text() -> None:
     assert repr(TWO) == (
         "layer  cycles  share  on_cpu\nconv    1,200  75.0%  False\ndense          25.0%  True"
