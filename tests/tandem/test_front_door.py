@@ -26,8 +26,8 @@ def printed(program: str) -> str:
 def test_it_imports_nothing_but_the_standard_library() -> None:
     program = "import sys, tandem; dir(tandem); print(*sys.modules)"
     before, after = (
-        {name.partition(".")[0] for name in printed(each).split()}
-        for each in ("import sys; print(*sys.modules)", program)
+        {name.partition(".")[0] for name in printed(text).split()}
+        for text in ("import sys; print(*sys.modules)", program)
     )
     assert after - before - sys.stdlib_module_names == {"tandem"}
 
