@@ -1,4 +1,4 @@
-"""Errors of the `base` package, all rooted in `BaseError`.
+"""The root of all errors, and the errors of the `base` package, which are rooted in `BaseError`.
 
 That of the compiler of Python functions is in `base.jit.errors`.
 """
@@ -6,7 +6,11 @@ That of the compiler of Python functions is in `base.jit.errors`.
 from __future__ import annotations
 
 
-class BaseError(Exception):
+class Error(Exception):
+    """Root of every error that Tandem raises on purpose; each floor has a root of its own below."""
+
+
+class BaseError(Error):
     """Root of every error that the `base` package raises on purpose."""
 
 

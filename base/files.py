@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from base.paths import AnyPath
 
-def check_destination(path: Path | None) -> None:
+
+def check_destination(path: AnyPath | None) -> None:
     """Raise `OSError` if `path` cannot be written; call before long work.
 
     Permission bits do not suffice: the superuser has all permissions, even on read-only disks. So
@@ -18,6 +20,7 @@ def check_destination(path: Path | None) -> None:
     """
     if path is None:
         return
+    path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     target = _target(path)
@@ -61,12 +64,13 @@ def _draft(target: Path) -> Path:
 
 
 @contextmanager
-def replacing(path: Path, even_after: tuple[type[Exception], ...] = ()) -> Iterator[Path]:
+def replacing(path: AnyPath, even_after: tuple[type[Exception], ...] = ()) -> Iterator[Path]:
     """Yield a draft file that replaces `path` when the block ends.
 
     If an exception ends the block, `path` keeps its old content, except after the exceptions in
     `even_after`. For a pipe or a device, `path` itself is yielded.
     """
+    path = Path(path)
     check_destination(path)
     target = _target(path)
     if not _is_replaced(target):
@@ -94,7 +98,7 @@ def _sync(draft: Path) -> None:
             os.fsync(file.fileno())
 
 
-def write_atomically(path: Path, content: bytes | str) -> None:
+def write_atomically(path: AnyPath, content: bytes | str) -> None:
     """Replace the content of `path`; on failure `path` keeps the old content.
 
     Text is UTF-8.

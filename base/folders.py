@@ -19,6 +19,7 @@ from glob import escape
 from pathlib import Path
 
 from base.input_files import INCOMPLETE
+from base.paths import AnyPath
 
 _EXPLANATION = """\
 A command of Tandem that was replacing the files in this folder was stopped: some of them are old,
@@ -28,7 +29,7 @@ _STAGE = "tandem"
 
 
 def write_files(
-    folder: Path, files: Mapping[str, str | bytes], last: str, obsolete: Iterable[str] = ()
+    folder: AnyPath, files: Mapping[str, str | bytes], last: str, obsolete: Iterable[str] = ()
 ) -> None:
     """Write all files, or none; a process that is killed at the end leaves the marker.
 

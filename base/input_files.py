@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from base.paths import AnyPath
+
 TEXT_BYTES: Final = 1 << 20
 """Limit of texts that people write: configurations, for one."""
 INCOMPLETE: Final = "TANDEM-INCOMPLETE.txt"
@@ -23,7 +25,7 @@ _CHUNK: Final = 1 << 16
 
 
 @contextmanager
-def open_input(path: Path, limit: int) -> Iterator[BinaryIO]:
+def open_input(path: AnyPath, limit: int) -> Iterator[BinaryIO]:
     """Yield the regular file at `path`, open for reading.
 
     Parameters
@@ -37,6 +39,7 @@ def open_input(path: Path, limit: int) -> Iterator[BinaryIO]:
         The file cannot be opened, is not a regular file, is larger than `limit`, or lies in a
         folder that is marked as incomplete; `strerror` says which, and `filename` is the path.
     """
+    path = Path(path)
     _check_kind(path, path.stat().st_mode)
     _check_complete(path)
     # Another process may have replaced the file by a pipe, which would block without O_NONBLOCK.
@@ -48,7 +51,7 @@ def open_input(path: Path, limit: int) -> Iterator[BinaryIO]:
         yield file
 
 
-def read_input(path: Path, limit: int) -> bytes:
+def read_input(path: AnyPath, limit: int) -> bytes:
     """The content of the regular file at `path`; limit and errors as of `open_input`."""
     with open_input(path, limit) as file:
         expected = os.fstat(file.fileno()).st_size
@@ -59,7 +62,7 @@ def read_input(path: Path, limit: int) -> bytes:
             parts.append(part)
             size += len(part)
             if size > limit:
-                _check_size(path, size, limit)
+                _check_size(Path(path), size, limit)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base.errors import Error
 
-class CompilerError(Exception):
+
+class CompilerError(Error):
     """Root of every error that the `compiler` package raises on purpose."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from base.input_files import TEXT_BYTES, read_input
+from base.paths import AnyPath
 from hw.config import NAME_LENGTH, HardwareConfig
 from hw.errors import ConfigError
 from hw.features import Feature
@@ -28,7 +29,7 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in names if path.suffix == ".json"))
 
 
-def load_config(name_or_path: str | Path) -> HardwareConfig:
+def load_config(name_or_path: AnyPath) -> HardwareConfig:
     """A preset by its name, else the configuration in a JSON file (Tandem's or TVM's).
 
     Raises

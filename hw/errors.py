@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from base.errors import Error
 from hw.faults import Fault
 from hw.topology import TokenQueue, Unit
 
 
-class HardwareError(Exception):
+class HardwareError(Error):
     """Base class of the errors that the `hw` package raises."""
 
 

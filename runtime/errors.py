@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base.errors import Error
 
-class RunError(Exception):
+
+class RunError(Error):
     """Root of every error that the `runtime` package raises on purpose."""
 
 

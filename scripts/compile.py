@@ -13,7 +13,7 @@ import typer
 from base.files import check_destination
 from hw.config_files import load_config
 from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, StreamCode, write_artifact
+from runtime.artifact import Artifact, write_artifact
 from runtime.inputs import PixelNormalisation, read_arrays
 from scripts.calibration import noise_warning
 from scripts.console import errors_in_one_line, print_json
@@ -45,6 +45,7 @@ from scripts.outputs import ForceOption, check_outputs, config_input
 from scripts.progress import show_activity
 from scripts.records import RecordsOption, records_input, warn, with_records
 from scripts.shapes import ShapeOption
+from tandem.api.step_table import step_table
 from tandem.devices import Accelerator, Cpu, TargetDevice
 from tandem.models import Source, calibration_of, compile_model, import_model, model_inputs
 from tandem.recorded_choices import TunedLayers
@@ -150,19 +151,16 @@ def _check_constants(source: Source, inputs: Sequence[Path]) -> None:
             )
 
 
-def _operators(artifact: Artifact) -> list[dict[str, str | None]]:
+def _operators(artifact: Artifact) -> list[dict[str, object]]:
     """The entry `operators` of the command's JSON: an entry per CPU step or layer."""
-    found: list[tuple[str, tuple[str, ...], str, str | None]] = []
-    for step in artifact.manifest.steps:
-        code = artifact.code[step.code]
-        if isinstance(code, StreamCode):
-            layers = code.layers
-            found += [(layer.name, layer.operators, step.device, None) for layer in layers]
-        else:
-            found.append((step.name, step.operators, step.device, step.reason or None))
     return [
-        {"name": name, "op": "+".join(operators), "device": device, "reason": reason}
-        for name, operators, device, reason in found
+        {
+            "name": row["name"],
+            "op": row["operators"],
+            "device": row["device"],
+            "reason": row["reason"],
+        }
+        for row in step_table(artifact)
     ]
 
 

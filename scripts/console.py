@@ -13,22 +13,11 @@ from threading import Timer, main_thread
 
 import typer
 
-from base.errors import BaseError
-from compiler.errors import CompilerError
-from hw.errors import HardwareError
-from runtime.errors import RunError
-from scripts.errors import CommandError
+from base.errors import Error
 from scripts.progress import compilation_told
 from scripts.signals import interruptions_in_one_line
-from sim.errors import SimulationError
-from tandem.errors import TandemError
 
 FAILED = 1
-ROOTS = (
-    *(BaseError, HardwareError, SimulationError, RunError, CompilerError, TandemError),
-    CommandError,
-)
-"""The roots of the errors that Tandem raises on purpose."""
 _LONGEST = 2000
 """The maximum number of characters of an error: names in models may have any length."""
 _REPEAT_SECONDS = 0.02
@@ -54,7 +43,7 @@ def errors_in_one_line(debug: bool) -> Iterator[None]:
             sys.stdout.flush()
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise
-    except ROOTS as error:
+    except Error as error:
         _fail(str(error), FAILED, debug)
     except OSError as error:
         _fail(_system_error(error), FAILED, debug)

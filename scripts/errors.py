@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base.errors import Error
 
-class CommandError(Exception):
+
+class CommandError(Error):
     """Options, files or libraries that a command cannot work with."""

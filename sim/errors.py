@@ -6,8 +6,10 @@ this module concern the run.
 
 from __future__ import annotations
 
+from base.errors import Error
 
-class SimulationError(Exception):
+
+class SimulationError(Error):
     """Root of every error that the `sim` package raises on purpose."""
 
 

@@ -1,1 +1,121 @@
-"""Tandem as a library: what its command line does, for programs in Python."""
+"""Tandem: a tensor accelerator, its compiler, its simulators and its runtime, from Python.
+
+    import tandem
+
+    machine = tandem.Accelerator("pynq-x", bus_bits=128)
+    artifact = tandem.compile(tandem.load("digits"), machine)
+    run = tandem.Session(artifact).run(artifact.noise())
+    print(run)
+    print(run.layers)
+
+Names are imported when they are used: `import tandem` alone costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from base.errors import Error
+    from compiler import ir, te
+    from hw import isa
+    from tandem.api.accelerator import Accelerator
+    from tandem.api.artifact import Artifact
+    from tandem.api.checking import Check, check
+    from tandem.api.compiling import compile
+    from tandem.api.layer_cycles import LayerCycles
+    from tandem.api.loading import load
+    from tandem.api.measuring import Utilization, utilization
+    from tandem.api.model import Model
+    from tandem.api.processor import Cpu
+    from tandem.api.run import Run
+    from tandem.api.schedule_tuning import Tuning, tune
+    from tandem.api.searching import Search, search
+    from tandem.api.session import Session
+    from tandem.api.sweeping import sweep
+    from tandem.api.table import Column, Table
+    from tandem.api.verilog_design import Clock, Design, verilog
+
+__all__ = [
+    "Accelerator",
+    "Artifact",
+    "Check",
+    "Clock",
+    "Column",
+    "Cpu",
+    "Design",
+    "Error",
+    "LayerCycles",
+    "Model",
+    "Run",
+    "Search",
+    "Session",
+    "Table",
+    "Tuning",
+    "Utilization",
+    "check",
+    "compile",
+    "ir",
+    "isa",
+    "load",
+    "search",
+    "sweep",
+    "te",
+    "tune",
+    "utilization",
+    "verilog",
+]
+
+_HOMES: Final = {
+    "Accelerator": "tandem.api.accelerator",
+    "Artifact": "tandem.api.artifact",
+    "Check": "tandem.api.checking",
+    "Clock": "tandem.api.verilog_design",
+    "Column": "tandem.api.table",
+    "Cpu": "tandem.api.processor",
+    "Design": "tandem.api.verilog_design",
+    "Error": "base.errors",
+    "LayerCycles": "tandem.api.layer_cycles",
+    "Model": "tandem.api.model",
+    "Run": "tandem.api.run",
+    "Search": "tandem.api.searching",
+    "Session": "tandem.api.session",
+    "Table": "tandem.api.table",
+    "Tuning": "tandem.api.schedule_tuning",
+    "Utilization": "tandem.api.measuring",
+    "check": "tandem.api.checking",
+    "compile": "tandem.api.compiling",
+    "load": "tandem.api.loading",
+    "search": "tandem.api.searching",
+    "sweep": "tandem.api.sweeping",
+    "tune": "tandem.api.schedule_tuning",
+    "utilization": "tandem.api.measuring",
+    "verilog": "tandem.api.verilog_design",
+}
+"""The modules of names."""
+_MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}
+"""Modules that have other names here."""
+
+
+if not TYPE_CHECKING:  # Type checkers know the names above, and no others.
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported now (PEP 562) and found at once the next time."""
+        if name in _MODULES:
+            value = import_module(_MODULES[name])
+        elif name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        for hidden in _HOMES.keys() & globals().keys():
+            # The import of a package that has a function's name has hidden the function.
+            if isinstance(globals()[hidden], ModuleType):
+                globals()[hidden] = getattr(import_module(_HOMES[hidden]), hidden)
+        return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -54,9 +54,15 @@ class EngineComparison:
 
     def raise_if_different(self) -> None:
         """Raise `DifferenceError` with the first difference, if there is one."""
+        text = self.first_text()
+        if text is not None:
+            raise DifferenceError(text)
+
+    def first_text(self) -> str | None:
+        """The first difference as text: engines, instruction, event, values; None without one."""
         found = self.first()
         if found is None:
-            return
+            return None
         number, difference = found
         unit = "" if difference.unit is None else f"{difference.unit.name.lower()} "
         where = self.instruction(number, difference)
@@ -65,7 +71,7 @@ class EngineComparison:
             "none" if value is None else f"{value:,}" for value in difference.values
         )
         one, other = self.engines
-        raise DifferenceError(f"{one} and {other} differ{at}: {unit}{difference.event}: {values}")
+        return f"{one} and {other} differ{at}: {unit}{difference.event}: {values}"
 
     def first(self) -> tuple[int, Difference] | None:
         """The number of the first launch with a difference, and its first difference."""

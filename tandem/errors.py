@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base.errors import Error
 
-class TandemError(Exception):
+
+class TandemError(Error):
     """Root of every error that the `tandem` package raises on purpose."""
 
 
@@ -41,3 +43,22 @@ class SchedulerError(TandemError):
 
 class WrongResultError(TandemError):
     """A result of a machine that differs from the reference."""
+
+
+class ArgumentTypeError(TandemError, TypeError):
+    """An argument of another type than is allowed; says what is."""
+
+
+class ArgumentValueError(TandemError, ValueError):
+    """An argument whose value is not allowed; says what is."""
+
+
+class MissingPackageError(TandemError, ImportError):
+    """A package that is not installed, and that a call needs."""
+
+    def __init__(self, call: str, package: str, install: str) -> None:
+        super().__init__(f"{call} needs {package}, which is not installed: pip install '{install}'")
+
+
+class UntimedError(TandemError):
+    """What needs cycles, of a run in which nothing counted any."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from base.input_files import read_input
+from base.paths import AnyPath
 from runtime.artifact import Artifact, Tensor
 from runtime.element_types import dtype_of, is_float
 from runtime.inputs import read_arrays
@@ -51,7 +52,7 @@ class Labels:
     classes: NDArray[np.int64]
 
     @classmethod
-    def read(cls, path: Path) -> Labels:
+    def read(cls, path: AnyPath) -> Labels:
         """The labels of a file: .npy, .npz (the only array, or that named `labels`), or a text
         (.txt, .csv) with an integer on each line, or separated by commas.
 
@@ -62,6 +63,7 @@ class Labels:
         InputError, OSError
             A file that cannot be read.
         """
+        path = Path(path)
         suffix = path.suffix.lower()
         if suffix in _TEXTS:
             return cls(path, _parsed(path))

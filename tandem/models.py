@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec import structs
 from onnx import ModelProto
 
 from base.input_files import read_input
@@ -64,8 +63,17 @@ def compile_model(
     report: Callable[[str], None] | None,
 ) -> Artifact:
     """The artifact of a network for a device; with code for the processor alone, too."""
-    artifact = device.build(prepared, report)
-    if not streams_of(artifact):
+    return with_fallback(device.build(prepared, report), prepared, device, report)
+
+
+def with_fallback(
+    artifact: Artifact,
+    prepared: PreparedNetwork,
+    device: TargetDevice,
+    report: Callable[[str], None] | None,
+) -> Artifact:
+    """The artifact of a network with code for the processor alone, too, if it needs another."""
+    if artifact.fallback is not None or not streams_of(artifact):
         return artifact
     # `run` needs the fallback for --device cpu and --check: an artifact cannot be recompiled.
     fallback = prepared.build(device.targets(), report, fallback=True)
@@ -121,22 +129,69 @@ def import_model(
     InputError
         As `read_arrays`.
     """
+    if report is not None:
+        report("importing")
+    read = read_named(model, options.seed)
+    return source_of(read, options, read_arrays(inputs, input_names(read.proto)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadModel:
+    """An ONNX model, and its origin.
+
+    Attributes
+    ----------
+    name
+        The name of a built-in model, or of a file.
+    digest
+        SHA-256 of the file; None for a built-in model.
+    seed
+        Of random values, such as the weights of a built-in model.
+    """
+
+    proto: ModelProto
+    name: str
+    digest: str | None
+    seed: int
+
+
+def read_named(model: str, seed: int) -> ReadModel:
+    """A built-in model by its name, or the model in an ONNX file.
+
+    Raises
+    ------
+    FrontendError, OSError
+        The file cannot be read, or holds no model.
+    ModelError
+        As `model_file`.
+    """
+    if model in BUILT_IN:
+        return ReadModel(built_in(model, seed), model, None, seed)
+    path = model_file(model)
+    proto = read_model(path)
+    digest = hashlib.sha256(read_input(path, MODEL_BYTES)).hexdigest()
+    return ReadModel(proto, as_text(path.name), digest, seed)
+
+
+def source_of(read: ReadModel, options: ModelOptions, offered: Arrays) -> Source:
+    """Import a model that was read.
+
+    Parameters
+    ----------
+    offered
+        Arrays of inputs, by name; raises as `import_with_shapes`.
+    """
     recorded: dict[str, str | int | float | bool | None] = {"pixels": options.pixels.value}
     if options.calibrate is not None:
         recorded["calibrate"] = as_text(options.calibrate)
     if options.shapes:
         recorded["shapes"] = shapes_text(options.shapes)
-    if report is not None:
-        report("importing")
-    proto, provenance = _read(model, options.seed, recorded)
     how = compile_options(options.quantise, _samples(options), options.seed)
-    names = input_names(proto)
-    offered = read_arrays(inputs, names)
-    imported = import_with_shapes(proto, options.shapes, offered, options.calibrate)
+    imported = import_with_shapes(read.proto, options.shapes, offered, options.calibrate)
     if imported.bound:
-        values = {**provenance.options, "constant_inputs": ", ".join(sorted(imported.bound))}
-        provenance = structs.replace(provenance, options=values)
-    return Source(imported, provenance, how, names)
+        recorded["constant_inputs"] = ", ".join(sorted(imported.bound))
+    provenance = Provenance(read.name, read.digest, options=recorded, seed=read.seed)
+    return Source(imported, provenance, how, input_names(read.proto))
 
 
 def prepared_network(model: str, options: ModelOptions) -> PreparedNetwork:
@@ -172,17 +227,6 @@ def model_digest(model: str) -> str:
     if model in BUILT_IN:
         return model
     return hashlib.sha256(read_input(model_file(model), MODEL_BYTES)).hexdigest()
-
-
-def _read(
-    model: str, seed: int, recorded: dict[str, str | int | float | bool | None]
-) -> tuple[ModelProto, Provenance]:
-    if model in BUILT_IN:
-        return built_in(model, seed), Provenance(model, options=recorded, seed=seed)
-    path = model_file(model)
-    proto = read_model(path)
-    digest = hashlib.sha256(read_input(path, MODEL_BYTES)).hexdigest()
-    return proto, Provenance(as_text(path.name), digest, options=recorded, seed=seed)
 
 
 def calibration_of(provenance: Provenance) -> str | None:

@@ -67,7 +67,7 @@ class Network:
         if self.prepared is None:
             if self.artifact.fallback is None:
                 raise FallbackError(
-                    f"--check: the artifact of {self.model} has no code for the CPU"
+                    f"the artifact of {self.model} has no code for the CPU to compare with"
                 )
             return self.artifact.fallback
         assert self.device is not None, "it was compiled for one"

@@ -43,9 +43,16 @@ class Platform:
         With a list of `comparisons`, both engines run, and the comparison of each launch is
         appended.
         """
-        with self._devices(config_of(artifact), comparisons) as devices:
-            executor = Executor(artifact, devices, self.clock)
+        with self.executor(artifact, comparisons) as executor:
             return tuple(executor.run(batch, progress, watch) for batch in batches)
+
+    @contextmanager
+    def executor(
+        self, artifact: Artifact, comparisons: list[Comparison] | None = None
+    ) -> Iterator[Executor]:
+        """A context with an executor of an artifact; `comparisons` as of `run`."""
+        with self._devices(config_of(artifact), comparisons) as devices:
+            yield Executor(artifact, devices, self.clock)
 
     @contextmanager
     def _devices(

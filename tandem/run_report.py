@@ -10,6 +10,7 @@ from runtime.executor import Run
 from runtime.layer_profiles import LayerProfile
 from runtime.profile import StepProfile
 from tandem.accuracy import ClassAccuracy, LayerLosses
+from tandem.api.table import Column, Table
 from tandem.clock import Clock
 from tandem.device_comparison import Comparison
 from tandem.engine_comparison import EngineComparison
@@ -20,6 +21,19 @@ from tandem.platform import Platform
 from tandem.round_trips import RoundTrip, round_trips
 from tandem.sqnr import sqnr_json
 from tandem.why import Why
+
+_LAYERS = (
+    Column("name", str, "the layer's, or the step's, name"),
+    Column("operators", str, "what it computes, with + between operators"),
+    Column("device", str, "which device computed it"),
+    Column("macs", int, "useful multiply-accumulates"),
+    Column("cycles", int, "clock cycles of the accelerator; unknown of the CPU"),
+    Column(
+        "utilization", float, "useful multiply-accumulates / (cycles x multipliers), 0 to 1", ".1%"
+    ),
+    Column("seconds", float, "wall-clock time of the CPU, in s; unknown of the accelerator"),
+    Column("reason", str, "why the CPU computed it"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +142,26 @@ class RunReport:
         return tuple(rows)
 
     @property
+    def layers(self) -> Table:
+        """The rows as a table: each layer of the accelerator and each step of the CPU."""
+        return Table(
+            _LAYERS,
+            tuple(
+                (
+                    row.name,
+                    "+".join(row.operators),
+                    row.device,
+                    row.macs,
+                    row.cycles,
+                    row.utilization,
+                    row.seconds,
+                    row.reason,
+                )
+                for row in self.rows
+            ),
+        )
+
+    @property
     def utilization(self) -> float | None:
         """Utilisation of the accelerator over all of its layers; None without cycles."""
         config, cycles = config_of(self.network.artifact), self.run.profile.cycles
@@ -155,16 +189,16 @@ class RunReport:
         losses, accuracy = self.losses, self.accuracy
         layers = [
             {
-                "name": row.name,
-                "op": "+".join(row.operators),
-                "device": row.device,
-                "macs": row.macs,
-                "cycles": row.cycles,
-                "utilization": row.utilization,
-                "reason": row.reason,
-                **({} if losses is None else losses.of_row(row.name)),
+                "name": row["name"],
+                "op": row["operators"],
+                "device": row["device"],
+                "macs": row["macs"],
+                "cycles": row["cycles"],
+                "utilization": row["utilization"],
+                "reason": row["reason"],
+                **({} if losses is None else losses.of_row(str(row["name"]))),
             }
-            for row in self.rows
+            for row in self.layers
         ]
         return {
             "model": self.network.model,

@@ -10,11 +10,12 @@ from pathlib import Path
 from compiler.driver.compile_onnx import PreparedNetwork
 from compiler.machines.defaults import LEARNED
 from compiler.tune.decision import Decisions, costs_of
-from compiler.tune.records import Record, append_records
+from compiler.tune.records import Record, append_records, merge_records
 from compiler.tune.session import TaskTuning
 from compiler.tune.tasks import Task
 from compiler.tune.transfer import Example, examples
 from tandem.devices import TargetDevice
+from tandem.recorded_choices import Warn, known_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,27 @@ class NetworkTuning:
 def examples_of(records: Iterable[Record]) -> list[Example]:
     """Measurements of any device of ours that learned models start from. Raises as `examples`."""
     return examples(records, LEARNED)
+
+
+def starting_records(file: Path | None, others: Sequence[Path], warn: Warn) -> list[Record]:
+    """The records of a file that may be missing, and of others, which are added to it.
+
+    Raises
+    ------
+    RecordError
+        A file cannot be read, or `file` not be written.
+    """
+    own = known_records(file, warn) if file is not None and file.exists() else []
+    merged = merge_records(own, *(known_records(path, warn) for path in others)) if others else own
+    if file is not None:
+        # Also tries whether the file can be written, before long work.
+        append_records(file, merged[len(merge_records(own)) :])
+    return merged
+
+
+def is_bounded(done: TaskTuning) -> bool:
+    """Whether anything is known to bound a task's costs: on a processor nothing is."""
+    return bool(done.tuning.candidates.bounds.any())
 
 
 def plain_cost(cost: float) -> float | None:

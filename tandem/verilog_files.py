@@ -6,6 +6,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 
 from base.folders import write_files
+from base.paths import AnyPath
 from hw.config import HardwareConfig
 from hw.config_files import dump_config
 from hw.header import c_header
@@ -23,12 +24,13 @@ _LINE = 1 << 10
 """The maximum number of bytes of a file's first line that are looked at."""
 
 
-def write_design(folder: Path, machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
+def write_design(folder: AnyPath, machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
     """Write a machine's Verilog, and beside it what tools and drivers need.
 
     All files of the design are new then, or none is; see `write_files`. Files of a design that the
     folder had are removed. Returns the contents of the files that are no Verilog, by name.
     """
+    folder = Path(folder)
     extras = companions(machine, design)
     files = {**design.files, **extras}
     write_files(folder, files, FILE_LIST, generated_files(folder) - files.keys())

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from base.input_files import read_input
+from base.paths import AnyPath
 from compiler.errors import RecordError
 from compiler.te.knobs import Setting
 from compiler.tune.plain import canonical_text
@@ -104,7 +105,7 @@ class Damage:
         return f"{self.path}:{self.line}: skipped: {self.reason}"
 
 
-def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
+def read_records(path: AnyPath) -> tuple[list[Record], list[Damage]]:
     """The records of a file in their order, and its damaged lines; a torn last line is neither.
 
     Raises
@@ -112,6 +113,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Damage]]:
     RecordError
         The file cannot be read, or is no file but a device or a pipe.
     """
+    path = Path(path)
     try:
         lines = read_input(path, RECORD_BYTES).split(b"\n")
     except OSError as error:
@@ -151,7 +153,7 @@ def dump_records(records: Iterable[Record]) -> bytes:
     return b"".join(_ENCODER.encode(record) + b"\n" for record in records)
 
 
-def append_records(path: Path, records: Iterable[Record]) -> None:
+def append_records(path: AnyPath, records: Iterable[Record]) -> None:
     """Append records to a file, which is made if it is missing; a torn last line is cut off.
 
     Raises
@@ -159,6 +161,7 @@ def append_records(path: Path, records: Iterable[Record]) -> None:
     RecordError
         The file cannot be written; no record that it had is lost.
     """
+    path = Path(path)
     lines = dump_records(records)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

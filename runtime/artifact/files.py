@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from base.files import write_atomically
 from base.input_files import open_input, read_input
+from base.paths import AnyPath
 from runtime.aligned_arrays import aligned_copy, aligned_size
 from runtime.artifact.artifact import Artifact
 from runtime.artifact.code import Code
@@ -60,7 +61,7 @@ class _Made(msgspec.Struct, frozen=True):
     provenance: Provenance
 
 
-def write_artifact(artifact: Artifact, path: Path) -> None:
+def write_artifact(artifact: Artifact, path: AnyPath) -> None:
     """Write an artifact to a file, atomically.
 
     Raises
@@ -68,13 +69,14 @@ def write_artifact(artifact: Artifact, path: Path) -> None:
     ArtifactError
         If the file cannot be written, for instance on a full disk: names the file.
     """
+    path = Path(path)
     try:
         write_atomically(path, to_bytes(artifact))
     except OSError as error:
         raise ArtifactError(f"{path}: {error.strerror or error}") from None
 
 
-def is_artifact(path: Path) -> bool:
+def is_artifact(path: AnyPath) -> bool:
     """Whether the file begins like a zip archive, as no ONNX model does; it may be damaged."""
     try:
         with open_input(path, ARTIFACT_BYTES) as file:
@@ -83,7 +85,7 @@ def is_artifact(path: Path) -> bool:
         return False
 
 
-def read_artifact(path: Path, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
+def read_artifact(path: AnyPath, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
     """The artifact in a file. No code in it is executed.
 
     Parameters
@@ -96,6 +98,7 @@ def read_artifact(path: Path, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
     ArtifactError
         The errors of `from_bytes`, or the file cannot be read: names the file.
     """
+    path = Path(path)
     try:
         data = read_input(path, ARTIFACT_BYTES)
     except OSError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from base.input_files import open_input
+from base.paths import AnyPath
 from runtime.artifact import Tensor
 from runtime.errors import InputError
 from runtime.inputs.batches import samples_of
@@ -33,7 +34,7 @@ _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
 
 
 def read_inputs(
-    paths: Sequence[Path],
+    paths: Sequence[AnyPath],
     tensors: Sequence[Tensor],
     pixels: PixelNormalisation = PixelNormalisation.IMAGENET,
 ) -> Arrays:
@@ -49,7 +50,7 @@ def read_inputs(
         A file that cannot be read, or of another kind; more files than inputs; an input twice.
     """
     found: Arrays = {}
-    for path in paths:
+    for path in map(Path, paths):
         if path.suffix.lower() == ".npz":
             read = _archive(path)
         else:
@@ -65,7 +66,7 @@ def read_inputs(
     return found
 
 
-def read_arrays(paths: Sequence[Path], names: Sequence[str]) -> Arrays:
+def read_arrays(paths: Sequence[AnyPath], names: Sequence[str]) -> Arrays:
     """The arrays of NumPy files by input names, as `read_inputs` assigns them; pictures, whose
     arrays depend on the inputs' types, are left out.
 
@@ -76,7 +77,7 @@ def read_arrays(paths: Sequence[Path], names: Sequence[str]) -> Arrays:
     """
     found: Arrays = {}
     left = list(names)
-    for path in paths:
+    for path in map(Path, paths):
         if path.suffix.lower() == ".npz":
             read = _archive(path)
             found |= read
@@ -91,7 +92,9 @@ def read_arrays(paths: Sequence[Path], names: Sequence[str]) -> Arrays:
 
 
 def read_samples(
-    path: Path, tensors: Sequence[Tensor], pixels: PixelNormalisation = PixelNormalisation.IMAGENET
+    path: AnyPath,
+    tensors: Sequence[Tensor],
+    pixels: PixelNormalisation = PixelNormalisation.IMAGENET,
 ) -> Iterator[Arrays]:
     """Batches of samples, from the files of a folder in the order of their names, or from one file.
 
@@ -102,13 +105,13 @@ def read_samples(
     InputError
         The errors of `read_inputs` and `samples_of`; a folder without input files.
     """
-    for file in _sample_files(path):
+    for file in _sample_files(Path(path)):
         yield from samples_of(file, read_inputs([file], tensors, pixels), tensors)
 
 
-def first_sample_file(path: Path) -> Path:
+def first_sample_file(path: AnyPath) -> Path:
     """The first of the files that `read_samples` reads. Raises `InputError` if there is none."""
-    return _sample_files(path)[0]
+    return _sample_files(Path(path))[0]
 
 
 def _sample_files(path: Path) -> list[Path]:

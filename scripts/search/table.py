@@ -13,24 +13,7 @@ from compiler.search.objectives import Objective
 from compiler.search.points import Point
 from hw.config import HardwareConfig
 from scripts.tables import plain_table, print_table
-
-_SHORT = {
-    "log_uop_buffer": "uop",
-    "log_inp_buffer": "inp",
-    "log_wgt_buffer": "wgt",
-    "log_acc_buffer": "acc",
-}
-
-
-def describe(config: HardwareConfig) -> str:
-    """A machine in a few words: array, log2 of its memories, bus, features."""
-    memories = " ".join(f"{short} {getattr(config, name)}" for name, short in _SHORT.items())
-    features = "".join(sorted(feature.value[0] for feature in config.features))
-    ports = f", {config.acc_read_ports} port" + "s" * (config.acc_read_ports > 1)
-    return (
-        f"{config.batch}x{config.block_in}x{config.block_out}, {memories}{ports}, "
-        f"{config.bus_bits}-bit bus" + (f", {features}" if features else "")
-    )
+from tandem.search.machine_text import describe
 
 
 def differences(config: HardwareConfig, base: HardwareConfig) -> dict[str, object]:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from compiler.tune.candidates import BASE, WIDE
-from compiler.tune.records import Record, append_records, merge_records
+from compiler.tune.records import Record
 from compiler.tune.run import Options, tune
 from compiler.tune.tasks import Task
 from hw.config_files import load_config
@@ -56,7 +56,7 @@ from tandem.devices import Accelerator, Cpu, TargetDevice
 from tandem.models import ModelOptions, model_inputs, prepared_network
 from tandem.pools.open_pool import open_pool
 from tandem.recorded_choices import known_records
-from tandem.tuning import NetworkTuning, TunedTasks, examples_of
+from tandem.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
 from tandem.utilization.conv_layers import ConvLayer, distinct
 from tandem.utilization.tasks import tasks_of_layers
 
@@ -231,7 +231,7 @@ def command(
         sources = chain(model_inputs(model), (config_input(config), calibrate))
         check_outputs({"--records": records, "--report": report}, sources)
         check_outputs({"--report": report}, (*(merge or ()), *(transfer or ())))
-        learned = examples_of(_known(None, transfer or []))
+        learned = examples_of(starting_records(None, transfer or [], warn))
         options = Options(
             explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
         )
@@ -249,7 +249,7 @@ def command(
             return
         if report is not None:
             check_page(report)
-        known = _known(records, merge or [])
+        known = starting_records(records, merge or [], warn)
         before = len(known)
         job = target.measurer()
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
@@ -330,13 +330,3 @@ def _shown(
     if layers:
         return recorded_tasks(_tasks_of_layers(layers, device, options.seed), device, known)
     return recorded_workloads(known)
-
-
-def _known(file: Path | None, others: list[Path]) -> list[Record]:
-    """The records of a file that may be missing, and of others, which are added to it."""
-    own = known_records(file, warn) if file is not None and file.exists() else []
-    merged = merge_records(own, *(known_records(path, warn) for path in others)) if others else own
-    if file is not None:
-        # Also tries whether the file can be written, before long work.
-        append_records(file, merged[len(merge_records(own)) :])
-    return merged

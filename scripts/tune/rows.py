@@ -13,7 +13,7 @@ from compiler.tune.paired import PairedGain
 from compiler.tune.plain import to_plain
 from compiler.tune.session import TaskTuning
 from scripts.tables import plain_table
-from tandem.tuning import plain_cost
+from tandem.tuning import is_bounded, plain_cost
 
 
 def tasks_json(
@@ -60,9 +60,9 @@ def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]
         "trials": len(done.tuning.trials),
         "default": plain_cost(default),
         "best": plain_cost(best),
-        "bound": plain_cost(certificate.bound) if _is_bounded(done) else None,
-        "certified": certificate.certified and _is_bounded(done),
-        "gap": certificate.gap if _is_bounded(done) and isfinite(certificate.gap) else None,
+        "bound": plain_cost(certificate.bound) if is_bounded(done) else None,
+        "certified": certificate.certified and is_bounded(done),
+        "gap": certificate.gap if is_bounded(done) and isfinite(certificate.gap) else None,
         "space": {"name": done.tuning.candidates.space, "size": certificate.size},
         "measured": certificate.measured,
         "pruned": certificate.pruned,
@@ -73,7 +73,7 @@ def _task_json(done: TaskTuning, decision: Decision | None) -> dict[str, object]
 
 def table(tasks: Sequence[TaskTuning], decisions: Sequence[Decision] | None = None) -> Table:
     """A row for each task; of tasks with bounds also these, and what they certify."""
-    bounded = any(map(_is_bounded, tasks))
+    bounded = any(map(is_bounded, tasks))
     heads = ("bound", "gap", "certified") if bounded else ()
     found = plain_table(("layer",), ("count", "trials", "default", "best", *heads))
     for done, decision in _paired(tasks, decisions):
@@ -101,11 +101,6 @@ def _paired(
 ) -> Iterator[tuple[TaskTuning, Decision | None]]:
     """Tasks with their decisions; None without any."""
     return zip(tasks, repeat(None) if decisions is None else decisions, strict=False)
-
-
-def _is_bounded(done: TaskTuning) -> bool:
-    """Whether anything is known to bound a task's costs: on a processor nothing is."""
-    return bool(done.tuning.candidates.bounds.any())
 
 
 def _text(cost: float) -> str:

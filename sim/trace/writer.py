@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from base.files import replacing
+from base.paths import AnyPath
 from hw.isa import Program
 from sim.result import Result
 from sim.trace.labels import Labels
@@ -19,7 +19,7 @@ _AT_ONCE = 4096
 
 
 def write_timeline(
-    path: Path, result: Result, program: Program, labels: Labels | None = None
+    path: AnyPath, result: Result, program: Program, labels: Labels | None = None
 ) -> None:
     """Write the timeline to `path` as JSON, atomically.
 

@@ -10,7 +10,7 @@ from onnx import ModelProto
 from compiler.driver.compile_onnx import import_network
 from compiler.frontends.onnx import StatedShape, read_model
 from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Var
+from compiler.graph.nodes import Call, Function, Var
 from compiler.graph.operators.products import Conv2d
 from compiler.graph.opspec import OpSpec
 from compiler.graph.types import TensorType
@@ -39,7 +39,13 @@ def layers_of(
     proto: ModelProto = (
         built_in(model, seed) if model in BUILT_IN else read_model(model_file(model))
     )
-    function = import_network(proto, stated=shapes).function
+    return convolutions_of(import_network(proto, stated=shapes).function, model)
+
+
+def convolutions_of(
+    function: Function, model: str
+) -> tuple[tuple[ConvLayer, ...], tuple[str, ...]]:
+    """The same of a model that was imported; `model` is its name in errors."""
     types = infer(function)
     found: dict[ConvLayer, int] = {}
     names: dict[ConvLayer, str] = {}

@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs, external_data_helper, inliner
 
 from base.input_files import open_input, read_input
+from base.paths import AnyPath
 from compiler.errors import FrontendError
 from compiler.frontends.onnx.ceil_pools import with_corrected_pools
 
@@ -25,7 +26,7 @@ WEIGHT_BYTES: Final = 1 << 34
 """Limit of a file of a model's external data."""
 
 
-def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
+def read_model(source: AnyPath | bytes | ModelProto) -> ModelProto:
     """A model from a file, with its external data, or from bytes.
 
     `import_model` checks that the model is legal.
@@ -55,8 +56,9 @@ def read_model(source: Path | str | bytes | ModelProto) -> ModelProto:
     return model
 
 
-def external_files(path: Path) -> tuple[Path, ...]:
+def external_files(path: AnyPath) -> tuple[Path, ...]:
     """The other files that the model in a file keeps tensors in; none if it is no model."""
+    path = Path(path)
     try:
         model = _parsed(read_input(path, MODEL_BYTES), str(path))
         names = {

@@ -11,7 +11,7 @@ from compiler.search.front import Values, hypervolume, pareto_front
 from compiler.search.objectives import Objective
 from compiler.search.points import Point
 from hw.memory_model import MemoryModel
-from scripts.search.table import describe
+from tandem.search.machine_text import describe
 
 MARGIN = 1.1
 """How far the corner of the hypervolume lies beyond the worst point."""

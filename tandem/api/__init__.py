@@ -1,0 +1,1 @@
+"""The front door: the values and functions that `import tandem` offers, each loaded when used."""

@@ -1,0 +1,121 @@
+"""`tandem.compile`: models to artifacts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from msgspec import structs
+
+from compiler.machines.defaults import compile_options
+from compiler.quantise.options import Mode
+from runtime.inputs import PixelNormalisation
+from tandem.api.arguments import choice
+from tandem.api.artifact import Artifact
+from tandem.api.loading import Loadable, model_of
+from tandem.api.machines import Machine, Memory, device_of, warn
+from tandem.api.model import Model
+from tandem.api.progress import Progress, steps_of
+from tandem.api.samples import Samples, calibration, calibration_file
+from tandem.errors import ArgumentValueError
+from tandem.models import Source, as_text, calibration_of
+from tandem.networks import Network
+
+QUANTIZE = ("multiplier", "pow2", "none")
+
+
+def compile(
+    model: Model | Loadable,
+    machine: Machine = "pynq",
+    *,
+    quantize: str | None = "multiplier",
+    calibrate: Samples | None = None,
+    records: str | os.PathLike[str] | None = None,
+    hide_latency: bool = True,
+    memory: Memory = "fast",
+    pixels: str = "imagenet",
+    progress: Progress = None,
+) -> Artifact:
+    """A model compiled for a machine.
+
+    >>> artifact = tandem.compile("digits", tandem.Accelerator("small8"))
+    >>> run = tandem.Session(artifact).run(artifact.noise())
+    >>> run["output"].shape
+    (1, 10)
+
+    Parameters
+    ----------
+    model
+        A loaded model, or what `tandem.load` takes.
+    machine
+        An `Accelerator`, what it takes, or a `Cpu`.
+    quantize
+        `multiplier`: int8 with any scales; `pow2`: int8 with scales that are powers of two; None or
+        `none`: float32. A model that states its own scales keeps them.
+    calibrate
+        Inputs that scales are measured with: a file (.npy, .npz), a folder of such files and
+        pictures, an array of the only input, a mapping from names to arrays, or an iterable of
+        these; arrays may hold several batches along their first axis. None for noise.
+    records
+        A file of `tandem.tune`, whose best schedules are taken; `default` for the records that come
+        with Tandem.
+    hide_latency
+        False to compile the same tiles with one virtual thread instead of two.
+    memory
+        The accelerator's memory, for which tiles are chosen: `fast`, `ddr`, `edge`,
+        `latency=64,interval=2,in_flight=16` in cycles and bursts, or a `MemoryModel`.
+    pixels
+        The values of pictures: normalised as for ImageNet (`imagenet`), or from 0 to 1 (`unit`).
+    progress
+        None, True for a bar, or a callback of (done, total, text).
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        An argument that is not allowed; says what is.
+    InputError
+        A file of samples that cannot be read.
+    CompilerError
+        Something in the model cannot be quantised or compiled.
+    """
+    loaded = model_of(model)
+    mode = mode_of(quantize, calibrate)
+    kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
+    device = device_of(machine, memory, hiding=hide_latency, records=records)
+    with steps_of("compile", progress) as steps:
+        prepared = source_of(loaded, mode, calibrate, kind).prepared(steps.say)
+        device = device.not_slower(prepared, steps.say, warn)
+        artifact = device.build(prepared, steps.say)
+    provenance = artifact.manifest.provenance
+    if calibration_of(provenance) == "noise" and provenance.digest is not None:
+        warn(
+            f"{loaded.name} is calibrated with noise: its int8 scales were measured with random "
+            "inputs, and results may be far from float32's; calibrate= takes inputs of yours"
+        )
+    return Artifact(Network(artifact, prepared, device))
+
+
+def mode_of(quantize: object, calibrate: object) -> Mode | None:
+    """The mode of quantisation; None for float32, which needs no samples."""
+    name = "none" if quantize is None else choice("quantize", quantize, QUANTIZE)
+    if name != "none":
+        return Mode(name)
+    if calibrate is not None:
+        raise ArgumentValueError("calibrate is for quantize='multiplier' and 'pow2', not for None")
+    return None
+
+
+def source_of(
+    model: Model, mode: Mode | None, samples: object, pixels: PixelNormalisation
+) -> Source:
+    """The model with the options of its quantisation."""
+    found = None if samples is None else calibration(model.name, samples, pixels)
+    recorded = {**model.source.provenance.options, "pixels": pixels.value}
+    file = calibration_file(samples)
+    if file is not None:
+        recorded["calibrate"] = as_text(file)
+    return replace(
+        model.source,
+        provenance=structs.replace(model.source.provenance, options=recorded),
+        options=compile_options(mode, found, model.options.seed),
+    )

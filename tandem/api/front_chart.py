@@ -1,0 +1,49 @@
+"""The machines of a search as a chart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tandem.api.table import Table
+from tandem.errors import ArgumentValueError, MissingPackageError
+
+_KINDS = ("other machines", "front", "baseline")
+
+
+def front_chart(points: Table, baseline: Table, objectives: tuple[str, ...]) -> Any:
+    """A chart of Altair: the machines by the first two objectives; raises as `Search.plot`."""
+    if len(objectives) < 2:
+        raise ArgumentValueError("a chart shows two objectives, and this search had one")
+    try:
+        import altair as alt
+    except ImportError as error:
+        raise MissingPackageError("plot", "Altair", "tandem-workbench[report]") from error
+    first, second = objectives[:2]
+    rows = [
+        {**row, "kind": kind}
+        for table, kinds in ((points, _KINDS[:2]), (baseline, _KINDS[2:] * 2))
+        for row in table
+        if row[first] is not None
+        for kind in [kinds[bool(row["front"])]]
+    ]
+    columns = {column.name: column for column in points.columns}
+    axes = (
+        alt.X(f"{first}:Q", title=_title(columns[first].description), scale=_log(alt)),
+        alt.Y(f"{second}:Q", title=_title(columns[second].description), scale=_log(alt)),
+        alt.Color("kind:N", sort=_KINDS, title=None),
+    )
+    tips = [
+        alt.Tooltip(name, type="nominal" if column.kind is str else "quantitative")
+        for name, column in columns.items()
+        if name not in ("front", "reason")
+    ]
+    chart = alt.Chart(alt.InlineData(values=rows))
+    return chart.mark_point(filled=True).encode(*axes, tooltip=tips)
+
+
+def _log(alt: Any) -> Any:
+    return alt.Scale(type="log", nice=False, padding=8)
+
+
+def _title(description: str) -> str:
+    return description[:1].upper() + description[1:]

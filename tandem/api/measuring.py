@@ -1,0 +1,116 @@
+"""`tandem.utilization`: convolutions measured with and without latency hiding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim.engines import ENGINES, make_engine
+from tandem.api.arguments import at_least, choice
+from tandem.api.layers import Layers, layers_of
+from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
+from tandem.api.progress import Progress, steps_of
+from tandem.api.table import Column, Table, Value
+from tandem.utilization.measure import measure
+from tandem.utilization.rows import Row, Times, total
+
+TIMES = (
+    Column("cycles_without", int, "clock cycles without latency hiding"),
+    Column("cycles_with", int, "clock cycles with it: two virtual threads on the same tiles"),
+    Column(
+        "utilization_without",
+        float,
+        "useful multiply-accumulates / (cycles x multipliers), 0 to 1, without latency hiding",
+        ".1%",
+    ),
+    Column("utilization_with", float, "the same with latency hiding", ".1%"),
+)
+_LAYERS = (
+    Column("name", str, "the layer's name"),
+    Column("convolution", str, "height x width, channels in -> out, window, /stride"),
+    Column("count", int, "how often the network has it"),
+    Column("macs", int, "useful multiply-accumulates of one"),
+    *TIMES,
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Utilization(Table):
+    """A row for each convolution, and their total.
+
+    Attributes
+    ----------
+    total
+        All convolutions together, each as often as its count says.
+    """
+
+    total: Times
+
+    def __repr__(self) -> str:
+        times = (*times_of(self.total),)
+        whole = ("total", "", self.total.count, self.total.macs, *times)
+        return repr(Table(self.columns, (*self.rows, whole)))
+
+
+def utilization(
+    layers: Layers = None,
+    *,
+    machine: Machine = "pynq",
+    memory: Memory = "fast",
+    engine: str = "cycle",
+    seed: int = 0,
+    progress: Progress = None,
+) -> Utilization:
+    """Convolutions run on a machine without latency hiding and with it, on the same tiles.
+
+    Every result is compared with NumPy's.
+
+    Parameters
+    ----------
+    layers
+        Convolutions by name, each (height, width, input channels, output channels, window, stride,
+        padding); names of ResNet-18's; a model; None for ResNet-18's.
+    machine
+        An `Accelerator`, or what it takes.
+    memory, engine, progress
+        As of `Session`.
+    seed
+        Of data, weights and biases.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        An argument that is not allowed; says what is.
+    ConvolutionError
+        A layer that the machine cannot hold or compute.
+    WrongResultError
+        A result that differs from NumPy's.
+    """
+    found = layers_of(layers)
+    config = accelerator_of(machine, "utilization").config
+    name, model = choice("engine", engine, ENGINES), NamedMemory.of(memory).model
+    seed = at_least("seed", seed, 0)
+    simulator = make_engine(name, config, model)
+    rows: list[Row] = []
+    try:
+        with steps_of("utilization", progress) as steps:
+            for row in measure(simulator, found, seed, steps.say):
+                rows.append(row)
+                steps.at(len(rows), len(found), row.layer.name)
+    finally:
+        simulator.close()
+    return Utilization(_LAYERS, tuple(map(_row, rows)), total(rows))
+
+
+def times_of(times: Times) -> tuple[Value, ...]:
+    """The values of the columns `TIMES`."""
+    return (
+        times.cycles_without,
+        times.cycles_with,
+        times.utilization_without,
+        times.utilization_with,
+    )
+
+
+def _row(row: Row) -> tuple[Value, ...]:
+    times = row.times
+    return (times.name, str(row.layer), times.count, times.macs, *times_of(times))

@@ -1,0 +1,216 @@
+"""`tandem.tune`: schedules of layers, found by measuring."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from compiler.errors import RecordError
+from compiler.tune.candidates import BASE, WIDE
+from compiler.tune.explorers.table import EXPLORERS
+from compiler.tune.run import Options, Report
+from compiler.tune.run import tune as run_tuner
+from compiler.tune.session import TaskTuning
+from runtime.inputs import PixelNormalisation
+from tandem import devices
+from tandem.api.arguments import at_least, choice, expect, file_path, value_errors
+from tandem.api.compiling import mode_of, source_of
+from tandem.api.layers import Layers, layers_of
+from tandem.api.loading import Loadable, model_of
+from tandem.api.machines import Machine, Memory, device_of, warn
+from tandem.api.model import Model
+from tandem.api.progress import Progress, Steps, steps_of
+from tandem.api.samples import Samples
+from tandem.api.table import Table
+from tandem.api.table_text import html_text
+from tandem.api.tuning_table import task_table
+from tandem.errors import ArgumentValueError
+from tandem.pools.open_pool import open_pool
+from tandem.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
+from tandem.utilization.tasks import tasks_of_layers
+
+DEFAULT_TRIALS: Final = 64
+"""Trials of each task on average, unless the caller says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tuning:
+    """What tuning came to.
+
+    Attributes
+    ----------
+    tasks
+        A row for each workload: its costs, and what is known of its space.
+    default, best
+        Of the network, or of all layers, with the compiler's own choices and with the best: clock
+        cycles on an accelerator, s on a processor; None if something could not be measured.
+    certified
+        Whether no choice of any task's space is better: of the explorer `exact`, mostly.
+    records
+        The file with all measurements, for `records=` of `tandem.compile`; None without one.
+    """
+
+    tasks: Table
+    default: float | None
+    best: float | None
+    certified: bool
+    records: Path | None
+
+    def __repr__(self) -> str:
+        in_cycles = self.tasks.select("best").columns[0].kind is int
+        costs = " -> ".join(_shown(cost, in_cycles) for cost in (self.default, self.best))
+        shown = self.tasks.select("name", "count", "trials", "default", "best", "certified")
+        return f"{shown}\ntotal {costs}"
+
+    def _repr_html_(self) -> str:
+        """The tasks in a notebook, and the total below."""
+        return self.tasks._repr_html_() + html_text(repr(self).splitlines()[-1])
+
+
+def tune(
+    model: Model | Loadable | None = None,
+    machine: Machine = "pynq",
+    *,
+    layers: Layers = None,
+    trials: int | None = None,
+    seconds: float | None = None,
+    explorer: str = "xgboost",
+    space: str = BASE,
+    records: str | os.PathLike[str] | None = None,
+    transfer: Iterable[str | os.PathLike[str]] = (),
+    jobs: int = 1,
+    scheduler: str | None = None,
+    memory: Memory = "fast",
+    quantize: str | None = "multiplier",
+    calibrate: Samples | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Tuning:
+    """Find schedules for the layers of a model, or for convolutions.
+
+    On an accelerator costs are exact clock cycles, and the same seed and number of trials give the
+    same result; on a processor they are times, and a choice is kept if it wins once more, by more
+    than the noise. With `records` nothing that was measured is lost, whatever stops the call.
+
+    Parameters
+    ----------
+    model, machine, memory, quantize, calibrate
+        As of `tandem.compile`.
+    layers
+        Convolutions instead of a model, as of `tandem.utilization`.
+    trials
+        Trials of each task on average: 64 by default; no limit with `seconds`, or with `exact`.
+    seconds
+        Time for all tasks.
+    explorer
+        `xgboost`: led by a learned model; `exact`: branch and bound until the best is certified;
+        `random`, `grid`, `genetic`; `estimate`: in the order of the compiler's own estimate.
+    space
+        `base`: the compiler's own space, which `exact` certifies; `wide`: other loops, too.
+    records
+        The file that trials are kept in, and that tuning starts from.
+    transfer
+        Files of records of other workloads and machines that `xgboost` learns from as well.
+    jobs
+        Processes that measure. With more than one, the caller's script needs the guard
+        `if __name__ == "__main__":`, as for all of `multiprocessing`.
+    scheduler
+        The address of a Dask cluster, whose workers measure.
+    seed
+        Of the search.
+    progress
+        None, True for a bar, or a callback of (done, total, text): trials.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        An argument that is not allowed; says what is.
+    CompilerError
+        Something in the model cannot be compiled, or not be measured.
+    SchedulerError
+        The cluster cannot be used.
+    """
+    if (model is None) == (layers is None):
+        raise ArgumentValueError("a model or layers: one of them is tuned")
+    file = None if records is None else file_path("records", records)
+    device = device_of(machine, memory, hiding=True, records=None)
+    seed = at_least("seed", seed, 0)
+    with value_errors(RecordError):
+        learned = starting_records(None, [file_path("transfer", path) for path in transfer], warn)
+        known = starting_records(file, [], warn)
+    options = Options(
+        choice("explorer", explorer, EXPLORERS),
+        _trials(trials, seconds, explorer),
+        _seconds(seconds),
+        seed,
+        examples_of(learned),
+        wide=choice("space", space, (BASE, WIDE)) == WIDE,
+    )
+    before = len(known)
+    pool = open_pool(device.measurer(), _jobs(device, jobs, scheduler, layers), scheduler)
+    with steps_of("tune", progress) as steps, pool as measuring:
+        network = None
+        if model is not None:
+            steps.say("compiling")
+            mode = mode_of(quantize, calibrate)
+            source = source_of(model_of(model), mode, calibrate, PixelNormalisation.IMAGENET)
+            network = NetworkTuning.of(source.prepared(steps.say), device)
+            tasks = network.tasks
+        else:
+            assert isinstance(device, devices.Accelerator), "checked with the jobs"
+            tasks = tasks_of_layers(layers_of(layers), device, seed)
+        report = _report(steps, options.trials, len(tasks))
+        done = run_tuner(tasks, device, options, known, file, report, measuring)
+        if network is None:
+            tuned = TunedTasks.of(done)
+        else:
+            steps.say("comparing with the default choices")
+            tuned = network.finish(done, known, known[before:], file, seed)
+    decisions = None if tuned.decisions is None else tuned.decisions.tasks
+    in_cycles = isinstance(device, devices.Accelerator)
+    table = task_table(tuned.tasks, decisions, in_cycles=in_cycles)
+    certified = all(row["certified"] is True for row in table)
+    return Tuning(table, tuned.default, tuned.best, certified, file)
+
+
+def _report(steps: Steps, trials: int | None, tasks: int) -> Report:
+    def report(running: Sequence[TaskTuning]) -> None:
+        done = sum(len(task.tuning.trials) for task in running)
+        # Default choices count, too, so that there may be more than were asked for.
+        total = 0 if trials is None else max(done, trials * tasks)
+        steps.at(done, total, f"{len(running)} of {tasks} workloads")
+
+    return report
+
+
+def _trials(trials: int | None, seconds: float | None, explorer: str) -> int | None:
+    if trials is not None:
+        return at_least("trials", trials, 1)
+    return None if seconds is not None or explorer == "exact" else DEFAULT_TRIALS
+
+
+def _seconds(seconds: object) -> float | None:
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+        expect("seconds", seconds, "a number, 0 or more")
+    if seconds is not None and not seconds >= 0:
+        raise ArgumentValueError(f"seconds is {seconds}: it must be 0 or more")
+    return seconds
+
+
+def _jobs(device: devices.TargetDevice, jobs: int, scheduler: str | None, layers: Layers) -> int:
+    """The number of processes; a processor measures in this one, and no convolutions alone."""
+    jobs = at_least("jobs", jobs, 1)
+    if isinstance(device, devices.Cpu) and (jobs > 1 or scheduler or layers is not None):
+        raise ArgumentValueError("jobs, scheduler and layers are for an accelerator, not for a Cpu")
+    if jobs > 1 and scheduler is not None:
+        raise ArgumentValueError("jobs or scheduler: a cluster has its own processes")
+    return jobs
+
+
+def _shown(cost: float | None, in_cycles: bool) -> str:
+    if cost is None:
+        return "unknown"
+    return f"{cost:,.0f} cycles" if in_cycles else f"{cost * 1e3:,.3f} ms"

@@ -1,0 +1,30 @@
+"""The steps of an artifact as a table."""
+
+from __future__ import annotations
+
+from runtime.artifact import Artifact, StreamCode
+from tandem.api.table import Column, Table, Value
+
+_STEPS = (
+    Column("name", str, "the layer's, or the step's, name"),
+    Column("operators", str, "what it computes, with + between operators"),
+    Column("device", str, "which device computes it"),
+    Column("macs", int, "useful multiply-accumulates"),
+    Column("reason", str, "why the CPU computes it; empty where nothing else could"),
+)
+
+
+def step_table(artifact: Artifact) -> Table:
+    """A row for each layer of the accelerator and each step of the CPU, in their order."""
+    rows: list[tuple[Value, ...]] = []
+    for step in artifact.manifest.steps:
+        code = artifact.code[step.code]
+        if isinstance(code, StreamCode):
+            rows += (
+                (layer.name, "+".join(layer.operators), step.device, layer.macs, None)
+                for layer in code.layers
+            )
+        else:
+            operators = "+".join(step.operators)
+            rows.append((step.name, operators, step.device, step.macs, step.reason or None))
+    return Table(_STEPS, tuple(rows))

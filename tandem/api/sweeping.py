@@ -1,0 +1,97 @@
+"""`tandem.sweep`: convolutions measured on many machines and memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+from tandem.api.arguments import at_least, choice, expect, value_errors
+from tandem.api.layers import Layers, layers_of
+from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
+from tandem.api.measuring import TIMES, times_of
+from tandem.api.progress import Progress, steps_of
+from tandem.api.table import Column, Table, Value
+from tandem.errors import ArgumentValueError, SweepError
+from tandem.utilization import sweep as sweeps
+from tandem.utilization.sweep_axes import CONFIG_FIELDS, MEMORY_FIELDS, MOST_POINTS, Axis
+
+
+def sweep(
+    layers: Layers,
+    machine: Machine,
+    axes: Mapping[str, Iterable[int]],
+    *,
+    memory: Memory = "fast",
+    seed: int = 0,
+    progress: Progress = None,
+) -> Table:
+    """Convolutions measured at all points of some fields' values, by the engine `cycle`.
+
+    Parameters
+    ----------
+    layers
+        As of `tandem.utilization`.
+    machine, memory
+        What all points share.
+    axes
+        Values by the fields of a memory (`latency`, `interval`, `in_flight`) or of a machine, as
+        `Accelerator` has them: {"latency": (8, 64, 512), "bus_bits": (64, 128)}.
+    seed, progress
+        As of `tandem.utilization`.
+
+    Returns
+    -------
+    Table
+        A row for each point, those of the last field first: the point, and cycles and utilisation
+        of all layers together; or why the point cannot be measured.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        An argument that is not allowed, or no point that can be measured; says what is.
+    WrongResultError
+        A result that differs from NumPy's.
+    """
+    found = layers_of(layers)
+    config = accelerator_of(machine, "sweep").config
+    model = NamedMemory.of(memory).model
+    checked = _axes(axes)
+    seed = at_least("seed", seed, 0)
+    with steps_of("sweep", progress) as steps, value_errors(SweepError):
+        points = sweeps.sweep(checked, config, model, found, seed, steps.say)
+    columns = (
+        *(Column(axis.field, int, _described(axis.field), "d") for axis in checked),
+        *TIMES,
+        Column("reason", str, "why the point cannot be measured"),
+    )
+    return Table(columns, tuple(map(_row, points)))
+
+
+def _row(point: sweeps.SweptPoint) -> tuple[Value, ...]:
+    values = tuple(value for _, value in point.point)
+    times: tuple[Value, ...] = (None,) * len(TIMES)
+    if point.total is not None:
+        times = times_of(point.total)
+    return (*values, *times, point.reason)
+
+
+def _described(field: str) -> str:
+    return f"the {'memory' if field in MEMORY_FIELDS else 'machine'}'s field {field}"
+
+
+def _axes(axes: object) -> tuple[Axis, ...]:
+    if not isinstance(axes, Mapping) or not axes:
+        expect("axes", axes, "a mapping from fields to values, with a field or more")
+    found = []
+    for field, values in axes.items():
+        name = choice("field of a memory or a machine", field, (*MEMORY_FIELDS, *CONFIG_FIELDS))
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            expect(f"axes[{name!r}]", values, "whole numbers")
+        numbers = [at_least(f"axes[{name!r}]", value, 0) for value in values]
+        if not numbers:
+            raise ArgumentValueError(f"axes[{name!r}] is empty: there must be a value or more")
+        found.append(Axis(name, tuple(sorted(set(numbers)))))
+    points = prod(len(axis.values) for axis in found)
+    if points > MOST_POINTS:
+        raise ArgumentValueError(f"{points:,} points: there may be {MOST_POINTS:,}")
+    return tuple(found)

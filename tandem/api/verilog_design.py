@@ -1,0 +1,208 @@
+"""`tandem.verilog`: a machine's Verilog as files, its FPGA resources and its clock."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.rtl.verilog import VerilogDesign, generate
+from hw.synthesis.families import Family
+from hw.synthesis.place import SPEEDS, Device, Timing, place_and_route
+from hw.synthesis.synthesize import synthesize
+from sim.rtl.design import verilog_of
+from tandem.api.accelerator import Accelerator
+from tandem.api.arguments import at_least, choice, file_path
+from tandem.api.machines import Machine, accelerator_of
+from tandem.api.progress import Progress, steps_of
+from tandem.api.table import Column, Table
+from tandem.clock import DEFAULT_SEEDS
+from tandem.errors import ArgumentValueError
+from tandem.verilog_files import write_design
+
+_RESOURCES = (
+    Column("family", str, "the FPGA family"),
+    Column("lut", int, "look-up tables, those that are memory included"),
+    Column("lutram", int, "look-up tables used as memory or shift register"),
+    Column("ff", int, "flip-flops"),
+    Column("dsp", int, "multiplier blocks"),
+    Column("bram", int, "blocks of 18 Kbit RAM"),
+)
+_SEEDS = (
+    Column("seed", int, "the seed of place and route"),
+    Column("mhz", float, "the highest clock, in MHz", ",.1f"),
+)
+_PATH = (
+    Column("module", str, "the module instance; empty for the top module"),
+    Column("ns", float, "delay of logic and wires, in ns", ".2f"),
+    Column("signals", str, "registers and signals on the way"),
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Clock:
+    """The clock of a machine, placed and routed for an ECP5.
+
+    Attributes
+    ----------
+    timing
+        The results of all seeds.
+    """
+
+    timing: Timing
+
+    @property
+    def mhz(self) -> float:
+        """The median clock of the seeds, in MHz."""
+        return self.timing.median.mhz
+
+    @property
+    def seeds(self) -> Table:
+        """The clock by seed."""
+        return Table(_SEEDS, tuple((route.seed, route.mhz) for route in self.timing.routes))
+
+    @property
+    def critical_path(self) -> Table:
+        """The critical path of the median seed, by module."""
+        spans = self.timing.median.critical_path
+        return Table(_PATH, tuple((span.module, span.ns, " ".join(span.signals)) for span in spans))
+
+    def __repr__(self) -> str:
+        timing = self.timing
+        return (
+            f"ECP5 {timing.device.value}, speed {timing.speed}: {self.mhz:.1f} MHz, median of "
+            f"{len(timing.routes)}, best {timing.best_mhz:.1f} MHz"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Design:
+    """A machine's Verilog in a folder.
+
+    Attributes
+    ----------
+    folder, files
+        The folder, and the paths of all files that were written.
+    """
+
+    machine: Accelerator
+    folder: Path
+    files: tuple[Path, ...]
+    verilog: VerilogDesign
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The names of the Verilog modules."""
+        return self.verilog.modules
+
+    def resources(
+        self, families: Iterable[str] = ("xc7", "ecp5"), *, progress: Progress = None
+    ) -> Table:
+        """The FPGA resources, by Yosys: `xc7`, `xcup`, `ecp5`. Takes minutes; results are cached.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            No such family.
+        SynthesisError
+            Yosys is not installed (the extra `synth`), or failed.
+        """
+        names = [families] if isinstance(families, str) else [*families]
+        known = [family.value for family in Family]
+        chosen = [Family(choice("family", name, known)) for name in names]
+        found = []
+        with steps_of("synthesis", progress) as steps:
+            for number, family in enumerate(chosen):
+                steps.at(number, len(chosen), family.value)
+                found.append(synthesize(self.verilog, family, report=steps.say))
+        return Table(
+            _RESOURCES,
+            tuple(
+                (use.family.value, use.lut, use.lutram, use.ff, use.dsp, use.bram) for use in found
+            ),
+        )
+
+    def timing(
+        self,
+        device: str = "85k",
+        *,
+        speed: int = SPEEDS[0],
+        seeds: int = DEFAULT_SEEDS,
+        progress: Progress = None,
+    ) -> Clock:
+        """The clock, by place and route for an ECP5. Takes minutes a seed; results are cached.
+
+        Parameters
+        ----------
+        device
+            `12k`, `25k`, `45k` or `85k` look-up tables.
+        speed
+            The speed grade: 6, 7 or 8.
+        seeds
+            How often it is placed.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            An argument that is not allowed; says what is.
+        SynthesisError
+            A tool is not installed (the extra `synth`), or failed; `DoesNotFitError` if the machine
+            does not fit the device.
+        """
+        chosen = Device(choice("device", device, [each.value for each in Device]))
+        if at_least("speed", speed, 0) not in SPEEDS:
+            raise ArgumentValueError(f"speed is {speed}: it must be one of {SPEEDS}")
+        numbers = range(1, at_least("seeds", seeds, 1) + 1)
+        with steps_of("place and route", progress) as steps:
+            timing = place_and_route(self.verilog, chosen, speed, numbers, report=steps.say)
+        return Clock(timing)
+
+    def __repr__(self) -> str:
+        verilog = [path for path in self.files if path.suffix == ".v"]
+        return (
+            f"{self.machine.name}: {len(verilog)} Verilog files, {len(self.modules)} modules, in "
+            f"{self.folder}"
+        )
+
+
+def verilog(
+    machine: Machine,
+    folder: str | os.PathLike[str],
+    *,
+    events: bool = True,
+    locations: bool = False,
+) -> Design:
+    """Write a machine's Verilog to a folder, made if need be, with what tools and drivers need.
+
+    Beside the Verilog are tandem.f (a list of the files), config.json, tandem_registers.h (for C),
+    tandem.rdl (SystemRDL) and lint.vlt. All files are new, or none is.
+
+    Parameters
+    ----------
+    machine
+        An `Accelerator`, or what it takes.
+    events
+        False to leave out the port for simulators and logic analysers.
+    locations
+        True to say in attributes `src` which line of the source made what.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        An argument that is not allowed; says what is.
+    OSError
+        The folder cannot be written.
+    """
+    accelerator = accelerator_of(machine, "verilog")
+    place = file_path("folder", folder)
+    if place.exists() and not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+    if events and not locations:
+        design = verilog_of(accelerator.config)
+    else:
+        design = generate(accelerator.config, events=events, locations=locations)
+    extras = write_design(place, accelerator.config, design)
+    files = tuple(place / name for name in (*design.files, *extras))
+    return Design(accelerator, place, files, design)

@@ -1,0 +1,81 @@
+"""`tandem.compile`: what its options change, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tandem
+from tandem.errors import ArgumentTypeError, ArgumentValueError
+
+Image = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+def test_hiding_latency_takes_fewer_cycles() -> None:
+    model = tandem.load("digits")
+    cycles = []
+    for hide_latency in (True, False):
+        artifact = tandem.compile(model, "small8", hide_latency=hide_latency)
+        cycles.append(tandem.Session(artifact).run(artifact.noise()).cycles or 0)
+    assert 0 < cycles[0] < cycles[1]
+
+
+def test_calibration_may_have_any_form(model_file: Path, image: Image, tmp_path: Path) -> None:
+    np.save(tmp_path / "image.npy", image)
+    forms = (image, {"image": image}, [{"image": image}], [image], str(tmp_path / "image.npy"))
+    outputs = [
+        tandem.Session(tandem.compile(model_file, tandem.Cpu(threads=1), calibrate=form)).run(
+            image
+        )["out:0"]
+        for form in forms
+    ]
+    assert all((output == outputs[0]).all() for output in outputs)
+    larger = tandem.compile(model_file, tandem.Cpu(threads=1), calibrate=10 * image)
+    assert (tandem.Session(larger).run(image)["out:0"] != outputs[0]).any()
+
+
+def test_noise_is_a_warning(model_file: Path) -> None:
+    with pytest.warns(UserWarning, match=r"net.onnx is calibrated with noise: .* calibrate= takes"):
+        tandem.compile(model_file, tandem.Cpu(threads=1))
+
+
+def test_progress(model_file: Path, image: Image) -> None:
+    heard: list[tuple[int, int, str]] = []
+    tandem.compile(
+        model_file,
+        tandem.Cpu(threads=1),
+        calibrate=image,
+        progress=lambda done, total, text: heard.append((done, total, text)),
+    )
+    assert (0, 0, "calibrating") in heard
+
+
+def test_a_bar(model_file: Path, image: Image) -> None:
+    artifact = tandem.compile(model_file, tandem.Cpu(threads=1), calibrate=image, progress=True)
+    assert artifact.name == "net.onnx"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (
+            {"quantize": "int4"},
+            ArgumentValueError,
+            "no quantize 'int4': there are multiplier, pow2",
+        ),
+        ({"quantize": None, "calibrate": 1}, ArgumentValueError, "calibrate is for quantize='mult"),
+        ({"machine": "tinny"}, ArgumentValueError, "'tinny' is neither a preset"),
+        ({"machine": 3}, ArgumentTypeError, "machine is 3: it must be an Accelerator, a Cpu"),
+        ({"memory": 3}, ArgumentTypeError, "memory is 3: it must be a name, latency=N"),
+        ({"pixels": "raw"}, ArgumentValueError, "no pixels 'raw': there are imagenet, unit"),
+        ({"records": "no.jsonl"}, ArgumentValueError, "no.jsonl"),
+        ({"calibrate": np.zeros(3, np.float32)}, ArgumentValueError, "input image of net.onnx is"),
+        ({"progress": 1}, ArgumentTypeError, "progress is 1: it must be None, True, or a callback"),
+    ],
+)
+def test_refusals(model_file: Path, options: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        tandem.compile(model_file, **{"machine": "tiny", **options})

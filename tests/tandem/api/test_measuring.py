@@ -1,0 +1,75 @@
+"""`tandem.utilization`: a table that is the verb's, and refusals."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tandem
+from scripts.cli import app
+from tandem.api.measuring import Utilization, utilization
+from tandem.errors import ArgumentTypeError, ArgumentValueError, ConvolutionError
+
+LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1), "b": (4, 4, 8, 16, 1, 2, 0)}
+
+
+@pytest.fixture(scope="module")
+def found() -> Utilization:
+    return utilization(LAYERS, machine="small8", memory="edge", seed=1)
+
+
+def test_the_verb_prints_the_same(found: Utilization) -> None:
+    options = [f"--layer={name}={','.join(map(str, of))}" for name, of in LAYERS.items()]
+    arguments = [*options, "--config", "small8", "--memory", "edge", "--seed", "1", "--json"]
+    printed = json.loads(CliRunner().invoke(app, ["utilization", *arguments]).stdout)
+    rows = [{key: row[key] for key in row if key != "convolution"} for row in found]
+    assert rows == printed["layers"]
+    assert found.total.as_json() == printed["total"]
+
+
+def test_the_total_is_the_last_line(found: Utilization) -> None:
+    assert found.total.cycles_with == found["cycles_with"].sum()
+    lines = repr(found).splitlines()
+    assert len(lines) == len(found) + 2
+    assert lines[-1].split()[:2] == ["total", "2"]
+    assert found["macs"].tolist() == [4 * 4 * 8 * 8 * 9, 2 * 2 * 8 * 16]
+
+
+def test_models_and_names() -> None:
+    heard: list[tuple[int, int]] = []
+    found = utilization(
+        tandem.load("digits"),
+        machine=tandem.Accelerator("small8"),
+        engine="functional",
+        progress=lambda done, total, text: heard.append((done, total)),
+    )
+    assert found["count"].sum() == 9
+    assert heard[-1] == (len(found), len(found))
+    assert [row["cycles_with"] for row in found] == [None] * len(found)
+    assert found.total.cycles_with is None
+
+
+@pytest.mark.parametrize(
+    ("layers", "options", "kind", "message"),
+    [
+        (["C99"], {}, ArgumentValueError, "layer 'C99': not one of ResNet-18's, C1, C2"),
+        ({"a": (1, 2)}, {}, ArgumentTypeError, r"layer a is \(1, 2\): it must be 7 numbers: H, W"),
+        ({"a": (4, 4, 8, 8, 9, 1, 0)}, {}, ArgumentValueError, "a window of 9x9 is larger than"),
+        (3, {}, ArgumentTypeError, "layers is 3: it must be a mapping from names to numbers"),
+        (LAYERS, {"engine": "cycles"}, ArgumentValueError, "no engine 'cycles'"),
+        (LAYERS, {"machine": tandem.Cpu()}, ArgumentTypeError, "it must be an accelerator"),
+        (LAYERS, {"seed": -1}, ArgumentValueError, "seed is -1"),
+        (
+            {"a": (8, 8, 16, 16, 3, 1, 1)},
+            {"machine": "tiny"},
+            ConvolutionError,
+            "layer a: tiny is too small for the smallest tiles",
+        ),
+    ],
+)
+def test_refusals(layers: Any, options: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        utilization(layers, **options)

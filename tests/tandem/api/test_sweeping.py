@@ -1,0 +1,53 @@
+"""`tandem.sweep`: a row for each point, as measured alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tandem
+from tandem.api.measuring import utilization
+from tandem.api.sweeping import sweep
+from tandem.errors import ArgumentTypeError, ArgumentValueError
+
+LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1)}
+
+
+def test_points_are_measured_as_alone() -> None:
+    found = sweep(LAYERS, "small8", {"latency": (64, 8), "bus_bits": [64, 128]}, memory="ddr")
+    assert [*zip(found["latency"], found["bus_bits"], strict=True)] == [
+        (8, 64),
+        (8, 128),
+        (64, 64),
+        (64, 128),
+    ]
+    wide = tandem.Accelerator("small8", bus_bits=128)
+    alone = utilization(LAYERS, machine=wide, memory="latency=8,interval=1,in_flight=32")
+    for column in ("cycles_without", "cycles_with", "utilization_with"):
+        assert found[column][1] == alone[column][0]
+    assert found["reason"] == [None] * 4
+
+
+def test_points_that_cannot_be_measured_have_a_reason() -> None:
+    found = sweep(LAYERS, "small8", {"bus_bits": (7, 64)})
+    assert found[0]["cycles_with"] is None
+    assert "bus_bits is 7" in str(found[0]["reason"])
+    assert found[1]["reason"] is None
+
+
+@pytest.mark.parametrize(
+    ("axes", "kind", "message"),
+    [
+        ({}, ArgumentTypeError, "axes is {}: it must be a mapping from fields to values"),
+        ({"latencies": [1]}, ArgumentValueError, "'latencies': there are latency, .*mean latency"),
+        ({"latency": 8}, ArgumentTypeError, r"axes\['latency'\] is 8: it must be whole numbers"),
+        ({"latency": []}, ArgumentValueError, r"axes\['latency'\] is empty"),
+        ({"latency": [1.5]}, ArgumentTypeError, r"axes\['latency'\] is 1.5: it must be a whole"),
+        ({"latency": range(1, 10_002)}, ArgumentValueError, "10,001 points: there may be 10,000"),
+        ({"bus_bits": [7]}, ArgumentValueError, "no point of the sweep can be measured"),
+    ],
+)
+def test_refusals(axes: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        sweep(LAYERS, "small8", axes)
