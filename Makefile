@@ -39,7 +39,7 @@ demo: $(STAMP)  ## run a whole ResNet-18 on the RTL, with and without latency hi
 	@$(BIN)/tandem run resnet18 --config pynq | grep -E '^(resnet18|total)'
 
 matmul: $(STAMP)  ## run a matrix product written by hand on the RTL
-	@$(BIN)/python -m scripts.matmul_demo
+	@$(BIN)/python -m tandem.scripts.matmul_demo
 
 compiled: $(STAMP)  ## compile what the tests share
 	@.ci/packages
@@ -86,7 +86,7 @@ $(RIVALS): $(STAMP)
 bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	@status=0; \
 	for what in isa functional rtl cycle utilization throughput conv2d resnet18 compiling features blur; do \
-		echo "$$what"; $(BIN)/python -m scripts.bench.$$what || status=1; \
+		echo "$$what"; $(BIN)/python -m tandem.scripts.bench.$$what || status=1; \
 	done; exit $$status
 
 clean:  ## remove .venv and everything made by tools

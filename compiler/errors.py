@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base.errors import Error
+from tandem.base.errors import Error
 
 
 class CompilerError(Error):

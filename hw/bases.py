@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.config import HardwareConfig
-from hw.errors import EncodingError
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import EncodingError
+from tandem.hw.topology import MemoryId
 
 BASE_BITS = 62
 """Bits of a base register that can be used: all addresses from such bases on fit an int64. The

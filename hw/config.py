@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from hw.depth_limits import Reduction, depth_remedies
-from hw.encoding import UOP_BYTES
-from hw.errors import ConfigError
-from hw.features import Feature
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.hw.depth_limits import Reduction, depth_remedies
+from tandem.hw.encoding import UOP_BYTES
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 ACC_BYTES = 4
 PARAMETER_BYTES = 8

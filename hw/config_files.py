@@ -15,17 +15,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from base.input_files import TEXT_BYTES, read_input
-from base.paths import AnyPath
-from hw.config import NAME_LENGTH, HardwareConfig
-from hw.errors import ConfigError
-from hw.features import Feature
-from hw.vta_config import from_vta, is_vta
+from tandem.base.input_files import TEXT_BYTES, read_input
+from tandem.base.paths import AnyPath
+from tandem.hw.config import NAME_LENGTH, HardwareConfig
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
+from tandem.hw.vta_config import from_vta, is_vta
 
 
 def preset_names() -> tuple[str, ...]:
     """Names of the configurations that come with Tandem."""
-    names = (Path(entry.name) for entry in files("hw").joinpath("presets").iterdir())
+    names = (Path(entry.name) for entry in files("tandem.hw").joinpath("presets").iterdir())
     return tuple(sorted(path.stem for path in names if path.suffix == ".json"))
 
 
@@ -40,7 +40,7 @@ def load_config(name_or_path: AnyPath) -> HardwareConfig:
     """
     presets = preset_names()
     if isinstance(name_or_path, str) and name_or_path in presets:
-        resource = files("hw").joinpath("presets", f"{name_or_path}.json")
+        resource = files("tandem.hw").joinpath("presets", f"{name_or_path}.json")
         return parse_config(resource.read_bytes(), f"preset {name_or_path}", name_or_path)
     path = Path(name_or_path)
     try:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hw.encoding import EncodingConfig, WideWord, wide_words
-from hw.features import Feature
-from hw.topology import MemoryId
+from tandem.hw.encoding import EncodingConfig, WideWord, wide_words
+from tandem.hw.features import Feature
+from tandem.hw.topology import MemoryId
 
 _TILES = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC)
 """The memories that share words which can be too narrow: if these are shallow enough, all words

@@ -13,10 +13,10 @@ from enum import IntEnum
 from functools import cache
 from typing import Protocol, assert_never
 
-from hw import instruction_fields
-from hw.features import BASE, Feature
-from hw.instruction_fields import FieldSpec, FieldSpecs, IndexWidth
-from hw.topology import MemoryId
+from tandem.hw import instruction_fields
+from tandem.hw.features import BASE, Feature
+from tandem.hw.instruction_fields import FieldSpec, FieldSpecs, IndexWidth
+from tandem.hw.topology import MemoryId
 
 INSTRUCTION_BYTES = 16
 UOP_BYTES = 4

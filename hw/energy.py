@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, log
 
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 MAC_PJ = 0.2 + 0.1
 """An 8-bit product and its addition to a 32-bit sum."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from base.errors import Error
-from hw.faults import Fault
-from hw.topology import TokenQueue, Unit
+from tandem.base.errors import Error
+from tandem.hw.faults import Fault
+from tandem.hw.topology import TokenQueue, Unit
 
 
 class HardwareError(Error):

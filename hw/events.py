@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hw.topology import Unit
+from tandem.hw.topology import Unit
 
 
 class UnitEvent(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Self
 
-from hw.topology import TokenQueue
+from tandem.hw.topology import TokenQueue
 
 
 class Fault(IntEnum):

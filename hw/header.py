@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from enum import IntEnum
 from textwrap import wrap
 
-from hw.config import HardwareConfig
-from hw.faults import Fault
-from hw.features import Feature
-from hw.register_model import Flag, Register
-from hw.registers import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.register_model import Flag, Register
+from tandem.hw.registers import (
     MAGIC,
     NO_INSTRUCTION,
     VERSION,

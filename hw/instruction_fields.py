@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hw.features import Feature
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 OPCODE_BITS = 3
 MEMORY_BITS = 3

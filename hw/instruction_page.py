@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     FIELDS_OF,
     INSTRUCTION_BYTES,
     UOP_BYTES,
@@ -14,9 +14,9 @@ from hw.encoding import (
     instruction_layout,
     uop_layout,
 )
-from hw.instruction_fields import HEADER, MICRO_OP, FieldSpecs, own_fields
-from hw.operations import MAX_SHIFT, AluOp
-from hw.topology import LOADED_BY, MemoryId, TokenQueue, Unit
+from tandem.hw.instruction_fields import HEADER, MICRO_OP, FieldSpecs, own_fields
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.topology import LOADED_BY, MemoryId, TokenQueue, Unit
 
 _DOES = {
     Opcode.LOAD: "copies a rectangle of DRAM into an on-chip memory, with zeros around it",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from hw.errors import MemoryModelError
+from tandem.hw.errors import MemoryModelError
 
 _MOST = 1_000_000
 

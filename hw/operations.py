@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from hw.features import BASE, Feature
+from tandem.hw.features import BASE, Feature
 
 Int32s = npt.NDArray[np.int32]
 Meaning = Callable[[Any, Any], Any]

@@ -8,9 +8,9 @@ from enum import Enum, IntEnum, IntFlag
 from itertools import pairwise
 from typing import Self
 
-from hw.config import HardwareConfig
-from hw.errors import RegisterMapError
-from hw.features import BASE, Feature
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import RegisterMapError
+from tandem.hw.features import BASE, Feature
 
 WORD_BITS = 32
 """Width of the AXI4-Lite data; a wider register is several words, the low one first."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hw.faults import Fault
-from hw.register_model import Access, Register, RegisterField
-from hw.registers import ADDRESS_BITS, MAGIC, NO_INSTRUCTION, VERSION, register_map
+from tandem.hw.faults import Fault
+from tandem.hw.register_model import Access, Register, RegisterField
+from tandem.hw.registers import ADDRESS_BITS, MAGIC, NO_INSTRUCTION, VERSION, register_map
 
 _ACCESS = {
     Access.READ_ONLY: "read only; a write has no effect",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from enum import Enum
 from functools import cache
 
-from hw.faults import Fault
-from hw.features import Feature
-from hw.register_model import (
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.register_model import (
     WORD_BITS,
     Access,
     Flag,
@@ -24,7 +24,7 @@ from hw.register_model import (
     packed_register,
     whole_register,
 )
-from hw.topology import MemoryId, Unit
+from tandem.hw.topology import MemoryId, Unit
 
 MAGIC = 0x544E444D
 """Value of register `magic`: ASCII `TNDM`."""

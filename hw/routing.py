@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.encoding import Opcode
-from hw.topology import LOADED_BY, MemoryId, Unit
+from tandem.hw.encoding import Opcode
+from tandem.hw.topology import LOADED_BY, MemoryId, Unit
 
 
 def executing_unit(opcode: Opcode, memory: MemoryId | None = None) -> Unit:

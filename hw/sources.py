@@ -6,28 +6,28 @@ and processes of `base`, by which nothing is said of a machine.
 
 from __future__ import annotations
 
-from base.sources import source_digest
+from tandem.base.sources import source_digest
 
 
 def verilog_digest() -> str:
     """A digest of what makes Verilog."""
-    return _digest("hw.rtl.verilog")
+    return _digest("tandem.hw.rtl.verilog")
 
 
 def area_digest() -> str:
     """A digest of what makes Verilog and counts its gates."""
-    return _digest("hw.area.synthesis")
+    return _digest("tandem.hw.area.synthesis")
 
 
 def resources_digest() -> str:
     """A digest of what makes Verilog and counts the cells of an FPGA."""
-    return _digest("hw.synthesis.synthesize")
+    return _digest("tandem.hw.synthesis.synthesize")
 
 
 def clock_digest() -> str:
     """A digest of what makes Verilog, places it and routes it."""
-    return _digest("hw.synthesis.place")
+    return _digest("tandem.hw.synthesis.place")
 
 
 def _digest(module: str) -> str:
-    return source_digest(module, within=("hw",))
+    return source_digest(module, within=("tandem.hw",))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.timing import OUT_QUEUE_BEATS, READ_PRIORITY
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.timing import OUT_QUEUE_BEATS, READ_PRIORITY
+from tandem.hw.topology import MemoryId, Unit
 
 INDEX_BITS = 32
 """Bits of an instruction's index in its program, which queues keep with it."""

@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator
 from enum import IntEnum
 
-from hw.config import HardwareConfig
-from hw.register_model import WORD_BITS, WORD_BYTES, Access, Register, RegisterField
-from hw.registers import registers_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.register_model import WORD_BITS, WORD_BYTES, Access, Register, RegisterField
+from tandem.hw.registers import registers_of
 
 TOP = "tandem"
 """Name of the address map."""

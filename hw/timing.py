@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.operations import AluOp
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
 
 MAC_RADIX = 4
 """Inputs of an adder in the adder tree."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
-from hw.features import BASE, Feature
+from tandem.hw.features import BASE, Feature
 
 
 class MemoryId(IntEnum):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hw.errors import ConfigError
+from tandem.hw.errors import ConfigError
 
 _SIZES = {
     "LOG_BATCH": ("log_batch",),

@@ -14,15 +14,15 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.encoding import FIELDS_OF, Opcode
-from hw.features import BASE
-from hw.hazards.dram import rectangles_of
-from hw.hazards.order import order_of
-from hw.isa.columns import Columns, Ints, units_of
-from hw.isa.program import Program
-from hw.operations import AluOp
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.encoding import FIELDS_OF, Opcode
+from tandem.hw.features import BASE
+from tandem.hw.hazards.dram import rectangles_of
+from tandem.hw.hazards.order import order_of
+from tandem.hw.isa.columns import Columns, Ints, units_of
+from tandem.hw.isa.program import Program
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId, Unit
 
 HLS_SHIFTS = range(-16, 16)
 """The shifts of VTA's HLS, which takes five bits of a shift, with sign."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.element_types import dtype_of
-from runtime.native import ALIGNMENT
+from tandem.runtime.element_types import dtype_of
+from tandem.runtime.native import ALIGNMENT
 
 
 def aligned_size(size: int) -> int:

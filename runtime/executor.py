@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.aligned_arrays import aligned_empty
-from runtime.artifact import (
+from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.artifact import (
     Artifact,
     ConstantPlace,
     Input,
@@ -22,14 +22,14 @@ from runtime.artifact import (
     Tensor,
     cut,
 )
-from runtime.devices.device import Device, StepFunction
-from runtime.errors import RunError
-from runtime.frame import new_frame
-from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
-from runtime.inputs.network import inputs_of
-from runtime.measurement import Measurement
-from runtime.profile import Profile, StepProfile
-from runtime.register_machine import RegisterMachine
+from tandem.runtime.devices.device import Device, StepFunction
+from tandem.runtime.errors import RunError
+from tandem.runtime.frame import new_frame
+from tandem.runtime.inputs.check import check_finite, check_inputs, rounded_inputs
+from tandem.runtime.inputs.network import inputs_of
+from tandem.runtime.measurement import Measurement
+from tandem.runtime.profile import Profile, StepProfile
+from tandem.runtime.register_machine import RegisterMachine
 
 _Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[int, int, str], None]

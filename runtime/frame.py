@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runtime.aligned_arrays import aligned_empty
-from runtime.artifact import Arena, Kept, Tensor
-from runtime.devices.device import Device
-from runtime.errors import RunError
+from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.artifact import Arena, Kept, Tensor
+from tandem.runtime.devices.device import Device
+from tandem.runtime.errors import RunError
 
 
 def new_frame(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.errors import RunError
-from runtime.executor import Run
-from runtime.profile import Profile, join_steps
+from tandem.runtime.errors import RunError
+from tandem.runtime.executor import Run
+from tandem.runtime.profile import Profile, join_steps
 
 
 def join_runs(runs: Sequence[Run]) -> Run:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import Program
-from hw.memory_model import parse_memory
-from sim.engines import run
-from sim.result import Result
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import parse_memory
+from tandem.sim.engines import run
+from tandem.sim.result import Result
 
 
 def run_program(
@@ -34,7 +34,7 @@ def run_program(
 
     Raises
     ------
-    sim.errors.SimulationError, hw.errors.HardwareError, base.errors.BaseError
+    tandem.sim.errors.SimulationError, tandem.hw.errors.HardwareError, tandem.base.errors.BaseError
         The errors of `Engine.launch` and `place_program`.
     """
     model = parse_memory(memory)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec.structs import replace as replace_fields
 
-from hw.encoding import Opcode
-from hw.isa import Program
-from hw.topology import MemoryId
-from runtime.artifact.stream import Layer, StreamCode
-from sim.result import Result
-from sim.why.causes import Cause, layer_causes
-from sim.why.times import RunTimes
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Program
+from tandem.hw.topology import MemoryId
+from tandem.runtime.artifact.stream import Layer, StreamCode
+from tandem.sim.result import Result
+from tandem.sim.why.causes import Cause, layer_causes
+from tandem.sim.why.times import RunTimes
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from runtime.layer_profiles import StreamRun
-from runtime.measurement import Measurement
+from tandem.runtime.layer_profiles import StreamRun
+from tandem.runtime.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)

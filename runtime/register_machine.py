@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import (
+from tandem.runtime.artifact import (
     MAX_CALLS,
     Artifact,
     Branch,
@@ -26,9 +26,9 @@ from runtime.artifact import (
     RunStep,
     TailCall,
 )
-from runtime.devices.device import Device
-from runtime.errors import RunError
-from runtime.frame import new_frame
+from tandem.runtime.devices.device import Device
+from tandem.runtime.errors import RunError
+from tandem.runtime.frame import new_frame
 
 _Array: TypeAlias = NDArray[Any]
 _Arrays: TypeAlias = Sequence[_Array]

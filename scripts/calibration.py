@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.artifact import Provenance
-from tandem.models import calibration_of
+from tandem.runtime.artifact import Provenance
+from tandem.workbench.models import calibration_of
 
 NOISE = (
     "calibrated with noise: int8 scales were measured with random inputs, not with yours, and "

@@ -10,20 +10,21 @@ from typing import Annotated
 
 import typer
 
-from scripts.lazy import Verb, make_group
-from scripts.signals import terminable
+from tandem.scripts.lazy import Verb, make_group
+from tandem.scripts.signals import terminable
 
 VERBS = {
-    "rtl": Verb("scripts.rtl", "Regenerate the Verilog of a configuration."),
-    "sim": Verb("scripts.sim", "Run a raw program on a raw memory image."),
-    "disasm": Verb("scripts.disasm", "Print a raw program as text."),
-    "compile": Verb("scripts.compile", "Compile a model to an artifact."),
-    "run": Verb("scripts.run.command", "Run a network end to end."),
+    "rtl": Verb("tandem.scripts.rtl", "Regenerate the Verilog of a configuration."),
+    "sim": Verb("tandem.scripts.sim", "Run a raw program on a raw memory image."),
+    "disasm": Verb("tandem.scripts.disasm", "Print a raw program as text."),
+    "compile": Verb("tandem.scripts.compile", "Compile a model to an artifact."),
+    "run": Verb("tandem.scripts.run.command", "Run a network end to end."),
     "utilization": Verb(
-        "scripts.utilization.command", "Measure convolutions with and without latency hiding."
+        "tandem.scripts.utilization.command",
+        "Measure convolutions with and without latency hiding.",
     ),
-    "tune": Verb("scripts.tune.command", "Find schedules for the layers of a network."),
-    "search": Verb("scripts.search.command", "Find machines for networks."),
+    "tune": Verb("tandem.scripts.tune.command", "Find schedules for the layers of a network."),
+    "search": Verb("tandem.scripts.search.command", "Find machines for networks."),
 }
 
 COLLECTIONS = (50_000, 20, 100)

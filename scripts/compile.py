@@ -10,16 +10,17 @@ from typing import Annotated
 
 import typer
 
-from base.files import check_destination
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, write_artifact
-from runtime.inputs import PixelNormalisation, read_arrays
-from scripts.calibration import noise_warning
-from scripts.console import errors_in_one_line, print_json
-from scripts.errors import CommandError
-from scripts.explain import print_reasons, print_round_trips
-from scripts.model_options import (
+from tandem.api.step_table import step_table
+from tandem.base.files import check_destination
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Artifact, write_artifact
+from tandem.runtime.inputs import PixelNormalisation, read_arrays
+from tandem.scripts.calibration import noise_warning
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.errors import CommandError
+from tandem.scripts.explain import print_reasons, print_round_trips
+from tandem.scripts.model_options import (
     MODELS,
     CalibrateOption,
     DeviceName,
@@ -31,7 +32,7 @@ from scripts.model_options import (
     model_options,
     refuse_accelerator_options,
 )
-from scripts.options import (
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
     ConfigOption,
@@ -41,15 +42,20 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
-from scripts.outputs import ForceOption, check_outputs, config_input
-from scripts.progress import show_activity
-from scripts.records import RecordsOption, records_input, warn, with_records
-from scripts.shapes import ShapeOption
-from tandem.api.step_table import step_table
-from tandem.devices import Accelerator, Cpu, TargetDevice
-from tandem.models import Source, calibration_of, compile_model, import_model, model_inputs
-from tandem.recorded_choices import TunedLayers
-from tandem.round_trips import round_trips
+from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.progress import show_activity
+from tandem.scripts.records import RecordsOption, records_input, warn, with_records
+from tandem.scripts.shapes import ShapeOption
+from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.models import (
+    Source,
+    calibration_of,
+    compile_model,
+    import_model,
+    model_inputs,
+)
+from tandem.workbench.recorded_choices import TunedLayers
+from tandem.workbench.round_trips import round_trips
 
 
 def command(

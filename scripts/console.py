@@ -13,9 +13,9 @@ from threading import Timer, main_thread
 
 import typer
 
-from base.errors import Error
-from scripts.progress import compilation_told
-from scripts.signals import interruptions_in_one_line
+from tandem.base.errors import Error
+from tandem.scripts.progress import compilation_told
+from tandem.scripts.signals import interruptions_in_one_line
 
 FAILED = 1
 _LONGEST = 2000

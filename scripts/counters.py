@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from hw.config import HardwareConfig
-from hw.isa import Work
-from sim.result import Result
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Work
+from tandem.sim.result import Result
 
 
 def counters(result: Result) -> dict[str, object]:

@@ -7,25 +7,25 @@ from typing import Annotated
 
 import typer
 
-from hw.hazards import HazardReport, check_hazards
-from hw.isa import disassemble
-from hw.vta_rules import VtaWarning, vta_warnings
-from scripts.console import errors_in_one_line, print_json
-from scripts.options import (
+from tandem.hw.hazards import HazardReport, check_hazards
+from tandem.hw.isa import disassemble
+from tandem.hw.vta_rules import VtaWarning, vta_warnings
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     ConfigOption,
     DebugOption,
     JsonOption,
     parse_number,
 )
-from scripts.programs import (
+from tandem.scripts.programs import (
     ImageOption,
     LoadedProgram,
     ProgramArgument,
     StreamOption,
     read_program,
 )
-from sim.memory import place_program
+from tandem.sim.memory import place_program
 
 
 def command(

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from scripts.tables import plain_console, plain_table, print_table, whole_number
-from sim.engines import check_engine
-from tandem.engine_comparison import EngineComparison
+from tandem.scripts.tables import plain_console, plain_table, print_table, whole_number
+from tandem.sim.engines import check_engine
+from tandem.workbench.engine_comparison import EngineComparison
 
 
 @dataclass(frozen=True, slots=True)

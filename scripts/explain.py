@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scripts.tables import plain_console, plain_table, print_table, whole_number
-from tandem.round_trips import RoundTrip
+from tandem.scripts.tables import plain_console, plain_table, print_table, whole_number
+from tandem.workbench.round_trips import RoundTrip
 
 
 def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:

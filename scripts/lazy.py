@@ -14,7 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scripts.signals import ended_at_once
+from tandem.scripts.signals import ended_at_once
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ the compute unit works on the other half. Tokens synchronise the units:
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.encoding import UOP_BYTES
-from hw.isa import Assembler, Loop, MicroOp, Program
-from hw.topology import MemoryId, Unit
-from scripts.matmul_layout import MatmulLayout, Tiles, choose_tiles
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import UOP_BYTES
+from tandem.hw.isa import Assembler, Loop, MicroOp, Program
+from tandem.hw.topology import MemoryId, Unit
+from tandem.scripts.matmul_layout import MatmulLayout, Tiles, choose_tiles
 
 BUFFERS = 2
 """Halves of each memory: while one is used, the other is filled or emptied."""

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import typer
 from rich.console import Console
 
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.console import FAILED, errors_in_one_line
-from scripts.counters import unit_table
-from scripts.matmul import matmul_program
-from scripts.options import (
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.console import FAILED, errors_in_one_line
+from tandem.scripts.counters import unit_table
+from tandem.scripts.matmul import matmul_program
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
     ConfigOption,
@@ -25,11 +25,11 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
-from scripts.progress import show_progress
-from sim.engine import Engine, Launch
-from sim.engines import make_engine
-from sim.memory import place_program
-from sim.result import Result
+from tandem.scripts.progress import show_progress
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
+from tandem.sim.result import Result
 
 SIZE = 1024
 Int8 = npt.NDArray[np.int8]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.encoding import UOP_BYTES
-from hw.errors import AssemblyError
-from hw.isa import MicroOp, pack_uops
-from hw.topology import MemoryId
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.encoding import UOP_BYTES
+from tandem.hw.errors import AssemblyError
+from tandem.hw.isa import MicroOp, pack_uops
+from tandem.hw.topology import MemoryId
 
 Int8 = npt.NDArray[np.int8]
 Bytes = npt.NDArray[np.uint8]

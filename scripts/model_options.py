@@ -10,12 +10,12 @@ from typing import Annotated, Final
 
 import typer
 
-from compiler.frontends.onnx import StatedShape
-from compiler.models import BUILT_IN
-from compiler.quantise.options import Mode
-from runtime.inputs import PixelNormalisation
-from scripts.errors import CommandError
-from tandem.models import ModelOptions
+from tandem.compiler.frontends.onnx import StatedShape
+from tandem.compiler.models import BUILT_IN
+from tandem.compiler.quantise.options import Mode
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.errors import CommandError
+from tandem.workbench.models import ModelOptions
 
 
 class Quantise(Enum):

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from hw.config_files import preset_names
-from scripts.errors import CommandError
+from tandem.hw.config_files import preset_names
+from tandem.scripts.errors import CommandError
 
 ForceOption = Annotated[
     bool,

@@ -10,12 +10,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from base.input_files import read_input
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import Program
-from runtime.artifact import Artifact, StreamCode, is_artifact, read_artifact, streams_of
-from scripts.errors import CommandError
+from tandem.base.input_files import read_input
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Program
+from tandem.runtime.artifact import Artifact, StreamCode, is_artifact, read_artifact, streams_of
+from tandem.scripts.errors import CommandError
 
 PROGRAM_BYTES: Final = 1 << 28
 """Limit of raw programs: 16 million instructions."""

@@ -13,9 +13,9 @@ from rich.progress import Progress as RichProgress
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.status import Status
 
-from base.cache import default_cache
-from base.jit import reported
-from sim.engine import Progress
+from tandem.base.cache import default_cache
+from tandem.base.jit import reported
+from tandem.sim.engine import Progress
 
 
 @contextmanager

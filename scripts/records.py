@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tandem.devices import TargetDevice
-from tandem.recorded_choices import BUILT_IN, best_known
+from tandem.workbench.devices import TargetDevice
+from tandem.workbench.recorded_choices import BUILT_IN, best_known
 
 RecordsOption = Annotated[
     str | None,

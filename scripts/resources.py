@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.families import Family
-from hw.synthesis.resources import MemoryUse, Resources
-from hw.synthesis.synthesize import synthesize
-from hw.synthesis.yosys import yosys_version
-from scripts.progress import show_activity
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.resources import MemoryUse, Resources
+from tandem.hw.synthesis.synthesize import synthesize
+from tandem.hw.synthesis.yosys import yosys_version
+from tandem.scripts.progress import show_activity
 
 DEFAULT_FAMILIES = (Family.XC7, Family.ECP5)
 

@@ -13,24 +13,24 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign, generate
-from hw.synthesis.families import Family
-from hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
-from hw.synthesis.resources import Resources
-from hw.synthesis.yosys import yosys_version
-from scripts.console import errors_in_one_line, print_json
-from scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
-from scripts.outputs import ForceOption, check_outputs, config_input
-from scripts.resources import (
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign, generate
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
+from tandem.hw.synthesis.resources import Resources
+from tandem.hw.synthesis.yosys import yosys_version
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
+from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,
     print_resources,
     resources_json,
 )
-from scripts.timing import find_timing, print_timing, timing_json
-from tandem.clock import DEFAULT_SEEDS
-from tandem.verilog_files import COMPANIONS, FILE_LIST, write_design
+from tandem.scripts.timing import find_timing, print_timing, timing_json
+from tandem.workbench.clock import DEFAULT_SEEDS
+from tandem.workbench.verilog_files import COMPANIONS, FILE_LIST, write_design
 
 MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")
 END_OF_MODULE = re.compile(r"^\s*endmodule\b")

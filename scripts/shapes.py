@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from compiler.frontends.onnx import StatedShape
+from tandem.compiler.frontends.onnx import StatedShape
 
 _OPTION = "--shape"
 

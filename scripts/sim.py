@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from base.files import check_destination, write_atomically
-from hw.isa import Program
-from hw.memory_model import parse_memory
-from runtime.artifact import is_artifact
-from scripts.console import errors_in_one_line, print_json
-from scripts.counters import counters, print_counters
-from scripts.engine_comparison import CompareOption, choose_engine, print_comparison
-from scripts.options import (
+from tandem.base.files import check_destination, write_atomically
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import is_artifact
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.counters import counters, print_counters
+from tandem.scripts.engine_comparison import CompareOption, choose_engine, print_comparison
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
     DEFAULT_MEMORY,
@@ -30,18 +30,18 @@ from scripts.options import (
     parse_byte,
     parse_number,
 )
-from scripts.outputs import ForceOption, check_outputs, config_input
-from scripts.programs import ImageOption, ProgramArgument, StreamOption, read_program
-from scripts.progress import show_progress
-from scripts.traces import Traces, choose_traces
-from sim.compare import Comparison
-from sim.engine import Bytes, Engine, Launch, Stalls
-from sim.engines import make_engine, make_pair
-from sim.fill import fill_on_chip
-from sim.image_bounds import check_image_bounds
-from sim.memory import place_program
-from sim.result import Result
-from tandem.engine_comparison import EngineComparison
+from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.programs import ImageOption, ProgramArgument, StreamOption, read_program
+from tandem.scripts.progress import show_progress
+from tandem.scripts.traces import Traces, choose_traces
+from tandem.sim.compare import Comparison
+from tandem.sim.engine import Bytes, Engine, Launch, Stalls
+from tandem.sim.engines import make_engine, make_pair
+from tandem.sim.fill import fill_on_chip
+from tandem.sim.image_bounds import check_image_bounds
+from tandem.sim.memory import place_program
+from tandem.sim.result import Result
+from tandem.workbench.engine_comparison import EngineComparison
 
 
 def command(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.place import NEXTPNR, Device, Timing, place_and_route
-from hw.synthesis.yosys import yosys_version
-from scripts.progress import show_activity
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.place import NEXTPNR, Device, Timing, place_and_route
+from tandem.hw.synthesis.yosys import yosys_version
+from tandem.scripts.progress import show_activity
 
 _SHOWN_SIGNALS = 4
 

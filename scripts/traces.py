@@ -9,14 +9,14 @@ from pathlib import Path
 
 import typer
 
-from base.errors import BaseError
-from base.files import check_destination, replacing
-from hw.errors import HardwareError
-from hw.isa import Program
-from sim.engine import Engine
-from sim.errors import EngineError, SimulationError
-from sim.result import Result
-from sim.trace import write_timeline
+from tandem.base.errors import BaseError
+from tandem.base.files import check_destination, replacing
+from tandem.hw.errors import HardwareError
+from tandem.hw.isa import Program
+from tandem.sim.engine import Engine
+from tandem.sim.errors import EngineError, SimulationError
+from tandem.sim.result import Result
+from tandem.sim.trace import write_timeline
 
 TIMELINE = ".json"
 WAVEFORMS = (".fst", ".vcd")

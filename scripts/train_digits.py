@@ -1,6 +1,6 @@
 """Train the model `digits`: a small residual network, on scikit-learn's images of digits.
 
-    python -m scripts.train_digits
+    python -m tandem.scripts.train_digits
 
 writes `compiler/models/digits.onnx`, and `digits.npz` beside it: the test images with their labels,
 and some training images to calibrate quantisation with. Only this module needs PyTorch and

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hw.isa import MemoryId, Program, disassemble
-from hw.topology import Unit
-from sim.engine import Bytes, Launch
-from sim.events import Event, EventTable
-from sim.result import Result
+from tandem.hw.isa import MemoryId, Program, disassemble
+from tandem.hw.topology import Unit
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.events import Event, EventTable
+from tandem.sim.result import Result
 
 Value: TypeAlias = int | None
 

@@ -15,10 +15,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.isa import MemoryId, Program
-from hw.memory_model import MemoryModel
-from sim.result import Result
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import MemoryId, Program
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.result import Result
 
 Bytes = npt.NDArray[np.uint8]
 """Physical memory, index == address, which engines read and write in place."""

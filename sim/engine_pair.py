@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from hw.errors import DeadlockError, ProgramError
-from hw.isa import Program
-from sim.compare import Comparison, compare_runs
-from sim.engine import Bytes, Engine, Launch
-from sim.errors import BusError, CycleLimitError, EngineError, EnginesDifferError
-from sim.result import Result
+from tandem.hw.errors import DeadlockError, ProgramError
+from tandem.hw.isa import Program
+from tandem.sim.compare import Comparison, compare_runs
+from tandem.sim.engine import Bytes, Engine, Launch
+from tandem.sim.errors import BusError, CycleLimitError, EngineError, EnginesDifferError
+from tandem.sim.result import Result
 
 ProgramFailure: TypeAlias = ProgramError | BusError | CycleLimitError
 """The errors that end the run of a program."""

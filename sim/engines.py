@@ -11,16 +11,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.isa import Program
-from hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from sim.compare import Comparison
-from sim.engine import Bytes, Engine, Launch, Progress
-from sim.engine_pair import EnginePair
-from sim.errors import EngineError
-from sim.fill import fill_on_chip
-from sim.memory import place_program
-from sim.result import Result
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from tandem.sim.compare import Comparison
+from tandem.sim.engine import Bytes, Engine, Launch, Progress
+from tandem.sim.engine_pair import EnginePair
+from tandem.sim.errors import EngineError
+from tandem.sim.fill import fill_on_chip
+from tandem.sim.memory import place_program
+from tandem.sim.result import Result
 
 ENGINES = ("functional", "cycle", "rtl", "pysim")
 """Names of the engines, for `make_engine`."""
@@ -48,19 +48,19 @@ def make_engine(
     """
     match name:
         case "functional":
-            from sim.functional import FunctionalEngine
+            from tandem.sim.functional import FunctionalEngine
 
             return FunctionalEngine(config, memory_model)
         case "cycle":
-            from sim.cycle.engine import CycleEngine
+            from tandem.sim.cycle.engine import CycleEngine
 
             return CycleEngine(config, memory_model)
         case "rtl":
-            from sim.rtl.engine import RtlEngine
+            from tandem.sim.rtl.engine import RtlEngine
 
             return RtlEngine(config, memory_model)
         case "pysim":
-            from sim.pysim import PysimEngine
+            from tandem.sim.pysim import PysimEngine
 
             return PysimEngine(config, memory_model)
         case _:

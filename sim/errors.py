@@ -6,7 +6,7 @@ this module concern the run.
 
 from __future__ import annotations
 
-from base.errors import Error
+from tandem.base.errors import Error
 
 
 class SimulationError(Error):

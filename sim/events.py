@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from hw.topology import POPS, PUSHES, TokenQueue, Unit
+from tandem.hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 Ints = npt.NDArray[np.int64]
 NEVER = -1

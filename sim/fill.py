@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.isa import Assembler, MemoryId
-from sim.engine import Engine, Launch
-from sim.errors import EngineError
-from sim.memory import place_program
+from tandem.hw.isa import Assembler, MemoryId
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.errors import EngineError
+from tandem.sim.memory import place_program
 
 FILLED = (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.PAR, MemoryId.ACC)
 """The memories to fill, where the machine has them: all but OUT, which LOADs of ACC write too."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.isa import Program, dram_ranges, validate
-from sim.errors import MemoryImageError
+from tandem.hw.isa import Program, dram_ranges, validate
+from tandem.sim.errors import MemoryImageError
 
 
 def check_image_bounds(program: Program, image_bytes: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.isa import Program
-from sim.engine import Bytes, Launch
-from sim.errors import MemoryImageError
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.isa import Program
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import MemoryImageError
 
 
 def place_program(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.bases import check_bases
-from hw.config import HardwareConfig
-from hw.errors import EncodingError
-from hw.isa import Program, validate
-from hw.registers import BUS_TIMEOUT_BITS
-from sim.engine import Bytes, Launch
-from sim.errors import EngineError
-from sim.memory import load_program
+from tandem.hw.bases import check_bases
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import EncodingError
+from tandem.hw.isa import Program, validate
+from tandem.hw.registers import BUS_TIMEOUT_BITS
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import EngineError
+from tandem.sim.memory import load_program
 
 
 def preflight(config: HardwareConfig, program: Program, memory: Bytes, how: Launch) -> None:

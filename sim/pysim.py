@@ -10,19 +10,19 @@ import numpy as np
 from amaranth.hdl import Elaboratable, Value
 from amaranth.sim import Simulator
 
-from hw.config import HardwareConfig
-from hw.events import RUNNING_BIT
-from hw.isa import Program
-from hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from hw.rtl.top import Accelerator
-from sim.engine import Bytes, Launch, Silence
-from sim.errors import EngineError
-from sim.result import Result
-from sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
-from sim.rtl.bus import Memory, Pins, ReadBus, StallGenerator, WriteBus, silent
-from sim.rtl.constants import Rule
-from sim.rtl.launch import Driver
-from sim.rtl.register_port import RegisterPort
+from tandem.hw.config import HardwareConfig
+from tandem.hw.events import RUNNING_BIT
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from tandem.hw.rtl.top import Accelerator
+from tandem.sim.engine import Bytes, Launch, Silence
+from tandem.sim.errors import EngineError
+from tandem.sim.result import Result
+from tandem.sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
+from tandem.sim.rtl.bus import Memory, Pins, ReadBus, StallGenerator, WriteBus, silent
+from tandem.sim.rtl.constants import Rule
+from tandem.sim.rtl.launch import Driver
+from tandem.sim.rtl.register_port import RegisterPort
 
 _RUNNING = 1 << RUNNING_BIT
 _PERIOD = 10e-9

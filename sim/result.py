@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.isa import Work
-from hw.topology import Unit
-from sim.events import EventTable
+from tandem.hw.isa import Work
+from tandem.hw.topology import Unit
+from tandem.sim.events import EventTable
 
 
 @dataclass(frozen=True, slots=True)

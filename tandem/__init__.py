@@ -18,9 +18,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from base.errors import Error
-    from compiler import ir, te
-    from hw import isa
     from tandem.api.accelerator import Accelerator
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
@@ -37,6 +34,9 @@ if TYPE_CHECKING:
     from tandem.api.sweeping import sweep
     from tandem.api.table import Column, Table
     from tandem.api.verilog_design import Clock, Design, verilog
+    from tandem.base.errors import Error
+    from tandem.compiler import ir, te
+    from tandem.hw import isa
 
 __all__ = [
     "Accelerator",
@@ -76,7 +76,7 @@ _HOMES: Final = {
     "Column": "tandem.api.table",
     "Cpu": "tandem.api.processor",
     "Design": "tandem.api.verilog_design",
-    "Error": "base.errors",
+    "Error": "tandem.base.errors",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
     "Run": "tandem.api.run",
@@ -95,7 +95,7 @@ _HOMES: Final = {
     "verilog": "tandem.api.verilog_design",
 }
 """The modules of names."""
-_MODULES: Final = {"ir": "compiler.ir", "isa": "hw.isa", "te": "compiler.te"}
+_MODULES: Final = {"ir": "tandem.compiler.ir", "isa": "tandem.hw.isa", "te": "tandem.compiler.te"}
 """Modules that have other names here."""
 
 

@@ -39,10 +39,10 @@ EDITS: dict[str, set[str]] = {
     "sim/cycle/run.py": {"cycles"},
     "sim/rtl/build.py": set(),
     "compiler/search/mutation.py": {"proposals"},
-    "tandem/search/measure.py": {"cycles"},
-    "base/jit/translator.py": {"machine code", "cycles"},
-    "base/jit/values.py": {"machine code", "cycles"},
-    "base/jit/functions.py": {"cycles"},
+    "tandem/workbench/search/measure.py": {"cycles"},
+    "tandem/base/jit/translator.py": {"machine code", "cycles"},
+    "tandem/base/jit/values.py": {"machine code", "cycles"},
+    "tandem/base/jit/functions.py": {"cycles"},
 }
 """By file, what is made again when it is edited."""
 
@@ -52,16 +52,16 @@ DIGESTS = """
 import json, sys
 from pathlib import Path
 
-import base
-from base.cache import ContentCache
-from base.jit.build import _translator_digest
-from base.sources import source_digest
-from compiler.search.learned import _code_digest
-from compiler.search.study_name import _explorers_digest
-from hw.config import HardwareConfig
-from hw.rtl.verilog import VerilogDesign
-from sim.rtl import build, design
-from tandem.search.measure import code_digest
+import tandem.base
+from tandem.base.cache import ContentCache
+from tandem.base.jit.build import _translator_digest
+from tandem.base.sources import source_digest
+from tandem.compiler.search.learned import _code_digest
+from tandem.compiler.search.study_name import _explorers_digest
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.rtl import build, design
+from tandem.workbench.search.measure import code_digest
 
 root = Path(base.__file__).parents[1]
 assert root == Path.cwd(), root
@@ -108,9 +108,9 @@ print(json.dumps({"": digests(), **{name: edited(name) for name in sys.argv[2:]}
 """
 
 COMPILED = """
-from base.jit import reported
-from hw.config_files import load_config
-from sim.engines import make_engine
+from tandem.base.jit import reported
+from tandem.hw.config_files import load_config
+from tandem.sim.engines import make_engine
 
 with reported(print):
     make_engine("functional", load_config("tiny")).prepare(True)

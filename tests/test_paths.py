@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from base.files import check_destination, replacing, write_atomically
-from base.folders import write_files
-from base.input_files import read_input
-from base.paths import AnyPath
-from compiler.errors import RecordError
-from compiler.tune.records import append_records, read_records
-from hw.config_files import dump_config, load_config
-from runtime.artifact import is_artifact, read_artifact
-from runtime.errors import ArtifactError
-from runtime.inputs import read_arrays
-from tandem.labels import Labels
+from tandem.base.files import check_destination, replacing, write_atomically
+from tandem.base.folders import write_files
+from tandem.base.input_files import read_input
+from tandem.base.paths import AnyPath
+from tandem.compiler.errors import RecordError
+from tandem.compiler.tune.records import append_records, read_records
+from tandem.hw.config_files import dump_config, load_config
+from tandem.runtime.artifact import is_artifact, read_artifact
+from tandem.runtime.errors import ArtifactError
+from tandem.runtime.inputs import read_arrays
+from tandem.workbench.labels import Labels
 
 
 class Named:

@@ -1,5 +1,5 @@
 """The compiler driver: from a graph to an artifact of compiled kernels and planned memory."""
 
-from compiler.driver.build import build
+from tandem.compiler.driver.build import build
 
 __all__ = ["build"]

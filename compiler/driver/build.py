@@ -8,28 +8,28 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
-from compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
-from compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
-from compiler.errors import BuildError
-from compiler.graph.constant import Constant
-from compiler.graph.indices import rows_of_tables
-from compiler.graph.live_ranges import live_ranges
-from compiler.graph.memory import plan_memory
-from compiler.graph.nodes import Atom, Function, Tuple
-from compiler.graph.passes import (
+from tandem.compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
+from tandem.compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
+from tandem.compiler.errors import BuildError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.indices import rows_of_tables
+from tandem.compiler.graph.live_ranges import live_ranges
+from tandem.compiler.graph.memory import plan_memory
+from tandem.compiler.graph.nodes import Atom, Function, Tuple
+from tandem.compiler.graph.passes import (
     BindSymbols,
     EliminateDead,
     GraphPass,
     simplifying_passes,
     transform,
 )
-from compiler.graph.types import leaves, part_names, symbols_of
-from compiler.graph.verify import verify
-from compiler.graph.visit import functions
-from compiler.plan.offload import AllOnHost, ComputeInLayouts
-from compiler.plan.parts import ArtifactParts, Progress
-from compiler.plan.target import Backend, Target
-from runtime.artifact import (
+from tandem.compiler.graph.types import leaves, part_names, symbols_of
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import functions
+from tandem.compiler.plan.offload import AllOnHost, ComputeInLayouts
+from tandem.compiler.plan.parts import ArtifactParts, Progress
+from tandem.compiler.plan.target import Backend, Target
+from tandem.runtime.artifact import (
     Arena,
     Artifact,
     Count,
@@ -46,7 +46,7 @@ from runtime.artifact import (
     Step,
     Tensor,
 )
-from runtime.native import ALIGNMENT
+from tandem.runtime.native import ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
-from compiler.errors import BuildError
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import (
+from tandem.compiler.errors import BuildError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -27,10 +27,10 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
-from compiler.graph.visit import all_lets, bodies
-from compiler.plan.parts import Argument, Invocation
-from runtime.artifact import (
+from tandem.compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
+from tandem.compiler.graph.visit import all_lets, bodies
+from tandem.compiler.plan.parts import Argument, Invocation
+from tandem.runtime.artifact import (
     Branch,
     CallFunction,
     Instruction,

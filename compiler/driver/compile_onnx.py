@@ -13,9 +13,9 @@ from msgspec import structs
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.driver.build import Backends, build
-from compiler.errors import BuildError
-from compiler.frontends.onnx import (
+from tandem.compiler.driver.build import Backends, build
+from tandem.compiler.errors import BuildError
+from tandem.compiler.frontends.onnx import (
     Imported,
     StatedShape,
     import_model,
@@ -23,18 +23,18 @@ from compiler.frontends.onnx import (
     input_types,
     stated_by_arrays,
 )
-from compiler.graph.evaluate import Runner, evaluate
-from compiler.graph.indices import rows_of_tables
-from compiler.graph.nodes import Function, Var
-from compiler.graph.types import TensorType, symbols_of
-from compiler.graph.verify import verify
-from compiler.plan.target import Backend, Target
-from compiler.quantise.layer_errors import LayerError, layer_errors
-from compiler.quantise.network import Quantised, has_scales, quantise_network
-from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.points import int8_values, return_values
-from compiler.quantise.samples import synthetic
-from runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
+from tandem.compiler.graph.evaluate import Runner, evaluate
+from tandem.compiler.graph.indices import rows_of_tables
+from tandem.compiler.graph.nodes import Function, Var
+from tandem.compiler.graph.types import TensorType, symbols_of
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.plan.target import Backend, Target
+from tandem.compiler.quantise.layer_errors import LayerError, layer_errors
+from tandem.compiler.quantise.network import Quantised, has_scales, quantise_network
+from tandem.compiler.quantise.options import Mode, QuantiseOptions
+from tandem.compiler.quantise.points import int8_values, return_values
+from tandem.compiler.quantise.samples import synthetic
+from tandem.runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """A function from a network's input tensors to calibration samples: values by input name."""

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import assert_never
 
-from compiler.graph.memory import LiveRange, MemoryPlan, plan_memory
-from compiler.graph.types import TensorType
-from runtime.artifact import (
+from tandem.compiler.graph.memory import LiveRange, MemoryPlan, plan_memory
+from tandem.compiler.graph.types import TensorType
+from tandem.runtime.artifact import (
     Branch,
     CallFunction,
     Instruction,
@@ -20,7 +20,7 @@ from runtime.artifact import (
     Step,
     TailCall,
 )
-from runtime.native import ALIGNMENT
+from tandem.runtime.native import ALIGNMENT
 
 
 def plan_frame(

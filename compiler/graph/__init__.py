@@ -45,10 +45,10 @@ The set of operators is not part of the language: a call refers to an `OpSpec`, 
 a registry of operators.
 """
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.extents import Dim, Extent
-from compiler.graph.nodes import (
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.extents import Dim, Extent
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -64,8 +64,8 @@ from compiler.graph.nodes import (
     Value,
     Var,
 )
-from compiler.graph.opspec import OpPattern, OpSpec, Registry
-from compiler.graph.types import FunctionType, TensorType, TupleType, Type
+from tandem.compiler.graph.opspec import OpPattern, OpSpec, Registry
+from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
 
 __all__ = [
     "Atom",

@@ -13,8 +13,8 @@ from enum import Enum
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from compiler.ir.dtypes import DType
-from compiler.layouts.layout import Layout
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.layouts.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

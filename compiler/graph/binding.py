@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from compiler.graph.extents import Dim, Extent, product, quotient, replaced
-from compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.extents import Dim, Extent, product, quotient, replaced
+from tandem.compiler.graph.types import TensorType, TupleType, Type
 
 _Pair: TypeAlias = tuple[Extent, Extent]
 """The extent of a parameter, and the extent of its argument."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import GraphError, IRError
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import dtype_of
+from tandem.compiler.errors import GraphError, IRError
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import dtype_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

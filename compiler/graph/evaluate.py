@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from numpy.typing import NDArray
 
-from compiler.errors import EvaluationError, GraphError
-from compiler.graph.attributes import Attributes
-from compiler.graph.binding import bind
-from compiler.graph.constant import Constant
-from compiler.graph.expressions import tensors
-from compiler.graph.infer import result_of
-from compiler.graph.nodes import (
+from tandem.compiler.errors import EvaluationError, GraphError
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.binding import bind
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.infer import result_of
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -31,13 +31,13 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.opspec import AnyOp, OpSpec
-from compiler.graph.types import Nested, TensorType, TupleType, Type, stored, symbols_of
-from compiler.graph.verify import verify
-from compiler.ir import interpreter
-from compiler.ir.dtypes import dtype_of
-from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of
+from tandem.compiler.graph.opspec import AnyOp, OpSpec
+from tandem.compiler.graph.types import Nested, TensorType, TupleType, Type, stored, symbols_of
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import dtype_of
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import program_of
 
 Array: TypeAlias = NDArray[Any]
 NestedArray: TypeAlias = Nested[Array]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from compiler import te
-from compiler.errors import GraphError
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Global, Tuple, TupleGet, Value
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import Nested, leaves
-from compiler.operators.arithmetic import identity
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Global, Tuple, TupleGet, Value
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import Nested, leaves
+from tandem.compiler.operators.arithmetic import identity
+from tandem.compiler.te import Tensor, compute
 
 _Value: TypeAlias = Nested[Tensor]
 

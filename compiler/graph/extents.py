@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.errors import GraphError
+from tandem.compiler.errors import GraphError
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from compiler.graph.nodes import Atom, Call, Function, Var
-from compiler.graph.operators.parts import Gather
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType
-from compiler.graph.verify import verify
-from compiler.graph.visit import all_lets
+from tandem.compiler.graph.nodes import Atom, Call, Function, Var
+from tandem.compiler.graph.operators.parts import Gather
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import all_lets
 
 _SAME_NUMBERS = frozenset({"cast", "reshape", "flatten", "squeeze", "unsqueeze", "transpose"})
 """Operators whose results are indices if their operand is."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn, assert_never
 
-from compiler.errors import GraphError
-from compiler.graph.attributes import Attributes
-from compiler.graph.binding import bind
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import (
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.binding import bind
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -24,7 +24,7 @@ from compiler.graph.nodes import (
     Types,
     Value,
 )
-from compiler.graph.types import (
+from tandem.compiler.graph.types import (
     FunctionType,
     TensorType,
     TupleType,
@@ -32,9 +32,9 @@ from compiler.graph.types import (
     specialised,
     symbols_of,
 )
-from compiler.graph.visit import bodies, functions
-from compiler.ir.dtypes import BOOL
-from compiler.ir.syntax import MAX_DEPTH
+from tandem.compiler.graph.visit import bodies, functions
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.syntax import MAX_DEPTH
 
 
 def infer(function: Function) -> Mapping[str, Type]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TypeAlias, assert_never
 
-from compiler.graph.constant import Constant
-from compiler.graph.memory import LiveRange
-from compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Var
-from compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
-from compiler.graph.verify import verify
-from compiler.graph.visit import atoms
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.memory import LiveRange
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Var
+from tandem.compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import atoms
 
 _Names: TypeAlias = Nested[str | None]
 """The names of a value's tensors; None for parameters and constants."""

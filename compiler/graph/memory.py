@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from compiler.errors import GraphError
+from tandem.compiler.errors import GraphError
 
 
 @dataclass(frozen=True, slots=True)

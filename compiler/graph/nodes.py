@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from compiler.errors import GraphError
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.opspec import AnyOp
-from compiler.graph.reasons import Reason, describe
-from compiler.graph.types import FunctionType, Type
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.opspec import AnyOp
+from tandem.compiler.graph.reasons import Reason, describe
+from tandem.compiler.graph.types import FunctionType, Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import GraphError, IRError, TensorError
-from compiler.graph.attributes import Attributes, declared, refusal
-from compiler.graph.extents import Dim
-from compiler.graph.types import TensorType, TupleType, Type
-from compiler.operators.checks import show
-from compiler.te import Tensor, placeholder
+from tandem.compiler.errors import GraphError, IRError, TensorError
+from tandem.compiler.graph.attributes import Attributes, declared, refusal
+from tandem.compiler.graph.extents import Dim
+from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.operators.checks import show
+from tandem.compiler.te import Tensor, placeholder
 
 Numbers: TypeAlias = NDArray[np.float64]
 

@@ -11,17 +11,17 @@ from typing import Any, Final, TypeVar, get_origin
 
 import numpy as np
 
-from compiler.errors import GraphError, IRError
-from compiler.graph.attributes import Attributes, alternatives, declared, name_of
-from compiler.graph.constant import Constant
-from compiler.graph.extents import Dim, Extent, product
-from compiler.graph.syntax import NONE, REFERENCE, dtype_named
-from compiler.graph.types import TensorType, TupleType, Type
-from compiler.ir.dtypes import BOOL, DType
-from compiler.ir.expr import constant as number_of
-from compiler.ir.lexer import Cursor, TokenKind
-from compiler.layouts.layout import Layout
-from compiler.layouts.parse import layout
+from tandem.compiler.errors import GraphError, IRError
+from tandem.compiler.graph.attributes import Attributes, alternatives, declared, name_of
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.extents import Dim, Extent, product
+from tandem.compiler.graph.syntax import NONE, REFERENCE, dtype_named
+from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.ir.dtypes import BOOL, DType
+from tandem.compiler.ir.expr import constant as number_of
+from tandem.compiler.ir.lexer import Cursor, TokenKind
+from tandem.compiler.layouts.layout import Layout
+from tandem.compiler.layouts.parse import layout
 
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from compiler.errors import GraphError, ParseError
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import (
+from tandem.compiler.errors import GraphError, ParseError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -26,12 +26,12 @@ from compiler.graph.nodes import (
     Value,
     Var,
 )
-from compiler.graph.opspec import Registry
-from compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
-from compiler.graph.syntax import is_name
-from compiler.graph.types import FunctionType, Type
-from compiler.graph.visit import program
-from compiler.ir.lexer import Cursor, TokenKind
+from tandem.compiler.graph.opspec import Registry
+from tandem.compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
+from tandem.compiler.graph.syntax import is_name
+from tandem.compiler.graph.types import FunctionType, Type
+from tandem.compiler.graph.visit import program
+from tandem.compiler.ir.lexer import Cursor, TokenKind
 
 _NO_CONSTANTS: Final[Mapping[str, Constant]] = MappingProxyType({})
 

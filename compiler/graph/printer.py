@@ -14,9 +14,9 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import (
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -29,11 +29,11 @@ from compiler.graph.nodes import (
     TupleGet,
     Value,
 )
-from compiler.graph.syntax import MAX_INLINE_ELEMENTS, NONE, REFERENCE
-from compiler.graph.visit import functions
-from compiler.ir.dtypes import BOOL, DType
-from compiler.ir.expr import Const
-from compiler.ir.printer import text as loop_text
+from tandem.compiler.graph.syntax import MAX_INLINE_ELEMENTS, NONE, REFERENCE
+from tandem.compiler.graph.visit import functions
+from tandem.compiler.ir.dtypes import BOOL, DType
+from tandem.compiler.ir.expr import Const
+from tandem.compiler.ir.printer import text as loop_text
 
 _INDENT = "  "
 

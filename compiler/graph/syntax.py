@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from compiler.errors import IRError
-from compiler.ir.dtypes import DType, dtype_of
-from compiler.ir.syntax import NUMBER_WORDS
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import DType, dtype_of
+from tandem.compiler.ir.syntax import NUMBER_WORDS
 
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
 """Reserved words, which are no names."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, assert_never
 
-from compiler.errors import GraphError
-from compiler.graph.extents import Extent, product, replaced, symbols_in
-from compiler.ir.dtypes import DType
-from compiler.layouts.layout import Layout
-from runtime.artifact import PaddedAxis
-from runtime.native.objects import MOST_AXES
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.extents import Extent, product, replaced, symbols_in
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.layouts.layout import Layout
+from tandem.runtime.artifact import PaddedAxis
+from tandem.runtime.native.objects import MOST_AXES
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from compiler.errors import GraphError
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, FunctionKind, Global, If, Tuple
-from compiler.graph.opspec import AnyOp, OpSpec
-from compiler.graph.syntax import is_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import all_lets, constants, functions
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Global, If, Tuple
+from tandem.compiler.graph.opspec import AnyOp, OpSpec
+from tandem.compiler.graph.syntax import is_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import all_lets, constants, functions
 
 
 def verify(function: Function) -> Mapping[str, Type]:

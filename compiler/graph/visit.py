@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import (
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -22,7 +22,7 @@ from compiler.graph.nodes import (
     Value,
     Var,
 )
-from compiler.graph.syntax import unique_name
+from tandem.compiler.graph.syntax import unique_name
 
 
 def atoms(value: Value) -> tuple[Atom, ...]:

@@ -30,8 +30,8 @@ by plain loops. Both are programs: `interpreter` runs them, and `verify` checks 
 Nodes are frozen, so that a rewritten program shares the unchanged parts.
 """
 
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import (
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -47,7 +47,7 @@ from compiler.ir.dtypes import (
     DType,
     Kind,
 )
-from compiler.ir.expr import (
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -58,11 +58,11 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.stmt import (
+from tandem.compiler.ir.stmt import (
     Alloc,
     Block,
     BlockIter,

@@ -13,10 +13,10 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from compiler.errors import IRError
-from compiler.ir.dtypes import UINT16, DType, Kind
-from compiler.ir.expr import Const, constant
-from compiler.ir.operations import BinaryOp, UnaryOp
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import UINT16, DType, Kind
+from tandem.compiler.ir.expr import Const, constant
+from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 
 _ANY_TYPE: dict[BinaryOp, Callable[[Any, Any], Any]] = {
     BinaryOp.AND: operator.and_,

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TypeAlias
 
-from compiler.errors import IRError
-from compiler.ir.divisions import DivisionSimplifier, match_division
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Const, Expr
-from compiler.ir.interval import Ranges, depends_on_data
-from compiler.ir.linear import Linear
-from compiler.ir.linear_ops import binary_sum, flatten_operands
-from compiler.ir.normal import Normaliser
-from compiler.ir.operations import BinaryOp
-from compiler.ir.visit import variables
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.divisions import DivisionSimplifier, match_division
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Const, Expr
+from tandem.compiler.ir.interval import Ranges, depends_on_data
+from tandem.compiler.ir.linear import Linear
+from tandem.compiler.ir.linear_ops import binary_sum, flatten_operands
+from tandem.compiler.ir.normal import Normaliser
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.visit import variables
 
 
 class UnboundedBoxError(IRError):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from compiler.errors import IRError
-from compiler.ir.dtypes import DType
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

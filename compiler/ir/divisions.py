@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import gcd
 
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Const, Expr, Var
-from compiler.ir.interval import Ranges, depends_on_data, interval
-from compiler.ir.interval_ops import EMPTY, Interval
-from compiler.ir.linear import Linear, linear
-from compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Const, Expr, Var
+from tandem.compiler.ir.interval import Ranges, depends_on_data, interval
+from tandem.compiler.ir.interval_ops import EMPTY, Interval
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.operations import BinaryOp
 
 
 class DivisionSimplifier:

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from compiler.errors import IRError
+from tandem.compiler.errors import IRError
 
 
 class Kind(Enum):

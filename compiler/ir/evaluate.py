@@ -8,17 +8,17 @@ from typing import Any, TypeAlias, assert_never
 
 from numpy.typing import NDArray
 
-from compiler.errors import IRError
-from compiler.ir.arithmetic import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.arithmetic import (
     binary_function,
     cast_function,
     reinterpret_function,
     unary_function,
     value_of,
 )
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import UINT16
-from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import UINT16
+from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
 
 Value: TypeAlias = Callable[[], Any]
 """Computes an expression's value in the current iteration of all loops."""

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias, Union, cast
 
 import numpy as np
 
-from compiler.errors import IRError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
-from compiler.ir.operations import BinaryOp, UnaryOp
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType, Kind
+from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 
 
 class ExprFacts(NamedTuple):

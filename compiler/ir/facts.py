@@ -11,8 +11,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import assert_never
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import (
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -24,7 +24,7 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.stmt import (
+from tandem.compiler.ir.stmt import (
     Alloc,
     Block,
     Facts,

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import IRError
-from compiler.ir.dtypes import UINT16
-from compiler.ir.evaluate import Cell, Frame, Memory, element
-from compiler.ir.stmt import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import UINT16
+from tandem.compiler.ir.evaluate import Cell, Frame, Memory, element
+from tandem.compiler.ir.stmt import (
     Alloc,
     Block,
     For,
@@ -27,7 +27,7 @@ from compiler.ir.stmt import (
     kept_axes,
     parameters,
 )
-from compiler.ir.verify import verify
+from tandem.compiler.ir.verify import verify
 
 _Action: TypeAlias = Callable[[], None]
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
-from compiler.errors import IRError
-from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType, Kind
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -23,11 +23,18 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.interval_ops import ANY, BIT, EMPTY, Interval, binary_interval, unary_interval
-from compiler.ir.operations import (
+from tandem.compiler.ir.interval_ops import (
+    ANY,
+    BIT,
+    EMPTY,
+    Interval,
+    binary_interval,
+    unary_interval,
+)
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
-from compiler.ir.visit import operands
+from tandem.compiler.ir.visit import operands
 
 Ranges: TypeAlias = Mapping[str, Interval]
 """The intervals of variables, by name."""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from compiler.ir.arithmetic import binary_function
-from compiler.ir.dtypes import INDEX
-from compiler.ir.operations import BinaryOp, UnaryOp
+from tandem.compiler.ir.arithmetic import binary_function
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn, TypeVar
 
-from compiler.errors import ParseError
-from compiler.ir.syntax import MAX_DEPTH, NAME
+from tandem.compiler.errors import ParseError
+from tandem.compiler.ir.syntax import MAX_DEPTH, NAME
 
 _T = TypeVar("_T")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import gcd
 from typing import assert_never
 
-from compiler.errors import IRError
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -24,11 +24,11 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.syntax import BITS
+from tandem.compiler.ir.syntax import BITS
 
 
 @dataclass(frozen=True, slots=True)

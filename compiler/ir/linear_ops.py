@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from math import gcd
 
-from compiler.ir.arithmetic import binary_function, unary_function
-from compiler.ir.divisions import DivisionSimplifier, match_division, steps
-from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import (
+from tandem.compiler.ir.arithmetic import binary_function, unary_function
+from tandem.compiler.ir.divisions import DivisionSimplifier, match_division, steps
+from tandem.compiler.ir.dtypes import BOOL, INDEX
+from tandem.compiler.ir.expr import (
     Binary,
     Const,
     Expr,
     Unary,
 )
-from compiler.ir.interval import depends_on_data
-from compiler.ir.linear import Linear, term_order
-from compiler.ir.operations import (
+from tandem.compiler.ir.interval import depends_on_data
+from tandem.compiler.ir.linear import Linear, term_order
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.ops import fold_operands
+from tandem.compiler.ir.ops import fold_operands
 
 
 def unary_sum(op: UnaryOp, value: Linear, sums: DivisionSimplifier) -> Linear:

@@ -10,10 +10,10 @@ from typing import assert_never
 
 import numpy as np
 
-from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
-from compiler.ir.divisions import DivisionSimplifier
-from compiler.ir.dtypes import BOOL, INDEX, DType
-from compiler.ir.expr import (
+from tandem.compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
+from tandem.compiler.ir.divisions import DivisionSimplifier
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -24,16 +24,16 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.facts import expr_facts
-from compiler.ir.interval import Ranges
-from compiler.ir.interval_ops import ANY
-from compiler.ir.linear import Linear
-from compiler.ir.linear_ops import binary_sum, compared, flatten_operands, negated, unary_sum
-from compiler.ir.operations import (
+from tandem.compiler.ir.facts import expr_facts
+from tandem.compiler.ir.interval import Ranges
+from tandem.compiler.ir.interval_ops import ANY
+from tandem.compiler.ir.linear import Linear
+from tandem.compiler.ir.linear_ops import binary_sum, compared, flatten_operands, negated, unary_sum
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.ops import all_of, any_of
+from tandem.compiler.ir.ops import all_of, any_of
 
 _RIGHT_ZERO_NEUTRAL = (
     BinaryOp.ADD,

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from functools import partial, reduce
 from typing import cast as as_type
 
-from compiler.errors import IRError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX, DType
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -26,7 +26,7 @@ from compiler.ir.expr import (
     constant,
     operand,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from compiler.errors import IRError, ParseError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX, DType, dtype_of
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError, ParseError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType, dtype_of
+from tandem.compiler.ir.expr import (
     Cast,
     Const,
     Expr,
@@ -24,13 +24,13 @@ from compiler.ir.expr import (
     constant,
     unary,
 )
-from compiler.ir.lexer import Cursor, Token, TokenKind
-from compiler.ir.operations import (
+from tandem.compiler.ir.lexer import Cursor, Token, TokenKind
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.ops import reinterpret
-from compiler.ir.syntax import (
+from tandem.compiler.ir.ops import reinterpret
+from tandem.compiler.ir.syntax import (
     BINARY_FUNCTIONS,
     BITS,
     NUMBER_WORDS,

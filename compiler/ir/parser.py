@@ -8,12 +8,12 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import BOOL, INDEX, DType
-from compiler.ir.expr import Expr, Var
-from compiler.ir.lexer import Cursor, TokenKind
-from compiler.ir.parse_expr import element, expression, known_buffer, type_named
-from compiler.ir.stmt import (
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType
+from tandem.compiler.ir.expr import Expr, Var
+from tandem.compiler.ir.lexer import Cursor, TokenKind
+from tandem.compiler.ir.parse_expr import element, expression, known_buffer, type_named
+from tandem.compiler.ir.stmt import (
     Alloc,
     Block,
     BlockIter,
@@ -28,8 +28,8 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.syntax import NUMBER_WORDS
-from compiler.ir.visit import sequence
+from tandem.compiler.ir.syntax import NUMBER_WORDS
+from tandem.compiler.ir.visit import sequence
 
 _NO_INTRINSICS: Final[Mapping[str, PrimFunc]] = MappingProxyType({})
 _Word = TypeVar("_Word", bound=Enum)

@@ -14,9 +14,9 @@ from typing import assert_never
 
 import numpy as np
 
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import BOOL, FLOAT32, INDEX, DType
-from compiler.ir.expr import (
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INDEX, DType
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -27,10 +27,10 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     UnaryOp,
 )
-from compiler.ir.stmt import (
+from tandem.compiler.ir.stmt import (
     Alloc,
     Block,
     BlockIter,
@@ -44,8 +44,8 @@ from compiler.ir.stmt import (
     Stmt,
     Store,
 )
-from compiler.ir.syntax import BITS, PRECEDENCE, PREFIX_OPERATORS, PREFIX_PRECEDENCE
-from compiler.ir.visit import sequence
+from tandem.compiler.ir.syntax import BITS, PRECEDENCE, PREFIX_OPERATORS, PREFIX_PRECEDENCE
+from tandem.compiler.ir.visit import sequence
 
 _INDENT = "  "
 

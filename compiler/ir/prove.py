@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 
-from compiler.ir.divisions import match_division
-from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import (
+from tandem.compiler.ir.divisions import match_division
+from tandem.compiler.ir.dtypes import BOOL, INDEX
+from tandem.compiler.ir.expr import (
     Binary,
     Const,
     Expr,
     Unary,
     Var,
 )
-from compiler.ir.interval import Ranges
-from compiler.ir.linear import Linear
-from compiler.ir.linear_ops import flatten_operands, negated
-from compiler.ir.normal import Normaliser
-from compiler.ir.operations import (
+from tandem.compiler.ir.interval import Ranges
+from tandem.compiler.ir.linear import Linear
+from tandem.compiler.ir.linear_ops import flatten_operands, negated
+from tandem.compiler.ir.normal import Normaliser
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.visit import variables
+from tandem.compiler.ir.visit import variables
 
 _FALSE = Const(False, BOOL)
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Binary, Const, Expr
-from compiler.ir.interval import NO_RANGES, Ranges
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear_ops import flatten_operands, negated
-from compiler.ir.normal import Normaliser
-from compiler.ir.operations import BinaryOp
-from compiler.ir.ops import all_of
-from compiler.ir.prove import prove
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, IterKind, PrimFunc, Seq, Stmt, Store
-from compiler.ir.visit import map_children, map_expressions, with_body
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.expr import Binary, Const, Expr
+from tandem.compiler.ir.interval import NO_RANGES, Ranges
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear_ops import flatten_operands, negated
+from tandem.compiler.ir.normal import Normaliser
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.ops import all_of
+from tandem.compiler.ir.prove import prove
+from tandem.compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    If,
+    Invoke,
+    IterKind,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+)
+from tandem.compiler.ir.visit import map_children, map_expressions, with_body
 
 
 def simplify(expr: Expr, ranges: Ranges = NO_RANGES) -> Expr:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Expr, Var
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import Expr, Var
 
 
 class LoopKind(Enum):

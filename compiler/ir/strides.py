@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from compiler.ir.expr import Binary, Const, Load, Var
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import linear
-from compiler.ir.normal import Normaliser
-from compiler.ir.operations import BinaryOp
-from compiler.ir.stmt import Block, Store
-from compiler.ir.visit import reads, subexpressions, variables, writes
+from tandem.compiler.ir.expr import Binary, Const, Load, Var
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import linear
+from tandem.compiler.ir.normal import Normaliser
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.stmt import Block, Store
+from tandem.compiler.ir.visit import reads, subexpressions, variables, writes
 
 
 def accesses(block: Block) -> list[Load | Store]:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from compiler.ir.operations import BinaryOp, UnaryOp
+from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 
 NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*"
 _NAME: Final = re.compile(NAME)

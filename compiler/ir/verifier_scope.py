@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NoReturn, assert_never
 
-from compiler.errors import IRError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX, DType, Kind
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL, INDEX, DType, Kind
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -25,9 +25,9 @@ from compiler.ir.expr import (
     represented,
     unary_dtype,
 )
-from compiler.ir.facts import expr_facts
-from compiler.ir.printer import declaration, text
-from compiler.ir.syntax import MAX_DEPTH, NUMBER_WORDS, is_name
+from tandem.compiler.ir.facts import expr_facts
+from tandem.compiler.ir.printer import declaration, text
+from tandem.compiler.ir.syntax import MAX_DEPTH, NUMBER_WORDS, is_name
 
 _HELD_AS = {Kind.BOOL: bool, Kind.FLOAT: float, Kind.INT: int, Kind.UINT: int}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import Const, Load
-from compiler.ir.facts import facts
-from compiler.ir.printer import text
-from compiler.ir.stmt import (
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL, INDEX
+from tandem.compiler.ir.expr import Const, Load
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import (
     Alloc,
     Block,
     Facts,
@@ -25,9 +25,9 @@ from compiler.ir.stmt import (
     kept_axes,
     parameters,
 )
-from compiler.ir.syntax import MAX_DEPTH
-from compiler.ir.verifier_scope import VerifierScope
-from compiler.ir.visit import subexpressions
+from tandem.compiler.ir.syntax import MAX_DEPTH
+from tandem.compiler.ir.verifier_scope import VerifierScope
+from tandem.compiler.ir.visit import subexpressions
 
 
 def verify(function: PrimFunc) -> None:

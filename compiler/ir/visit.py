@@ -8,10 +8,21 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias, TypeVar, assert_never
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
-from compiler.ir.facts import expr_facts, facts
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, PrimFunc, Region, Seq, Stmt, Store
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
+from tandem.compiler.ir.facts import expr_facts, facts
+from tandem.compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    If,
+    Invoke,
+    PrimFunc,
+    Region,
+    Seq,
+    Stmt,
+    Store,
+)
 
 _T = TypeVar("_T")
 _Access: TypeAlias = Callable[[Buffer, tuple[Expr, ...]], tuple[Buffer, tuple[Expr, ...]]]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from compiler import te
-from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.ir.expr import Expr
-from compiler.layouts.layout import PLANES, Bytes, Inner, Layout, One, Outer, Whole
-from compiler.operators.arithmetic import identity
-from compiler.operators.checks import refuse, show
-from compiler.operators.layout import reshape
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.layouts.layout import PLANES, Bytes, Inner, Layout, One, Outer, Whole
+from tandem.compiler.operators.arithmetic import identity
+from tandem.compiler.operators.checks import refuse, show
+from tandem.compiler.operators.layout import reshape
+from tandem.compiler.te import Tensor, compute
 
 _Element = Callable[..., Expr]
 

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import GraphError
-from compiler.ir.dtypes import INT8, INT32, DType
-from runtime.artifact import PaddedAxis
+from tandem.compiler.errors import GraphError
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.runtime.artifact import PaddedAxis
 
 PLANES = 4
 """The bytes of a 32-bit integer, and so the number of its planes."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.errors import GraphError
-from compiler.ir.lexer import Cursor, TokenKind
-from compiler.layouts.layout import Bytes, Inner, Layout, One, Outer, Part, Whole
+from tandem.compiler.errors import GraphError
+from tandem.compiler.ir.lexer import Cursor, TokenKind
+from tandem.compiler.layouts.layout import Bytes, Inner, Layout, One, Outer, Part, Whole
 
 
 def layout(cursor: Cursor) -> Layout:

@@ -1,5 +1,5 @@
 """Lowering: passes from a schedule's program to one that a back end takes."""
 
-from compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
+from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 
 __all__ = ["LOOP_PASSES", "LoopPass", "lower"]

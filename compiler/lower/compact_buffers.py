@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from compiler.ir.boxes import UnboundedBoxError, box, union
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Binary, Expr, Load, Var
-from compiler.ir.facts import expr_facts
-from compiler.ir.interval_ops import Interval
-from compiler.ir.normal import Normaliser
-from compiler.ir.operations import BinaryOp
-from compiler.ir.stmt import Alloc, For, Invoke, PrimFunc, Region, Stmt, Store
-from compiler.ir.visit import children, expressions, map_accesses, map_children, subexpressions
-from compiler.lower.ranges import loop_range
+from tandem.compiler.ir.boxes import UnboundedBoxError, box, union
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import Binary, Expr, Load, Var
+from tandem.compiler.ir.facts import expr_facts
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.normal import Normaliser
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.stmt import Alloc, For, Invoke, PrimFunc, Region, Stmt, Store
+from tandem.compiler.ir.visit import (
+    children,
+    expressions,
+    map_accesses,
+    map_children,
+    subexpressions,
+)
+from tandem.compiler.lower.ranges import loop_range
 
 Ranges = dict[str, Interval]
 """The values of loop variables, outermost loop first."""

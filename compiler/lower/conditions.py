@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Binary, Const, Expr, Var
-from compiler.ir.facts import expr_facts
-from compiler.ir.interval import Ranges, interval
-from compiler.ir.linear import linear
-from compiler.ir.operations import BinaryOp
-from compiler.ir.ops import all_of, equal
-from compiler.ir.stmt import If, Stmt
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.expr import Binary, Const, Expr, Var
+from tandem.compiler.ir.facts import expr_facts
+from tandem.compiler.ir.interval import Ranges, interval
+from tandem.compiler.ir.linear import linear
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.ops import all_of, equal
+from tandem.compiler.ir.stmt import If, Stmt
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:

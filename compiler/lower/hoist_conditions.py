@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.ir.expr import Expr
-from compiler.ir.facts import facts
-from compiler.ir.stmt import Alloc, For, If, PrimFunc, Seq, Stmt
-from compiler.ir.visit import map_children, variables, with_body, with_parts
-from compiler.lower.conditions import conjuncts, guarded, reads_memory
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.stmt import Alloc, For, If, PrimFunc, Seq, Stmt
+from tandem.compiler.ir.visit import map_children, variables, with_body, with_parts
+from tandem.compiler.lower.conditions import conjuncts, guarded, reads_memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from compiler.ir.expr import Const, Expr, Var
-from compiler.ir.facts import facts
-from compiler.ir.interval import interval
-from compiler.ir.interval_ops import Interval
-from compiler.ir.ops import equal
-from compiler.ir.stmt import Alloc, For, If, LoopKind, PrimFunc, Seq, Stmt
-from compiler.ir.visit import (
+from tandem.compiler.ir.expr import Const, Expr, Var
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.interval import interval
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.ops import equal
+from tandem.compiler.ir.stmt import Alloc, For, If, LoopKind, PrimFunc, Seq, Stmt
+from tandem.compiler.ir.visit import (
     map_children,
     sequence,
     substitute,
@@ -21,9 +21,9 @@ from compiler.ir.visit import (
     with_body,
     with_parts,
 )
-from compiler.lower.conditions import conjuncts, guarded, reads_memory, split_zero_test
-from compiler.lower.loop_dependences import independent, independent_across_iterations
-from compiler.lower.ranges import all_ranges
+from tandem.compiler.lower.conditions import conjuncts, guarded, reads_memory, split_zero_test
+from tandem.compiler.lower.loop_dependences import independent, independent_across_iterations
+from tandem.compiler.lower.ranges import all_ranges
 
 
 @dataclass(frozen=True, slots=True)

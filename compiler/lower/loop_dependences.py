@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.ir.expr import Expr, Load
-from compiler.ir.facts import facts
-from compiler.ir.interval import Ranges, interval
-from compiler.ir.linear import Linear, linear
-from compiler.ir.stmt import For, Invoke, Stmt, Store
-from compiler.ir.visit import loops, reads, statements, variables, writes
+from tandem.compiler.ir.expr import Expr, Load
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.interval import Ranges, interval
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.stmt import For, Invoke, Stmt, Store
+from tandem.compiler.ir.visit import loops, reads, statements, variables, writes
 
 
 def independent(first: Stmt, second: Stmt) -> bool:

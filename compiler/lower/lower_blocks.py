@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Const
-from compiler.ir.ops import equal
-from compiler.ir.stmt import Block, IterKind, PrimFunc, Stmt
-from compiler.ir.visit import rewrite, sequence, substitute_in
-from compiler.lower.conditions import guarded
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.expr import Const
+from tandem.compiler.ir.ops import equal
+from tandem.compiler.ir.stmt import Block, IterKind, PrimFunc, Stmt
+from tandem.compiler.ir.visit import rewrite, sequence, substitute_in
+from tandem.compiler.lower.conditions import guarded
 
 
 @dataclass(frozen=True)

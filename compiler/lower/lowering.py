@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from compiler.errors import IRError
-from compiler.ir.simplify import simplify_function
-from compiler.ir.stmt import PrimFunc
-from compiler.ir.verify import verify
-from compiler.lower.compact_buffers import CompactBuffers
-from compiler.lower.hoist_conditions import HoistConditions
-from compiler.lower.hoist_reduction_init import HoistReductionInit
-from compiler.lower.lower_blocks import LowerBlocks
-from compiler.lower.tighten_loops import TightenLoops
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.simplify import simplify_function
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.lower.compact_buffers import CompactBuffers
+from tandem.compiler.lower.hoist_conditions import HoistConditions
+from tandem.compiler.lower.hoist_reduction_init import HoistReductionInit
+from tandem.compiler.lower.lower_blocks import LowerBlocks
+from tandem.compiler.lower.tighten_loops import TightenLoops
 
 
 class LoopPass(Protocol):

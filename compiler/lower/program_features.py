@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Cast, Expr, Load, Reinterpret, Select, Unary
-from compiler.ir.interval import Ranges, interval
-from compiler.ir.stmt import For, If, Invoke, LoopKind, PrimFunc, Stmt, Store, parameters
-from compiler.ir.strides import stride
-from compiler.ir.visit import children, reads, subexpressions, variables
-from compiler.lower.ranges import loop_range
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Cast, Expr, Load, Reinterpret, Select, Unary
+from tandem.compiler.ir.interval import Ranges, interval
+from tandem.compiler.ir.stmt import For, If, Invoke, LoopKind, PrimFunc, Stmt, Store, parameters
+from tandem.compiler.ir.strides import stride
+from tandem.compiler.ir.visit import children, reads, subexpressions, variables
+from tandem.compiler.lower.ranges import loop_range
 
 
 @dataclass(frozen=True, slots=True)

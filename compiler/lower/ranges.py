@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compiler.ir.expr import Const
-from compiler.ir.interval import Ranges, interval
-from compiler.ir.interval_ops import Interval
-from compiler.ir.stmt import For, Stmt
-from compiler.ir.visit import loops
+from tandem.compiler.ir.expr import Const
+from tandem.compiler.ir.interval import Ranges, interval
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.stmt import For, Stmt
+from tandem.compiler.ir.visit import loops
 
 
 def loop_range(loop: For, ranges: Ranges) -> Interval:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Const, Expr
-from compiler.ir.facts import facts
-from compiler.ir.interval import Ranges
-from compiler.ir.linear import Linear, linear
-from compiler.ir.operations import BinaryOp
-from compiler.ir.ops import maximum, minimum
-from compiler.ir.simplify import simplify
-from compiler.ir.stmt import For, If, LoopKind, PrimFunc, Stmt
-from compiler.ir.visit import map_children, variables, with_body
-from compiler.lower.conditions import conjuncts, guarded, reads_memory
-from compiler.lower.ranges import loop_range
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Const, Expr
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.interval import Ranges
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.ops import maximum, minimum
+from tandem.compiler.ir.simplify import simplify
+from tandem.compiler.ir.stmt import For, If, LoopKind, PrimFunc, Stmt
+from tandem.compiler.ir.visit import map_children, variables, with_body
+from tandem.compiler.lower.conditions import conjuncts, guarded, reads_memory
+from tandem.compiler.lower.ranges import loop_range
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from compiler.driver.compile_onnx import CompileOptions, Samples
-from compiler.graph.evaluate import Runner
-from compiler.machines.accelerator.recorded import recorded_accelerator
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.quantise.options import Mode
-from compiler.tune.transfer import TargetOf
-from hw.config import HardwareConfig
+from tandem.compiler.driver.compile_onnx import CompileOptions, Samples
+from tandem.compiler.graph.evaluate import Runner
+from tandem.compiler.machines.accelerator.recorded import recorded_accelerator
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.quantise.options import Mode
+from tandem.compiler.tune.transfer import TargetOf
+from tandem.hw.config import HardwareConfig
 
 LEARNED: Mapping[str, TargetOf] = MappingProxyType({"accelerator": recorded_accelerator})
 """The targets whose records the tuner learns from, by their names in records."""

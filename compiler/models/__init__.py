@@ -12,21 +12,21 @@ from typing import Final
 
 from onnx import ModelProto
 
-from compiler.frontends.onnx.reading import read_model
-from compiler.models.bert import bert, bert_tiny
-from compiler.models.dcgan import dcgan, dcgan_tiny
-from compiler.models.dqn import dqn, dqn_tiny
-from compiler.models.gpt2 import gpt2, gpt2_decode, gpt2_decode_tiny, gpt2_tiny
-from compiler.models.llama import llama, llama_decode, llama_decode_tiny, llama_tiny
-from compiler.models.lstm import lstm, lstm_tiny
-from compiler.models.mobilenet import (
+from tandem.compiler.frontends.onnx.reading import read_model
+from tandem.compiler.models.bert import bert, bert_tiny
+from tandem.compiler.models.dcgan import dcgan, dcgan_tiny
+from tandem.compiler.models.dqn import dqn, dqn_tiny
+from tandem.compiler.models.gpt2 import gpt2, gpt2_decode, gpt2_decode_tiny, gpt2_tiny
+from tandem.compiler.models.llama import llama, llama_decode, llama_decode_tiny, llama_tiny
+from tandem.compiler.models.lstm import lstm, lstm_tiny
+from tandem.compiler.models.mobilenet import (
     mobilenet_v1,
     mobilenet_v1_tiny,
     mobilenet_v2,
     mobilenet_v2_tiny,
 )
-from compiler.models.resnet import resnet18, resnet34, resnet50
-from compiler.models.vit import vit, vit_tiny
+from tandem.compiler.models.resnet import resnet18, resnet34, resnet50
+from tandem.compiler.models.vit import vit, vit_tiny
 
 __all__ = ["BUILT_IN", "built_in", "resnet18", "resnet34", "resnet50"]
 

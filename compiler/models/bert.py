@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.network import Shape
-from compiler.models.transformer import IR_VERSION, OPSET, Sizes, TransformerBuilder
+from tandem.compiler.models.network import Shape
+from tandem.compiler.models.transformer import IR_VERSION, OPSET, Sizes, TransformerBuilder
 
 _KINDS = 2
 """Kinds of tokens: of the first sentence and of the second."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.models.network import NetworkBuilder
+from tandem.compiler.models.network import NetworkBuilder
 
 EPSILON = 1e-5
 """What batch normalisation adds to a variance."""

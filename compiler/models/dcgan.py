@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.network import NetworkBuilder, Shape
+from tandem.compiler.models.network import NetworkBuilder, Shape
 
 _KERNEL = 4
 

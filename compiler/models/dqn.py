@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.convolutions import ConvLayer, ConvNetwork
-from compiler.models.network import Shape
+from tandem.compiler.models.convolutions import ConvLayer, ConvNetwork
+from tandem.compiler.models.network import Shape
 
 
 def dqn(seed: int = 0) -> ModelProto:

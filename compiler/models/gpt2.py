@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from compiler.models.network import Shape
-from compiler.models.transformer import (
+from tandem.compiler.models.network import Shape
+from tandem.compiler.models.transformer import (
     IR_VERSION,
     OPSET,
     Cache,

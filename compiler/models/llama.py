@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.network import Shape
-from compiler.models.transformer import (
+from tandem.compiler.models.network import Shape
+from tandem.compiler.models.transformer import (
     IR_VERSION,
     OPSET,
     Cache,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.network import NetworkBuilder
+from tandem.compiler.models.network import NetworkBuilder
 
 _GATES = 4
 

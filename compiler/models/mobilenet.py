@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.convolutions import ConvLayer, ConvNetwork
-from compiler.models.network import Shape
+from tandem.compiler.models.convolutions import ConvLayer, ConvNetwork
+from tandem.compiler.models.network import Shape
 
 _V1 = (
     *((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)),

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from compiler.models.convolutions import ConvLayer, ConvNetwork
-from compiler.models.network import Shape
+from tandem.compiler.models.convolutions import ConvLayer, ConvNetwork
+from tandem.compiler.models.network import Shape
 
 _BRANCH_SCALE = 0.5
 """The batch-norm scale at the end of a residual branch; with 1, values would grow with depth."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from compiler.models.network import NetworkBuilder, Shape
+from tandem.compiler.models.network import NetworkBuilder, Shape
 
 OPSET = 20
 """The opset in which GELU is an operator."""

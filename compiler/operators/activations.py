@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from math import pi, sqrt
 
-from compiler import te
-from compiler.ir.expr import Expr
-from compiler.operators.arithmetic import log1p
-from compiler.operators.broadcast import FLOATS, NUMBERS, SIGNED, elementwise
+from tandem.compiler import te
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.arithmetic import log1p
+from tandem.compiler.operators.broadcast import FLOATS, NUMBERS, SIGNED, elementwise
 
 
 class GeluForm(Enum):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from enum import Enum
 from functools import reduce
 
-from compiler import te
-from compiler.errors import IRError
-from compiler.ir.dtypes import BOOL, FLOAT64, UINT8, DType, Kind
-from compiler.ir.expr import Expr
-from compiler.operators import stored_floats
-from compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, elementwise
+from tandem.compiler import te
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import BOOL, FLOAT64, UINT8, DType, Kind
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators import stored_floats
+from tandem.compiler.operators.broadcast import ANY, FLOATS, INTEGERS, NUMBERS, elementwise
 
 
 @elementwise(*NUMBERS)

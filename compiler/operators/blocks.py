@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler import te
-from compiler.ir.expr import Expr
-from compiler.operators.checks import check_rank, refuse
-from compiler.operators.pad import inside
-from compiler.operators.window import windows
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import check_rank, refuse
+from tandem.compiler.operators.pad import inside
+from tandem.compiler.operators.window import windows
+from tandem.compiler.te import Tensor, compute
 
 DATA_AXES = ("n", "oc", "y", "x", "b", "bo")
 """The names of packed data's axes in outputs."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from compiler.errors import IRError, TensorError
-from compiler.ir.dtypes import Kind
-from compiler.ir.expr import Expr
-from compiler.operators.checks import check_kind, refuse, show
-from compiler.te import Tensor, compute
+from tandem.compiler.errors import IRError, TensorError
+from tandem.compiler.ir.dtypes import Kind
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute
 
 E = TypeVar("E")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import BOOL, DType, Kind
-from compiler.te import Tensor
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import BOOL, DType, Kind
+from tandem.compiler.te import Tensor
 
 
 def show(tensor: Tensor) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from compiler import te
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import NUMBERS
-from compiler.operators.checks import check_kind, check_minimum, check_rank, refuse, show
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Reduction
+from tandem.compiler import te
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import NUMBERS
+from tandem.compiler.operators.checks import check_kind, check_minimum, check_rank, refuse, show
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Reduction
 
 
 def col2im(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import INDEX, Kind
-from compiler.ir.expr import Expr
-from compiler.operators.checks import check_kind, refuse, show
-from compiler.operators.cumulative import cumulative_sum
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INDEX, Kind
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import check_kind, refuse, show
+from tandem.compiler.operators.cumulative import cumulative_sum
+from tandem.compiler.te import Tensor, compute
 
 
 def true_positions(mask: Tensor, *, name: str = "true_positions") -> Tensor:

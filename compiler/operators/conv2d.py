@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler import te
-from compiler.ir.dtypes import DType
-from compiler.ir.expr import Expr
-from compiler.operators.checks import accumulator_type, check_rank, refuse, show
-from compiler.operators.matmul import add_bias
-from compiler.operators.window import padded, windows
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Reduction
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import accumulator_type, check_rank, refuse, show
+from tandem.compiler.operators.matmul import add_bias
+from tandem.compiler.operators.window import padded, windows
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Reduction
 
 
 def conv2d(

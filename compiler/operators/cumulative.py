@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import NUMBERS
-from compiler.operators.checks import axis_of, check_kind
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import NUMBERS
+from tandem.compiler.operators.checks import axis_of, check_kind
+from tandem.compiler.te import Tensor, compute
 
 
 def cumulative_sum(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import FLOATS
-from compiler.operators.checks import check_kind, refuse, show
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Reduction
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import FLOATS
+from tandem.compiler.operators.checks import check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Reduction
 
 LARGEST = 32
 """The most rows of a matrix: each has stages of its own."""

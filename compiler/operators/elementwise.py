@@ -5,10 +5,17 @@ from __future__ import annotations
 import operator
 from types import MappingProxyType
 
-from compiler import te
-from compiler.ir.dtypes import Kind
-from compiler.operators import activations, arithmetic
-from compiler.operators.broadcast import COMPARED, FLOATS, INTEGERS, NUMBERS, SIGNED, Elementwise
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import Kind
+from tandem.compiler.operators import activations, arithmetic
+from tandem.compiler.operators.broadcast import (
+    COMPARED,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    SIGNED,
+    Elementwise,
+)
 
 ELEMENTWISE = MappingProxyType(
     {

@@ -6,12 +6,12 @@ time, is clamped, so that no other memory is read.
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import INTEGERS
-from compiler.operators.checks import axis_of, check_kind, refuse, show
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import INTEGERS
+from tandem.compiler.operators.checks import axis_of, check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute
 
 
 def gather(data: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -> Tensor:

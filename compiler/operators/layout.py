@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from math import prod
 from typing import NoReturn
 
-from compiler import te
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import at, broadcast_extents
-from compiler.operators.checks import axes_of, axis_of, check_minimum, check_rank, refuse, show
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import at, broadcast_extents
+from tandem.compiler.operators.checks import (
+    axes_of,
+    axis_of,
+    check_minimum,
+    check_rank,
+    refuse,
+    show,
+)
+from tandem.compiler.te import Tensor, compute
 
 
 def transpose(

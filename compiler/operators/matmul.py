@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from compiler import te
-from compiler.errors import IRError
-from compiler.ir.dtypes import DType
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import at, broadcast_extents, broadcast_indices, broadcast_shape
-from compiler.operators.checks import (
+from tandem.compiler import te
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import (
+    at,
+    broadcast_extents,
+    broadcast_indices,
+    broadcast_shape,
+)
+from tandem.compiler.operators.checks import (
     accumulator_type,
     check_inner_extents,
     check_rank,
     refuse,
     show,
 )
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Reduction
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Reduction
 
 
 def dense(

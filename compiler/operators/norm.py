@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from compiler import te
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import FLOATS, at, broadcast_shape
-from compiler.operators.checks import axis_of, check_kind, refuse, show
-from compiler.operators.reduce import mapped, reduce_max, reduce_sum, reduced
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import FLOATS, at, broadcast_shape
+from tandem.compiler.operators.checks import axis_of, check_kind, refuse, show
+from tandem.compiler.operators.reduce import mapped, reduce_max, reduce_sum, reduced
+from tandem.compiler.te import Tensor, compute
 
 
 def batch_norm(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from compiler import te
-from compiler.errors import IRError
-from compiler.ir.expr import Expr
-from compiler.operators.checks import check_count, refuse, show
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import check_count, refuse, show
+from tandem.compiler.te import Tensor, compute
 
 
 class PadMode(Enum):

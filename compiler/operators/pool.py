@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Unpack
 
-from compiler import te
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import FLOATS, NUMBERS
-from compiler.operators.checks import check_kind, refuse, show
-from compiler.operators.reduce import mapped, reduce_max, reduce_mean
-from compiler.operators.window import (
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import FLOATS, NUMBERS
+from tandem.compiler.operators.checks import check_kind, refuse, show
+from tandem.compiler.operators.reduce import mapped, reduce_max, reduce_mean
+from tandem.compiler.operators.window import (
     SPATIAL,
     Slides,
     Window,
@@ -20,8 +20,8 @@ from compiler.operators.window import (
     padded,
     windows,
 )
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Combiner, ReduceAxis, Reduction
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 
 def max_pool(

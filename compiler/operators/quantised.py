@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from compiler import te
-from compiler.ir.dtypes import INT8, INT32, INT64, DType, Kind, smallest_int
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import FLOATS, INTEGERS
-from compiler.operators.checks import axis_of, check_kind, refuse, show
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64, DType, Kind, smallest_int
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import FLOATS, INTEGERS
+from tandem.compiler.operators.checks import axis_of, check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute
 
 _LARGEST_SHIFT = 31
 _NARROW = 16

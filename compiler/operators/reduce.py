@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 
-from compiler import te
-from compiler.ir.dtypes import BOOL, FLOAT64, INDEX, DType, Kind
-from compiler.ir.expr import Expr
-from compiler.operators.arithmetic import truncated_quotient
-from compiler.operators.broadcast import COMPARED, FLOATS, NUMBERS, at
-from compiler.operators.checks import axes_of, axis_of, check_kind, refuse, show
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Combiner, ReduceAxis, Reduction
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import BOOL, FLOAT64, INDEX, DType, Kind
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.arithmetic import truncated_quotient
+from tandem.compiler.operators.broadcast import COMPARED, FLOATS, NUMBERS, at
+from tandem.compiler.operators.checks import axes_of, axis_of, check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 Combine = Callable[[Expr, Sequence[ReduceAxis]], Reduction]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import assert_never
 
-from compiler import te
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import FLOATS
-from compiler.operators.checks import check_kind, refuse, show
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Reduction
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import FLOATS
+from tandem.compiler.operators.checks import check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Reduction
 
 
 class SampleMode(Enum):

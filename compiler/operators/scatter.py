@@ -12,13 +12,13 @@ from enum import Enum
 from math import prod
 from typing import assert_never
 
-from compiler import te
-from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import Expr
-from compiler.operators.broadcast import INTEGERS, NUMBERS
-from compiler.operators.checks import axis_of, check_kind, refuse, show
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import ReduceAxis, Reduction
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import BOOL, INDEX
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.broadcast import INTEGERS, NUMBERS
+from tandem.compiler.operators.checks import axis_of, check_kind, refuse, show
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import ReduceAxis, Reduction
 
 
 class ScatterReduction(Enum):

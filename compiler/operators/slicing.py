@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from compiler import te
-from compiler.ir.expr import Expr
-from compiler.operators.checks import axis_of, check_count, refuse, show
-from compiler.te import Tensor, compute
+from tandem.compiler import te
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import axis_of, check_count, refuse, show
+from tandem.compiler.te import Tensor, compute
 
 
 def slice_of(

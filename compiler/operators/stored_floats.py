@@ -5,9 +5,9 @@ Integer arithmetic on bits, so that every processor computes the same.
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, UINT32, DType
-from compiler.ir.expr import Expr
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, UINT32, DType
+from tandem.compiler.ir.expr import Expr
 
 _SIGN = 0x80000000
 _INFINITY = 0x7F800000

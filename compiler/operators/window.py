@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from compiler.ir.expr import Expr
-from compiler.operators.checks import check_minimum, refuse, show
-from compiler.operators.pad import pad
-from compiler.te import Tensor
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.operators.checks import check_minimum, refuse, show
+from tandem.compiler.operators.pad import pad
+from tandem.compiler.te import Tensor
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 """Names of the spatial axes, by the number of spatial axes."""

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Function
-from runtime.aligned_arrays import aligned_copy
-from runtime.artifact import Code, ConstantPlace, Tensor
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Function
+from tandem.runtime.aligned_arrays import aligned_copy
+from tandem.runtime.artifact import Code, ConstantPlace, Tensor
 
 Argument: TypeAlias = str | Constant
 """A tensor by name, or a constant."""

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
-from compiler.errors import Refusal
-from compiler.graph.attributes import Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Let, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import use_counts
-from compiler.ir.dtypes import DType
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Let, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import use_counts
+from tandem.compiler.ir.dtypes import DType
 
 A = TypeVar("A", bound=Attributes)
 

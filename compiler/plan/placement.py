@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import prod
 
-from compiler.graph.nodes import Call, Function, Var
-from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.types import TensorType, Type
-from compiler.operators.slicing import elements
+from tandem.compiler.graph.nodes import Call, Function, Var
+from tandem.compiler.graph.operators.parts import Concat, Slice
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.operators.slicing import elements
 
 PLACED = "placed"
 """The template of kernels that no instruction computes."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import Refusal, ScheduleError
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.reasons import Reason
-from compiler.graph.types import Type
-from compiler.graph.visit import atoms
-from compiler.plan.pattern import (
+from tandem.compiler.errors import Refusal, ScheduleError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.graph.types import Type
+from tandem.compiler.graph.visit import atoms
+from tandem.compiler.plan.pattern import (
     Apply,
     Incomplete,
     Match,
@@ -27,11 +27,11 @@ from compiler.plan.pattern import (
     OtherType,
     inner_patterns,
 )
-from compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
-from compiler.plan.space import Choices, Space
-from compiler.plan.target import Target
-from compiler.te import Schedule
-from compiler.te.knobs import Choice, Setting
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
+from tandem.compiler.plan.space import Choices, Space
+from tandem.compiler.plan.target import Target
+from tandem.compiler.te import Schedule
+from tandem.compiler.te.knobs import Choice, Setting
 
 _CONSEQUENCES = Incomplete, OtherType
 """What an operator lacks that quantisation left in real numbers."""

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Function, Let, Var
-from compiler.graph.types import TensorType
-from compiler.layouts.layout import Layout
-from compiler.plan.pattern import Apply, Match
-from compiler.plan.space import Bools, Choices, Space
-from compiler.te import Schedule
-from compiler.te.knobs import Choice
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Call, Function, Let, Var
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.layouts.layout import Layout
+from tandem.compiler.plan.pattern import Apply, Match
+from tandem.compiler.plan.space import Bools, Choices, Space
+from tandem.compiler.te import Schedule
+from tandem.compiler.te.knobs import Choice
 
 Shapes: TypeAlias = Callable[[str], tuple[int, ...]]
 """A function from the name of a value to its shape."""

@@ -9,17 +9,17 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from compiler.graph.evaluate import Interpreter, Runner
-from compiler.graph.nodes import Call
-from compiler.graph.passes.pipeline import GraphPass
-from compiler.lower.lowering import LoopPass
-from compiler.plan.parts import ArtifactParts, Invocation, Progress
-from compiler.plan.pattern import Apply
-from compiler.plan.schedule_template import ScheduleTemplate
-from compiler.plan.space import Choices, Floats
-from compiler.requantisation import RequantSpec
-from compiler.te.knobs import Choice, Setting
-from runtime.artifact import Step
+from tandem.compiler.graph.evaluate import Interpreter, Runner
+from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.lower.lowering import LoopPass
+from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
+from tandem.compiler.plan.pattern import Apply
+from tandem.compiler.plan.schedule_template import ScheduleTemplate
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.requantisation import RequantSpec
+from tandem.compiler.te.knobs import Choice, Setting
+from tandem.runtime.artifact import Step
 
 M = TypeVar("M", bound=Hashable)
 

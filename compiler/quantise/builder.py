@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
-from compiler.graph.reasons import Reason
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import INT8, INT16, INT32, DType
-from compiler.plan.target import Target
-from compiler.quantise.forms import Int8Value, Movement, PendingAccumulator, Scale
-from compiler.requantisation import RequantSpec, ScaledResidual
-from hw.parameter_word import MULTIPLIER_BITS
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Call, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import INT8, INT16, INT32, DType
+from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.forms import Int8Value, Movement, PendingAccumulator, Scale
+from tandem.compiler.requantisation import RequantSpec, ScaledResidual
+from tandem.hw.parameter_word import MULTIPLIER_BITS
 
 
 class Builder:

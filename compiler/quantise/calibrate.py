@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from compiler.errors import QuantisationError
-from compiler.graph.evaluate import NestedArray, Runner, evaluate
-from compiler.graph.nodes import Function
-from compiler.graph.verify import verify
-from compiler.graph.visit import bodies
-from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import points, return_values
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.evaluate import NestedArray, Runner, evaluate
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import bodies
+from tandem.compiler.quantise.histogram import Histogram
+from tandem.compiler.quantise.points import points, return_values
 
 
 def calibrate(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Var
-from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.parts import Concat, Pad
-from compiler.graph.operators.reductions import Reduction
-from compiler.ir.dtypes import INT8
-from compiler.quantise.builder import Builder
-from compiler.quantise.forms import Int8Value
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Var
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.graph.operators.parts import Concat, Pad
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.forms import Int8Value
 
 _BASE = int(INT8.high)
 

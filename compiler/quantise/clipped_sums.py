@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from compiler.graph.nodes import Call, Function, Let, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.visit import all_lets, use_counts
-from compiler.quantise.forms import Scale
+from tandem.compiler.graph.nodes import Call, Function, Let, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.visit import all_lets, use_counts
+from tandem.compiler.quantise.forms import Scale
 
 _SUMS = frozenset(
     {

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.reductions import Epsilon
-from compiler.graph.opspec import AnyOp, OpSpec
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, map_functions, use_counts
-from compiler.ir.dtypes import FLOAT32
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.reductions import Epsilon
+from tandem.compiler.graph.opspec import AnyOp, OpSpec
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_bodies, map_functions, use_counts
+from tandem.compiler.ir.dtypes import FLOAT32
 
 _LAYERS = ("conv2d", "dense")
 

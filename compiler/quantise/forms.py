@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.nodes import Let, Var
-from compiler.quantise.weights import Weights
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.nodes import Let, Var
+from tandem.compiler.quantise.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import QuantisationError
-from compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
 
 BINS = 4096
 LEVELS = 127

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, TupleGet, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.parts import Slice, Split
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, TupleGet, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.parts import Slice, Split
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
 
 _CHANNELS, _RANK = 1, 4
 

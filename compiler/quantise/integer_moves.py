@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.quantised import Dequantise, Quantise
-from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.verify import verify
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.quantised import Dequantise, Quantise
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.verify import verify
 
 MOVES: Final = frozenset(
     {

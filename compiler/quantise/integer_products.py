@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.parts import Concat, Gather, Pad, Slice
-from compiler.graph.operators.products import Conv2d, Product
-from compiler.graph.operators.shapes import Reshape, Transpose, Unsqueeze
-from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_functions
-from compiler.ir.dtypes import INT8, INT32, UINT8
-from compiler.operators.pad import PadMode
-from compiler.quantise.narrow_weights import NarrowWeights
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.graph.operators.parts import Concat, Gather, Pad, Slice
+from tandem.compiler.graph.operators.products import Conv2d, Product
+from tandem.compiler.graph.operators.shapes import Reshape, Transpose, Unsqueeze
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_functions
+from tandem.compiler.ir.dtypes import INT8, INT32, UINT8
+from tandem.compiler.operators.pad import PadMode
+from tandem.compiler.quantise.narrow_weights import NarrowWeights
 
 _CHANNELS = 16
 """The channels of a product of grouped convolutions: those of a block of most machines."""

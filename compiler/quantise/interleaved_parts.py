@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
-from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.operators.shapes import DepthToSpace
-from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import use_counts
-from compiler.quantise.fold_affine import by_channel
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators.parts import Concat, Slice
+from tandem.compiler.graph.operators.shapes import DepthToSpace
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import use_counts
+from tandem.compiler.quantise.fold_affine import by_channel
 
 _BY_CHANNEL = frozenset({"add", "batch_norm", "clip", "multiply", "relu"})
 """Operators that requantisation does in passing, on an image and constants for each channel."""

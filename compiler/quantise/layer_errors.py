@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.evaluate import Runner, evaluate
-from compiler.graph.nodes import Function
-from compiler.graph.passes import Fuse, transform
-from compiler.graph.verify import verify
-from compiler.ir.dtypes import INT8
-from compiler.quantise.forms import Scale
-from compiler.quantise.layers import QuantisedLayer, layers
-from compiler.quantise.network import Quantised, has_scales
-from compiler.quantise.points import int8_values, return_values
-from compiler.quantise.signal_to_noise import SignalToNoise
+from tandem.compiler.graph.evaluate import Runner, evaluate
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.quantise.forms import Scale
+from tandem.compiler.quantise.layers import QuantisedLayer, layers
+from tandem.compiler.quantise.network import Quantised, has_scales
+from tandem.compiler.quantise.points import int8_values, return_values
+from tandem.compiler.quantise.signal_to_noise import SignalToNoise
 
 _Array: TypeAlias = NDArray[Any]
 _Arrays: TypeAlias = Mapping[str, _Array]

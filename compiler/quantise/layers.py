@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.graph.nodes import Body, Call, Function, If, Let, Param, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import atoms
-from compiler.quantise.forms import Scale
-from compiler.quantise.network import Quantised
-from compiler.quantise.rules import DATA_MOVEMENT
+from tandem.compiler.graph.nodes import Body, Call, Function, If, Let, Param, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import atoms
+from tandem.compiler.quantise.forms import Scale
+from tandem.compiler.quantise.network import Quantised
+from tandem.compiler.quantise.rules import DATA_MOVEMENT
 
 _PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise")
 _EXACT = {*DATA_MOVEMENT, "dequantise", "identity"}

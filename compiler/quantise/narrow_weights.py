@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.ir.dtypes import INT8
+from tandem.compiler.ir.dtypes import INT8
 
 _MOST_PARTS = 3
 """The maximum number of int8 weights whose sum is one weight: 255 is 127 + 127 + 1."""

@@ -8,39 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import QuantisationError
-from compiler.graph.evaluate import NestedArray, Runner
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function
-from compiler.graph.opspec import OpSpec
-from compiler.graph.passes import (
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.evaluate import NestedArray, Runner
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Call, Function
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes import (
     EliminateCommon,
     EliminateDead,
     FoldConstants,
     FoldNormalisation,
     transform,
 )
-from compiler.graph.types import TensorType
-from compiler.graph.verify import verify
-from compiler.graph.visit import all_lets, functions, map_functions
-from compiler.plan.target import Target
-from compiler.quantise.builder import Builder
-from compiler.quantise.calibrate import calibrate
-from compiler.quantise.clipped_sums import with_common_scales
-from compiler.quantise.fold_affine import FoldAffine
-from compiler.quantise.forms import Scale, ValueForms
-from compiler.quantise.histogram import Histogram, scale_of
-from compiler.quantise.image_splits import SliceImages
-from compiler.quantise.integer_moves import IntegerMoves
-from compiler.quantise.integer_products import IntegerProducts
-from compiler.quantise.interleaved_parts import ComputeOnParts
-from compiler.quantise.options import QuantiseOptions
-from compiler.quantise.points import tensor_name
-from compiler.quantise.rewriter import Rewriter
-from compiler.quantise.rules import RULES
-from compiler.quantise.scaled_products import ScaleProducts
-from compiler.quantise.stated_constants import MoveDequantise
-from compiler.quantise.token_layers import TokenLayers
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import all_lets, functions, map_functions
+from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.calibrate import calibrate
+from tandem.compiler.quantise.clipped_sums import with_common_scales
+from tandem.compiler.quantise.fold_affine import FoldAffine
+from tandem.compiler.quantise.forms import Scale, ValueForms
+from tandem.compiler.quantise.histogram import Histogram, scale_of
+from tandem.compiler.quantise.image_splits import SliceImages
+from tandem.compiler.quantise.integer_moves import IntegerMoves
+from tandem.compiler.quantise.integer_products import IntegerProducts
+from tandem.compiler.quantise.interleaved_parts import ComputeOnParts
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.points import tensor_name
+from tandem.compiler.quantise.rewriter import Rewriter
+from tandem.compiler.quantise.rules import RULES
+from tandem.compiler.quantise.scaled_products import ScaleProducts
+from tandem.compiler.quantise.stated_constants import MoveDequantise
+from tandem.compiler.quantise.token_layers import TokenLayers
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from compiler.errors import QuantisationError
+from tandem.compiler.errors import QuantisationError
 
 
 class Mode(Enum):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.passes import EliminateDead, Fuse, transform
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import all_lets, atoms, bodies, names_of
-from compiler.ir.dtypes import FLOAT32
-from compiler.quantise.rewriter import Rewriter
-from compiler.quantise.rule import Rule
-from compiler.quantise.rules import RULES
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes import EliminateDead, Fuse, transform
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import all_lets, atoms, bodies, names_of
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.quantise.rewriter import Rewriter
+from tandem.compiler.quantise.rule import Rule
+from tandem.compiler.quantise.rules import RULES
 
 
 def int8_values(function: Function, types: Mapping[str, Type]) -> tuple[str, ...]:

@@ -16,17 +16,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeVar
 
-from compiler.errors import QuantisationError
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Let, Value, Var
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.opspec import OpPattern, OpSpec
-from compiler.graph.reasons import Reason
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
-from compiler.quantise.builder import Builder
-from compiler.quantise.forms import (
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Let, Value, Var
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
+from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.forms import (
     Concatenation,
     Form,
     Int8Value,
@@ -36,10 +36,10 @@ from compiler.quantise.forms import (
     Upsampling,
     ValueForms,
 )
-from compiler.quantise.options import QuantiseOptions
-from compiler.quantise.rule import Rule
-from compiler.quantise.stored_once import stored_once
-from compiler.quantise.trampoline import Steps, run
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.rule import Rule
+from tandem.compiler.quantise.stored_once import stored_once
+from tandem.compiler.quantise.trampoline import Steps, run
 
 A = TypeVar("A", bound=Attributes)
 _NO_RULE = "quantisation has no integer form of it"

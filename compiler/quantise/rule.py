@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from compiler.graph.nodes import Atom, Call
+from tandem.compiler.graph.nodes import Atom, Call
 
 R = TypeVar("R")
 """The type of the rewriter."""

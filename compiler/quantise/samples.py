@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import QuantisationError
-from compiler.graph.evaluate import Array
-from compiler.graph.indices import rows_of_tables
-from compiler.graph.nodes import Function
-from compiler.graph.types import TensorType, specialised, symbols_of
-from compiler.ir.dtypes import BOOL
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.evaluate import Array
+from tandem.compiler.graph.indices import rows_of_tables
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.types import TensorType, specialised, symbols_of
+from tandem.compiler.ir.dtypes import BOOL
 
 
 def synthetic(function: Function, count: int = 4, seed: int = 0) -> Iterator[Sequence[Array]]:

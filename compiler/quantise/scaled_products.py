@@ -8,14 +8,14 @@ from math import isfinite
 
 import numpy as np
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.ir.dtypes import FLOAT32
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.ir.dtypes import FLOAT32
 
 
 @dataclass(frozen=True, slots=True)

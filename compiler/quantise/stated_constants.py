@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.evaluate import Runner, run_call
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.quantised import Dequantise
-from compiler.graph.opspec import OpSpec
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, map_functions, rename, renamed
-from compiler.ir.dtypes import INT32, smallest_int
-from compiler.quantise.integer_moves import MOVES as INTEGER_MOVES
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.evaluate import Runner, run_call
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.quantised import Dequantise
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_bodies, map_functions, rename, renamed
+from tandem.compiler.ir.dtypes import INT32, smallest_int
+from tandem.compiler.quantise.integer_moves import MOVES as INTEGER_MOVES
 
 MOVES = INTEGER_MOVES - {"max_pool", "upsample"}
 """Operators that only move the elements of their operand, whatever its shape."""

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.errors import QuantisationError
-from compiler.graph.nodes import Atom, Body, Call, Let, Var
-from compiler.graph.opspec import OpPattern, OpSpec
-from compiler.graph.visit import names_of, use_counts
-from compiler.ir.dtypes import INT8
-from compiler.quantise.builder import Builder
-from compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.nodes import Atom, Body, Call, Let, Var
+from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.visit import names_of, use_counts
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.forms import Int8Value, PendingAccumulator, Scale
 
 SATURATING = 256.0
 """A ratio of two scales of int8 with which all but 0 is clipped, whatever the zero points are."""

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.products import Conv2d, Product
-from compiler.graph.operators.shapes import Reshape, Transpose
-from compiler.graph.opspec import OpPattern, OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, map_functions, rename, renamed
-from compiler.quantise.stated_constants import StatedConstant
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.products import Conv2d, Product
+from tandem.compiler.graph.operators.shapes import Reshape, Transpose
+from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_bodies, map_functions, rename, renamed
+from tandem.compiler.quantise.stated_constants import StatedConstant
 
 _SWAP = Transpose((1, 0))
 _SCALED = ("quantise", "dequantise")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.quantise.histogram import LEVELS, power_of_two
-from compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.quantise.histogram import LEVELS, power_of_two
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
 
 LARGEST_BIAS = 1 << 24
 """The largest bias in units of the accumulator; beyond, products would have too few digits."""

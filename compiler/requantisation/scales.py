@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from compiler.errors import QuantisationError
-from compiler.requantisation.channels import (
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.requantisation.channels import (
     INT16,
     INT32,
     Integers,

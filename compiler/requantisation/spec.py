@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from compiler.errors import QuantisationError
-from compiler.ir.dtypes import smallest_int
-from compiler.requantisation.channels import (
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.ir.dtypes import smallest_int
+from tandem.compiler.requantisation.channels import (
     INT16,
     INT32,
     Integers,
@@ -25,7 +25,7 @@ from compiler.requantisation.channels import (
     collapse,
     integers,
 )
-from compiler.requantisation.scales import (
+from tandem.compiler.requantisation.scales import (
     LARGEST_SHIFT,
     FixedPoint,
     Real,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from compiler.search.work import LayerWork, StreamWork
-from hw.config import HardwareConfig
-from hw.memory_model import MemoryModel
+from tandem.compiler.search.work import LayerWork, StreamWork
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel
 
 
 class Bound(Enum):

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from compiler.search.learned import NOTHING, Learned
-from compiler.search.space import Limits
-from hw.area.estimate import AreaModel
-from hw.area.estimate import samples as area_samples
-from hw.config import HardwareConfig
-from hw.synthesis.clock import ClockModel
-from hw.synthesis.clock import samples as clock_samples
-from hw.synthesis.estimate import ResourceModel, modelled
-from hw.synthesis.estimate import samples as resource_samples
-from hw.synthesis.families import Family
+from tandem.compiler.search.learned import NOTHING, Learned
+from tandem.compiler.search.space import Limits
+from tandem.hw.area.estimate import AreaModel
+from tandem.hw.area.estimate import samples as area_samples
+from tandem.hw.config import HardwareConfig
+from tandem.hw.synthesis.clock import ClockModel
+from tandem.hw.synthesis.clock import samples as clock_samples
+from tandem.hw.synthesis.estimate import ResourceModel, modelled
+from tandem.hw.synthesis.estimate import samples as resource_samples
+from tandem.hw.synthesis.families import Family
 
 UNITS = ("lut", "ff", "dsp", "bram")
 """The resources of FPGAs that machines are compared by."""

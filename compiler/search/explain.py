@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from compiler.errors import SearchError
-from compiler.search.explanation import Explanation, Step
-from compiler.search.objectives import Objective
-from compiler.search.points import Point
-from compiler.search.session import Search
-from compiler.search.space import Space
-from hw.config import HardwareConfig
-from hw.errors import ConfigError
+from tandem.compiler.errors import SearchError
+from tandem.compiler.search.explanation import Explanation, Step
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import Point
+from tandem.compiler.search.session import Search
+from tandem.compiler.search.space import Space
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ConfigError
 
 
 def knee(points: Sequence[Point], objectives: Sequence[Objective]) -> Point:

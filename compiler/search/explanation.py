@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.search.points import Point
+from tandem.compiler.search.points import Point
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from base.cache import content_key
-from compiler.errors import SearchError
-from hw.area import estimate as area
-from hw.config import HardwareConfig
-from hw.config_files import dump_config
-from hw.sources import area_digest, clock_digest, resources_digest
-from hw.synthesis import clock, estimate
-from hw.synthesis.families import Family
+from tandem.base.cache import content_key
+from tandem.compiler.errors import SearchError
+from tandem.hw.area import estimate as area
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
+from tandem.hw.sources import area_digest, clock_digest, resources_digest
+from tandem.hw.synthesis import clock, estimate
+from tandem.hw.synthesis.families import Family
 
 AREA, CLOCK = "area", "clock"
 """Kinds of samples; that of resources is the family's name."""

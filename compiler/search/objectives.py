@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from compiler.search.work import StreamWork
-from hw.config import HardwareConfig
-from hw.energy import Operations, energy_pj
+from tandem.compiler.search.work import StreamWork
+from tandem.hw.config import HardwareConfig
+from tandem.hw.energy import Operations, energy_pj
 
 
 class Objective(Enum):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compiler.search.estimates import Estimate
-from compiler.search.front import pareto_front
-from compiler.search.objectives import Costs, Objective
-from compiler.search.results import Measured
-from hw.config import HardwareConfig
-from hw.config_files import dump_config
+from tandem.compiler.search.estimates import Estimate
+from tandem.compiler.search.front import pareto_front
+from tandem.compiler.search.objectives import Costs, Objective
+from tandem.compiler.search.results import Measured
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
 from optuna.trial import create_trial
 
-from compiler.errors import SpaceError
-from compiler.search.explorer_names import Explorer
-from compiler.search.mutation import NeighbourMutation
-from compiler.search.space import Space
-from hw.config import HardwareConfig
-from hw.errors import ConfigError
+from tandem.compiler.errors import SpaceError
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.mutation import NeighbourMutation
+from tandem.compiler.search.space import Space
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ConfigError
 
 BATCH = 96
 """Machines in a batch."""

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from base.cache import content_key
-from compiler.errors import SearchError
-from compiler.search.work import StreamWork
-from hw.config import HardwareConfig
-from hw.config_files import dump_config
+from tandem.base.cache import content_key
+from tandem.compiler.errors import SearchError
+from tandem.compiler.search.work import StreamWork
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
 
 
 class Measured(msgspec.Struct, frozen=True):

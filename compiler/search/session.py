@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from compiler.errors import SearchError
-from compiler.search.estimates import Estimate, Estimator
-from compiler.search.learned import Learned
-from compiler.search.objectives import Objective, costs_of
-from compiler.search.points import Point
-from compiler.search.proposals import Finished, Proposal, Proposer
-from compiler.search.results import Measured, Results
-from compiler.search.storage import Storage, Stored
-from compiler.search.work import Group, Times
-from compiler.tune.pool import Pool
-from hw.config import HardwareConfig
+from tandem.compiler.errors import SearchError
+from tandem.compiler.search.estimates import Estimate, Estimator
+from tandem.compiler.search.learned import Learned
+from tandem.compiler.search.objectives import Objective, costs_of
+from tandem.compiler.search.points import Point
+from tandem.compiler.search.proposals import Finished, Proposal, Proposer
+from tandem.compiler.search.results import Measured, Results
+from tandem.compiler.search.storage import Storage, Stored
+from tandem.compiler.search.work import Group, Times
+from tandem.compiler.tune.pool import Pool
+from tandem.hw.config import HardwareConfig
 
 Expired = Callable[[], bool]
 Show = Callable[[int, int], None]

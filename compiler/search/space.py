@@ -10,13 +10,13 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from base.input_files import TEXT_BYTES, read_input
-from compiler.errors import SpaceError
-from hw.config import HardwareConfig
-from hw.config_files import load_config, name_of, parse_config, parse_json
-from hw.errors import ConfigError
-from hw.features import Feature
-from hw.synthesis.devices import DEVICES, Part
+from tandem.base.input_files import TEXT_BYTES, read_input
+from tandem.compiler.errors import SpaceError
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config, name_of, parse_config, parse_json
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
+from tandem.hw.synthesis.devices import DEVICES, Part
 
 _FIELDS = tuple(field.name for field in fields(HardwareConfig) if field.name != "name")
 
@@ -122,7 +122,7 @@ class Space:
 
 def space_names() -> tuple[str, ...]:
     """The names of the spaces that come with Tandem."""
-    entries = files("compiler.search").joinpath("spaces").iterdir()
+    entries = files("tandem.compiler.search").joinpath("spaces").iterdir()
     return tuple(sorted(Path(entry.name).stem for entry in entries))
 
 
@@ -136,7 +136,7 @@ def load_space(name_or_path: str) -> Space:
         allowed.
     """
     if name_or_path in space_names():
-        resource = files("compiler.search").joinpath("spaces", f"{name_or_path}.json")
+        resource = files("tandem.compiler.search").joinpath("spaces", f"{name_or_path}.json")
         return parse_space(resource.read_text(), name_or_path)
     path = Path(name_or_path)
     try:

@@ -22,12 +22,12 @@ from optuna.trial import TrialState, create_trial
 from sqlalchemy.event import listen
 from sqlalchemy.exc import SQLAlchemyError
 
-from base.cache import content_key
-from compiler.errors import SearchError
-from compiler.search.objectives import Objective
-from compiler.search.proposals import Finished, Proposal
-from compiler.search.results import Measured, keep_a_log
-from compiler.search.space import Space
+from tandem.base.cache import content_key
+from tandem.compiler.errors import SearchError
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.proposals import Finished, Proposal
+from tandem.compiler.search.results import Measured, keep_a_log
+from tandem.compiler.search.space import Space
 
 _SAMPLES = "tandem samples"
 Place = tuple[int, int]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 
-from base.cache import content_key
-from base.sources import source_digest
-from compiler.search.session import Search
+from tandem.base.cache import content_key
+from tandem.base.sources import source_digest
+from tandem.compiler.search.session import Search
 
 
 def study_name(search: Search, networks: str) -> str:
@@ -32,5 +32,5 @@ def study_name(search: Search, networks: str) -> str:
 
 def _explorers_digest() -> str:
     """A digest of the source that proposes machines: another one would not go on as this does."""
-    proposing = ("compiler.search.proposals", "compiler.search.mutation")
-    return source_digest(*proposing, within=("compiler.search", "hw"))
+    proposing = ("tandem.compiler.search.proposals", "tandem.compiler.search.mutation")
+    return source_digest(*proposing, within=("tandem.compiler.search", "tandem.hw"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hw.config import HardwareConfig
+from tandem.hw.config import HardwareConfig
 
 
 @dataclass(frozen=True, slots=True)

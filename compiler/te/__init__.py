@@ -1,6 +1,6 @@
 """Tensor expressions, which say what is computed, and schedules, which say where and when."""
 
-from compiler.ir.ops import (
+from tandem.compiler.ir.ops import (
     all_of,
     any_of,
     cast,
@@ -13,7 +13,7 @@ from compiler.ir.ops import (
     reinterpret,
     select,
 )
-from compiler.te.functions import (
+from tandem.compiler.te.functions import (
     abs,
     acos,
     all_along,
@@ -38,8 +38,8 @@ from compiler.te.functions import (
     tan,
     tanh,
 )
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Tensor, compute, placeholder, reduce_axis
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tensor import Tensor, compute, placeholder, reduce_axis
 
 __all__ = [
     "Schedule",

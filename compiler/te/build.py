@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from compiler.errors import TensorError
-from compiler.ir.expr import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Expr,
@@ -14,14 +14,24 @@ from compiler.ir.expr import (
     Var,
     binary,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
-from compiler.ir.ops import index
-from compiler.ir.stmt import Alloc, Block, BlockIter, For, IterKind, LoopKind, PrimFunc, Stmt, Store
-from compiler.ir.visit import rewrite_expr, sequence, subexpressions
-from compiler.te.tensor import Combiner, Compute, ReduceAxis, Tensor
-from compiler.te.tree import LoopRef
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.stmt import (
+    Alloc,
+    Block,
+    BlockIter,
+    For,
+    IterKind,
+    LoopKind,
+    PrimFunc,
+    Stmt,
+    Store,
+)
+from tandem.compiler.ir.visit import rewrite_expr, sequence, subexpressions
+from tandem.compiler.te.tensor import Combiner, Compute, ReduceAxis, Tensor
+from tandem.compiler.te.tree import LoopRef
 
 
 def stages(outputs: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -7,11 +7,11 @@ correspondence; so different iterations of a loop that drives spatial axes write
 
 from __future__ import annotations
 
-from compiler.ir.expr import Binary, Load
-from compiler.ir.operations import BinaryOp
-from compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Store
-from compiler.ir.visit import blocks, statements, variables
-from compiler.te.tree import allocated, read_by, written_by
+from tandem.compiler.ir.expr import Binary, Load
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.stmt import Alloc, Block, For, Invoke, IterKind, LoopKind, Store
+from tandem.compiler.ir.visit import blocks, statements, variables
+from tandem.compiler.te.tree import allocated, read_by, written_by
 
 _ORDERLESS = (BinaryOp.MIN, BinaryOp.MAX, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 

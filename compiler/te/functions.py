@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast as as_type
 
-from compiler.errors import IRError, TensorError
-from compiler.ir.dtypes import BOOL, DType
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError, TensorError
+from tandem.compiler.ir.dtypes import BOOL, DType
+from tandem.compiler.ir.expr import (
     Const,
     Expr,
     ExprOperators,
     constant,
     unary,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     UnaryOp,
 )
-from compiler.te.tensor import Combiner, ReduceAxis, Reduction
+from tandem.compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 Axes = ReduceAxis | Sequence[ReduceAxis]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
-from compiler.errors import ReplayError
-from compiler.te.primitives.base import Primitive
+from tandem.compiler.errors import ReplayError
+from tandem.compiler.te.primitives.base import Primitive
 
 Setting: TypeAlias = int | str
 """The value of a knob."""

@@ -9,16 +9,16 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Self
 
-from compiler.errors import IRError, ScheduleError
-from compiler.ir.buffer import Scope
-from compiler.ir.printer import text
-from compiler.ir.stmt import PrimFunc
-from compiler.ir.verify import verify
-from compiler.te import primitives
-from compiler.te.build import program_of
-from compiler.te.knobs import Choice, Knob, OpenTrace, Setting, Trace, When, bind, knobs_of
-from compiler.te.primitives.base import Primitive
-from compiler.te.tensor import Tensor
+from tandem.compiler.errors import IRError, ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.te import primitives
+from tandem.compiler.te.build import program_of
+from tandem.compiler.te.knobs import Choice, Knob, OpenTrace, Setting, Trace, When, bind, knobs_of
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tensor import Tensor
 
 
 class PrimitiveMethods(ABC):

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
 
-from compiler.errors import IRError, TensorError
-from compiler.ir.arithmetic import neutral
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import INDEX, DType
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError, TensorError
+from tandem.compiler.ir.arithmetic import neutral
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import INDEX, DType
+from tandem.compiler.ir.expr import (
     Const,
     Expr,
     ExprLike,
@@ -24,10 +24,10 @@ from compiler.ir.expr import (
     Var,
     operand,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
-from compiler.ir.visit import subexpressions
+from tandem.compiler.ir.visit import subexpressions
 
 
 class Combiner(Enum):

@@ -9,11 +9,11 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from compiler.errors import ReplayError
-from compiler.ir.buffer import Scope
-from compiler.ir.stmt import PrimFunc
-from compiler.te.knobs import Knob, OpenTrace, When
-from compiler.te.primitives import PRIMITIVES, Primitive
+from tandem.compiler.errors import ReplayError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.te.knobs import Knob, OpenTrace, When
+from tandem.compiler.te.primitives import PRIMITIVES, Primitive
 
 FORMAT = 2
 """The version of the JSON."""

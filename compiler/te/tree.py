@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Const, Var
-from compiler.ir.facts import facts
-from compiler.ir.interval_ops import Interval
-from compiler.ir.stmt import Alloc, Block, For, Seq, Stmt
-from compiler.ir.visit import (
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import Const, Var
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.stmt import Alloc, Block, For, Seq, Stmt
+from tandem.compiler.ir.visit import (
     blocks,
     children,
     loops,

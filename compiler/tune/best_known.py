@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import UNSET
 
-from compiler.plan.target import TunedChoices
-from compiler.te.knobs import Choice
-from compiler.tune.plain import canonical, canonical_text
-from compiler.tune.records import Record
-from compiler.tune.trial import Status
+from tandem.compiler.plan.target import TunedChoices
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.plain import canonical, canonical_text
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.trial import Status
 
 
 class BestKnown(TunedChoices):

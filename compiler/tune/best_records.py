@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.tune.best_known import best_record
-from compiler.tune.plain import canonical_text
-from compiler.tune.records import Record
+from tandem.compiler.tune.best_known import best_record
+from tandem.compiler.tune.plain import canonical_text
+from tandem.compiler.tune.records import Record
 
 _SAME = ("target", "machine", "memory", "template", "workload")
 

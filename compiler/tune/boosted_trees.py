@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.plan.space import Floats
+from tandem.compiler.plan.space import Floats
 
 if TYPE_CHECKING:
     from xgboost import Booster

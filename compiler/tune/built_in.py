@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compiler.tune.best_known import BestKnown
-from compiler.tune.records import Record, read_records
+from tandem.compiler.tune.best_known import BestKnown
+from tandem.compiler.tune.records import Record, read_records
 
 _FOLDER = Path(__file__).parent / "built_in_records"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.plan.planner import fitting_choices
-from compiler.plan.schedule_template import ScheduleTemplate
-from compiler.plan.space import Choices, Floats, Ints
-from compiler.plan.target import Target
-from compiler.te.knobs import Choice, Setting
+from tandem.compiler.plan.planner import fitting_choices
+from tandem.compiler.plan.schedule_template import ScheduleTemplate
+from tandem.compiler.plan.space import Choices, Floats, Ints
+from tandem.compiler.plan.target import Target
+from tandem.compiler.te.knobs import Choice, Setting
 
 BASE, WIDE = "base", "wide"
 """The names of spaces: `ScheduleTemplate.space` and `wide_space`."""

@@ -14,16 +14,16 @@ from typing import TypeAlias
 
 from msgspec import UNSET, structs
 
-from compiler.plan.planner import space_of_choice
-from compiler.te.knobs import Choice
-from compiler.tune.best_known import best_record
-from compiler.tune.paired import PairedGain, paired_gain
-from compiler.tune.plain import canonical_text
-from compiler.tune.recorded import Identity, by_identity
-from compiler.tune.records import Record
-from compiler.tune.session import TaskTuning
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Status
+from tandem.compiler.plan.planner import space_of_choice
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.best_known import best_record
+from tandem.compiler.tune.paired import PairedGain, paired_gain
+from tandem.compiler.tune.plain import canonical_text
+from tandem.compiler.tune.recorded import Identity, by_identity
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.session import TaskTuning
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Status
 
 MARGIN = 0.01
 """The gain of a layer below which a choice is not worth to differ from the default."""

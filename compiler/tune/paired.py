@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import comb
 from statistics import median
 
-from compiler.errors import TuningError
+from tandem.compiler.errors import TuningError
 
 CONFIDENCE = 0.99
 """The probability that a gain is at least the bound that is stated for it."""

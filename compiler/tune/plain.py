@@ -15,9 +15,9 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from compiler.errors import RecordError
-from compiler.graph.nodes import Function
-from compiler.graph.printer import text
+from tandem.compiler.errors import RecordError
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.printer import text
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from compiler.errors import WorkerError
+from tandem.compiler.errors import WorkerError
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

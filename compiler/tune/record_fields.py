@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.errors import RecordError
-from compiler.te.knobs import Setting
-from compiler.tune.plain import canonical_text
-from compiler.tune.trial import Status
-from hw.config_files import parse_config
-from hw.errors import HardwareError
-from hw.memory_model import parse_memory
+from tandem.compiler.errors import RecordError
+from tandem.compiler.te.knobs import Setting
+from tandem.compiler.tune.plain import canonical_text
+from tandem.compiler.tune.trial import Status
+from tandem.hw.config_files import parse_config
+from tandem.hw.errors import HardwareError
+from tandem.hw.memory_model import parse_memory
 
 ACCELERATOR, CPU = "accelerator", "cpu"
 MOST_CYCLES = (1 << 63) - 1

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from compiler.te.knobs import Choice
-from compiler.tune.plain import canonical_text
-from compiler.tune.records import Record
-from compiler.tune.trial import Outcome, Status
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.plain import canonical_text
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.trial import Outcome, Status
 
 MeasureMany: TypeAlias = Callable[[Sequence[Choice], float], Iterable[tuple[int, Outcome]]]
 """Measures choices of one workload with a limit; pairs of a choice's position and its outcome, as

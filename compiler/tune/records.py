@@ -18,12 +18,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from base.input_files import read_input
-from base.paths import AnyPath
-from compiler.errors import RecordError
-from compiler.te.knobs import Setting
-from compiler.tune.plain import canonical_text
-from compiler.tune.record_fields import (
+from tandem.base.input_files import read_input
+from tandem.base.paths import AnyPath
+from tandem.compiler.errors import RecordError
+from tandem.compiler.te.knobs import Setting
+from tandem.compiler.tune.plain import canonical_text
+from tandem.compiler.tune.record_fields import (
     check_choice,
     check_cost,
     check_machine,
@@ -31,7 +31,7 @@ from compiler.tune.record_fields import (
     check_winner,
     check_workload,
 )
-from compiler.tune.trial import Outcome, Status
+from tandem.compiler.tune.trial import Outcome, Status
 
 RECORD_BYTES: Final = 1 << 30
 """Limit of a file of records: a million of them."""

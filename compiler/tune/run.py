@@ -8,17 +8,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
 
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.table import make_explorer
-from compiler.tune.plain import canonical
-from compiler.tune.pool import Pool
-from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
-from compiler.tune.records import Record, append_records
-from compiler.tune.session import Budget, TaskTuning, tune_tasks
-from compiler.tune.tasks import Task
-from compiler.tune.transfer import Example
-from compiler.tune.trial import Outcome, Trial
-from compiler.tune.tuner import Tuning
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.table import make_explorer
+from tandem.compiler.tune.plain import canonical
+from tandem.compiler.tune.pool import Pool
+from tandem.compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
+from tandem.compiler.tune.records import Record, append_records
+from tandem.compiler.tune.session import Budget, TaskTuning, tune_tasks
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.transfer import Example
+from tandem.compiler.tune.trial import Outcome, Trial
+from tandem.compiler.tune.tuner import Tuning
 
 DEFAULT = "default"
 """The explorer of records of the compiler's own choices."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Outcome, Trial
-from compiler.tune.tuner import BATCH, Certificate, Measure, Tuning
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome, Trial
+from tandem.compiler.tune.tuner import BATCH, Certificate, Measure, Tuning
 
 FIRST = 4 * BATCH
 """The first trials of each task, without a limit of trials."""

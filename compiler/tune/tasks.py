@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from compiler.plan.planner import Plan
-from compiler.plan.schedule_template import Arguments, ScheduleTemplate
-from compiler.plan.target import Target
-from compiler.te.knobs import Choice
-from compiler.tune.plain import canonical
+from tandem.compiler.plan.planner import Plan
+from tandem.compiler.plan.schedule_template import Arguments, ScheduleTemplate
+from tandem.compiler.plan.target import Target
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.plain import canonical
 
 
 class Planned(Protocol):

@@ -8,17 +8,17 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 
 import numpy as np
 
-from compiler.errors import CompilerError, RecordError
-from compiler.plan.planner import space_of_choice
-from compiler.plan.schedule_template import ScheduleTemplate
-from compiler.plan.space import Choices
-from compiler.plan.target import Target
-from compiler.tune.boosted_trees import Measured
-from compiler.tune.candidates import references
-from compiler.tune.plain import canonical_text, from_plain
-from compiler.tune.records import Record
-from compiler.tune.trial import Status
-from compiler.tune.tuner import settings_text
+from tandem.compiler.errors import CompilerError, RecordError
+from tandem.compiler.plan.planner import space_of_choice
+from tandem.compiler.plan.schedule_template import ScheduleTemplate
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.plan.target import Target
+from tandem.compiler.tune.boosted_trees import Measured
+from tandem.compiler.tune.candidates import references
+from tandem.compiler.tune.plain import canonical_text, from_plain
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.trial import Status
+from tandem.compiler.tune.tuner import settings_text
 
 LEAST = 4
 """Workloads with fewer measured choices teach nothing about the order of choices."""

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler.errors import BoundError
-from compiler.te.knobs import Choice
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.explorer import Explorer
-from compiler.tune.trial import Outcome, Trial
+from tandem.compiler.errors import BoundError
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.tune.trial import Outcome, Trial
 
 Measure: TypeAlias = Callable[[Sequence[Choice], float], Sequence[Outcome]]
 """Measures choices; costs above the limit, the second argument, may be abandoned."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer.main
 
-from scripts.cli import VERBS, app
+from tandem.scripts.cli import VERBS, app
 
 
 def command_page() -> str:

@@ -15,14 +15,14 @@ from importlib.resources.abc import Traversable
 
 import numpy as np
 
-from hw.area.gates import MEMORY_BIT
-from hw.area.memory_bits import memory_bits
-from hw.config import HardwareConfig
-from hw.config_files import parse_config
-from hw.features import Feature
-from hw.least_squares import fitted
-from hw.storage import queue_of, storage_of
-from hw.topology import MemoryId, Unit
+from tandem.hw.area.gates import MEMORY_BIT
+from tandem.hw.area.memory_bits import memory_bits
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import parse_config
+from tandem.hw.features import Feature
+from tandem.hw.least_squares import fitted
+from tandem.hw.storage import queue_of, storage_of
+from tandem.hw.topology import MemoryId, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class AreaModel:
 
 def samples(path: Traversable | None = None) -> tuple[Sample, ...]:
     """The samples of a file, whose lines are JSON; by default those that come with Tandem."""
-    text = (path or files("hw.area").joinpath("samples.jsonl")).read_text()
+    text = (path or files("tandem.hw.area").joinpath("samples.jsonl")).read_text()
     return tuple(map(parse_sample, text.splitlines()))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.errors import SynthesisError
 
 NAND2_UM2 = 0.798
 """The area of a NAND2 gate in square micrometres."""

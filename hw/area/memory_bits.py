@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.storage import Kind, storage_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.storage import Kind, storage_of
 
 
 def memory_bits(config: HardwareConfig) -> int:

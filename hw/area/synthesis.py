@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from base.cache import ContentCache, content_key, default_cache
-from hw.area.gates import MEMORY_BIT, gate_area
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.yosys import run, yosys_version
-from hw.synthesis.yowasp import Report
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.hw.area.gates import MEMORY_BIT, gate_area
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.yosys import run, yosys_version
+from tandem.hw.synthesis.yowasp import Report
 
 _SCRIPT = """\
 proc
@@ -114,7 +114,7 @@ def design_area(
     ------
     SynthesisError
         Yosys is not installed or failed, or it left a cell whose area is not known.
-    base.errors.CacheError
+    tandem.base.errors.CacheError
         The cache cannot be used.
     """
     place = root or default_cache()

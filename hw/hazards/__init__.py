@@ -1,8 +1,8 @@
 """Checks that a program's dependence tokens order every conflicting access: a proof, or the races.
 
->>> from hw.config import HardwareConfig
->>> from hw.isa import Assembler, MemoryId
->>> from hw.hazards import check_hazards
+>>> from tandem.hw.config import HardwareConfig
+>>> from tandem.hw.isa import Assembler, MemoryId
+>>> from tandem.hw.hazards import check_hazards
 >>> asm = Assembler(HardwareConfig())
 >>> _ = asm.load(MemoryId.ACC, sram=0, dram=0, columns=4)
 >>> _ = asm.store(sram=3, dram=0x100, columns=1)    # waits for no token
@@ -15,8 +15,15 @@
 not known; a report with such instructions proves nothing (`report.proved`).
 """
 
-from hw.hazards.check import check_hazards
-from hw.hazards.hazard_report import HazardError, HazardReport, Overwrite, Race, Unchecked, Unknown
+from tandem.hw.hazards.check import check_hazards
+from tandem.hw.hazards.hazard_report import (
+    HazardError,
+    HazardReport,
+    Overwrite,
+    Race,
+    Unchecked,
+    Unknown,
+)
 
 __all__ = [
     "HazardError",

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.hazards.dram_pieces import DramPieces
-from hw.hazards.hazard_report import Unknown
-from hw.hazards.interval_sets import IntervalSets
-from hw.hazards.micro_ops import MicroOpSource, kernels_of
-from hw.hazards.operands import operand_elements_of
-from hw.isa.columns import Columns, Ints
-from hw.isa.rules import sram_elements
-from hw.routing import executing_unit
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.hazards.dram_pieces import DramPieces
+from tandem.hw.hazards.hazard_report import Unknown
+from tandem.hw.hazards.interval_sets import IntervalSets
+from tandem.hw.hazards.micro_ops import MicroOpSource, kernels_of
+from tandem.hw.hazards.operands import operand_elements_of
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.isa.rules import sram_elements
+from tandem.hw.routing import executing_unit
+from tandem.hw.topology import MemoryId, Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.errors import EncodingError, ProgramError
-from hw.faults import Fault
-from hw.hazards.conflicts import search
-from hw.hazards.dram import Rectangles, rectangles_of
-from hw.hazards.explain import race_of
-from hw.hazards.hazard_report import HazardReport, Overwrite, Unchecked, Unknown
-from hw.isa.columns import Columns, Ints, units_of
-from hw.isa.program import Program
-from hw.isa.validate import validate_columns
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import EncodingError, ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.hazards.conflicts import search
+from tandem.hw.hazards.dram import Rectangles, rectangles_of
+from tandem.hw.hazards.explain import race_of
+from tandem.hw.hazards.hazard_report import HazardReport, Overwrite, Unchecked, Unknown
+from tandem.hw.isa.columns import Columns, Ints, units_of
+from tandem.hw.isa.program import Program
+from tandem.hw.isa.validate import validate_columns
+from tandem.hw.topology import MemoryId
 
 RACES_KEPT = 100
 """The most races that a report holds. A program without tokens has thousands of races."""

@@ -25,16 +25,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled
-from hw.config import HardwareConfig
-from hw.hazards.accesses import ACCESSES, Access, Accesses, accesses_of
-from hw.hazards.dram import Rectangles
-from hw.hazards.dram_pieces import pieces_of
-from hw.hazards.explain import Conflict
-from hw.hazards.hazard_report import Unknown
-from hw.hazards.order import Order, order_of
-from hw.isa.columns import Columns, Ints
-from hw.topology import MemoryId
+from tandem.base.jit import compiled
+from tandem.hw.config import HardwareConfig
+from tandem.hw.hazards.accesses import ACCESSES, Access, Accesses, accesses_of
+from tandem.hw.hazards.dram import Rectangles
+from tandem.hw.hazards.dram_pieces import pieces_of
+from tandem.hw.hazards.explain import Conflict
+from tandem.hw.hazards.hazard_report import Unknown
+from tandem.hw.hazards.order import Order, order_of
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True)

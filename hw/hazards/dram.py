@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.bases import check_bases
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.isa.columns import Columns, Ints
-from hw.topology import MemoryId
+from tandem.hw.bases import check_bases
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.hazards.dram import Rectangles
-from hw.hazards.interval_sets import IntervalSets, group_rows
-from hw.isa.columns import Ints
+from tandem.hw.hazards.dram import Rectangles
+from tandem.hw.hazards.interval_sets import IntervalSets, group_rows
+from tandem.hw.isa.columns import Ints
 
 
 @dataclass(frozen=True, slots=True)

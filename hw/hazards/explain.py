@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.hazards.hazard_report import Race
-from hw.isa.disasm import disassemble
-from hw.isa.program import Program
-from hw.topology import MemoryId, TokenQueue, Unit
+from tandem.hw.hazards.hazard_report import Race
+from tandem.hw.isa.disasm import disassemble
+from tandem.hw.isa.program import Program
+from tandem.hw.topology import MemoryId, TokenQueue, Unit
 
 
 @dataclass(frozen=True, slots=True)

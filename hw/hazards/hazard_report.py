@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from hw.errors import HardwareError, ProgramError
-from hw.topology import MemoryId, TokenQueue
+from tandem.hw.errors import HardwareError, ProgramError
+from tandem.hw.topology import MemoryId, TokenQueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from base.jit import compiled
-from hw.isa.columns import Ints
+from tandem.base.jit import compiled
+from tandem.hw.isa.columns import Ints
 
 
 @dataclass(frozen=True, slots=True)

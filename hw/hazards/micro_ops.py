@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import UOP_BYTES
-from hw.hazards.hazard_report import Unknown
-from hw.hazards.interval_sets import group_rows
-from hw.isa.columns import Columns, Ints
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import UOP_BYTES
+from tandem.hw.hazards.hazard_report import Unknown
+from tandem.hw.hazards.interval_sets import group_rows
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.topology import MemoryId
 
 Kernel = npt.NDArray[np.uint32]
 """The micro-ops that one instruction executes, as words."""

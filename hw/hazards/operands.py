@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, uop_layout
-from hw.hazards.interval_sets import IntervalSets, group_rows
-from hw.isa.columns import Columns, Ints
-from hw.isa.modes import active_modes
-from hw.topology import MemoryId
+from tandem.base.jit import compiled
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, uop_layout
+from tandem.hw.hazards.interval_sets import IntervalSets, group_rows
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.isa.modes import active_modes
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled
-from hw.isa.columns import Columns, Ints
-from hw.topology import POPS, PUSHES, TokenQueue, Unit
+from tandem.base.jit import compiled
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """The instruction set as plain data: instructions, their encoding, rules and tools."""
 
-from hw.encoding import Opcode
-from hw.isa.assembler import Assembler, Loop, pack_uops
-from hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
-from hw.isa.column_codec import pack_uop_columns
-from hw.isa.columns import Columns
-from hw.isa.disasm import disassemble
-from hw.isa.instructions import (
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.assembler import Assembler, Loop, pack_uops
+from tandem.hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
+from tandem.hw.isa.column_codec import pack_uop_columns
+from tandem.hw.isa.columns import Columns
+from tandem.hw.isa.disasm import disassemble
+from tandem.hw.isa.instructions import (
     Alu,
     Finish,
     Gemm,
@@ -18,11 +18,11 @@ from hw.isa.instructions import (
     Tokens,
     unit_of,
 )
-from hw.isa.program import Program
-from hw.isa.validate import DramRanges, dram_ranges, validate
-from hw.isa.work import Work, work_of, work_of_columns
-from hw.operations import AluOp
-from hw.topology import MemoryId, TokenQueue, Unit
+from tandem.hw.isa.program import Program
+from tandem.hw.isa.validate import DramRanges, dram_ranges, validate
+from tandem.hw.isa.work import Work, work_of, work_of_columns
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId, TokenQueue, Unit
 
 __all__ = [
     "Alu",

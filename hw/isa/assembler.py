@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, Unpack
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.errors import AssemblyError, EncodingError
-from hw.isa.codec import Codec
-from hw.isa.instructions import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.errors import AssemblyError, EncodingError
+from tandem.hw.isa.codec import Codec
+from tandem.hw.isa.instructions import (
     Alu,
     AluExtensions,
     Finish,
@@ -23,10 +23,10 @@ from hw.isa.instructions import (
     Store,
     Tokens,
 )
-from hw.isa.program import Program
-from hw.operations import AluOp
-from hw.routing import executing_unit
-from hw.topology import POPS, PUSHES, MemoryId, TokenQueue, Unit
+from tandem.hw.isa.program import Program
+from tandem.hw.operations import AluOp
+from tandem.hw.routing import executing_unit
+from tandem.hw.topology import POPS, PUSHES, MemoryId, TokenQueue, Unit
 
 Units: TypeAlias = Unit | Iterable[Unit]
 """The units that an instruction waits for or signals."""
@@ -65,8 +65,8 @@ class Assembler:
     Two rows of eight input vectors, with a border of zeros, times one weight block; clipped at
     zero and stored:
 
-    >>> from hw.config import HardwareConfig
-    >>> from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, disassemble, pack_uops
+    >>> from tandem.hw.config import HardwareConfig
+    >>> from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, disassemble, pack_uops
     >>> machine = HardwareConfig()
     >>> kernel = pack_uops(machine, [MicroOp(dst=0, src=0, wgt=0)])    # lies at DRAM byte 0x1000
     >>> loops = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))

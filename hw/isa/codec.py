@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Set
 from functools import cached_property
 from typing import Any
 
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     FIELDS_OF,
     INSTRUCTION_BYTES,
     UOP_BYTES,
@@ -17,12 +17,12 @@ from hw.encoding import (
     opcodes_of,
     uop_layout,
 )
-from hw.errors import EncodingError, ProgramError
-from hw.faults import Fault
-from hw.features import Feature
-from hw.instruction_fields import HEADER
-from hw.isa.field_writer import Writer
-from hw.isa.instructions import (
+from tandem.hw.errors import EncodingError, ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import HEADER
+from tandem.hw.isa.field_writer import Writer
+from tandem.hw.isa.instructions import (
     Alu,
     Finish,
     Gemm,
@@ -34,7 +34,7 @@ from hw.isa.instructions import (
     Tokens,
     opcode_of,
 )
-from hw.topology import TOKEN_FLAGS
+from tandem.hw.topology import TOKEN_FLAGS
 
 
 class Codec:

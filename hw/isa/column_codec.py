@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     INSTRUCTION_BYTES,
     WORD_BITS,
     Field,
@@ -23,10 +23,10 @@ from hw.encoding import (
     opcodes_of,
     uop_layout,
 )
-from hw.errors import EncodingError
-from hw.instruction_fields import OPCODE_BITS
-from hw.isa.columns import FIELD_NAMES, Columns, Ints
-from hw.isa.field_writer import out_of_range_error
+from tandem.hw.errors import EncodingError
+from tandem.hw.instruction_fields import OPCODE_BITS
+from tandem.hw.isa.columns import FIELD_NAMES, Columns, Ints
+from tandem.hw.isa.field_writer import out_of_range_error
 
 _Words = npt.NDArray[np.uint64]
 _ALL_ONES = (1 << WORD_BITS) - 1

@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from hw.encoding import Opcode
-from hw.instruction_fields import MEMORY_BITS, OPCODE_BITS
-from hw.routing import executing_unit
-from hw.topology import MemoryId
+from tandem.hw.encoding import Opcode
+from tandem.hw.instruction_fields import MEMORY_BITS, OPCODE_BITS
+from tandem.hw.routing import executing_unit
+from tandem.hw.topology import MemoryId
 
 Ints = npt.NDArray[np.int64]
 InstructionFields = npt.NDArray[np.int64]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, opcodes_of
-from hw.faults import Fault
-from hw.instruction_fields import ALU, own_fields
-from hw.isa.columns import Columns
-from hw.isa.rules import sram_elements
-from hw.operations import MAX_SHIFT, AluOp
-from hw.topology import MemoryId, Unit, flags_without_queue
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, opcodes_of
+from tandem.hw.faults import Fault
+from tandem.hw.instruction_fields import ALU, own_fields
+from tandem.hw.isa.columns import Columns
+from tandem.hw.isa.rules import sram_elements
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.topology import MemoryId, Unit, flags_without_queue
 
 
 def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fault) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from hw.encoding import FIELDS_OF
-from hw.errors import ProgramError
-from hw.isa.codec import Codec
-from hw.isa.diagnostics import describe
-from hw.isa.instructions import (
+from tandem.hw.encoding import FIELDS_OF
+from tandem.hw.errors import ProgramError
+from tandem.hw.isa.codec import Codec
+from tandem.hw.isa.diagnostics import describe
+from tandem.hw.isa.instructions import (
     Alu,
     Finish,
     Gemm,
@@ -25,9 +25,9 @@ from hw.isa.instructions import (
     opcode_of,
     unit_of,
 )
-from hw.isa.program import Program
-from hw.isa.rules import broken_rules, rule_inputs
-from hw.topology import POPS, PUSHES, TokenQueue, Unit
+from tandem.hw.isa.program import Program
+from tandem.hw.isa.rules import broken_rules, rule_inputs
+from tandem.hw.topology import POPS, PUSHES, TokenQueue, Unit
 
 
 def disassemble(program: Program) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import NoReturn
 
-from hw.encoding import Field
-from hw.errors import EncodingError
+from tandem.hw.encoding import Field
+from tandem.hw.errors import EncodingError
 
 
 @dataclass(frozen=True, slots=True)

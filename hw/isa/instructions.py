@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict, assert_never
 
-from hw.encoding import Opcode
-from hw.operations import AluOp
-from hw.routing import executing_unit
-from hw.topology import MemoryId, Unit
+from tandem.hw.encoding import Opcode
+from tandem.hw.operations import AluOp
+from tandem.hw.routing import executing_unit
+from tandem.hw.topology import MemoryId, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

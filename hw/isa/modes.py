@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.encoding import Opcode
-from hw.isa.columns import Columns, Ints
-from hw.isa.operand_use import operands_used
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.isa.operand_use import operands_used
 
 
 def active_modes(columns: Columns) -> Ints:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hw.encoding import Opcode
-from hw.isa.columns import FROM_INP, OPCODE, RESET_REG, USE_IMM
-from hw.topology import MemoryId
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import FROM_INP, OPCODE, RESET_REG, USE_IMM
+from tandem.hw.topology import MemoryId
 
 GEMM = int(Opcode.GEMM)
 ALU = int(Opcode.ALU)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.errors import EncodingError
-from hw.isa.codec import Codec
-from hw.isa.column_codec import decode_columns, encode_columns
-from hw.isa.columns import Columns, units_of
-from hw.isa.instructions import Instruction
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.errors import EncodingError
+from tandem.hw.isa.codec import Codec
+from tandem.hw.isa.column_codec import decode_columns, encode_columns
+from tandem.hw.isa.columns import Columns, units_of
+from tandem.hw.isa.instructions import Instruction
 
 
 @dataclass(frozen=True, slots=True)

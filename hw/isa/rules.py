@@ -13,16 +13,16 @@ from operator import or_
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, opcodes_of
-from hw.faults import Fault
-from hw.features import Feature
-from hw.instruction_fields import ALU, MEMORY_BITS, FieldSpec, own_fields
-from hw.isa.columns import Columns, Ints, units_of
-from hw.isa.modes import active_modes, last_parameters
-from hw.isa.operand_use import OPERANDS, operands_used
-from hw.operations import MAX_SHIFT, AluOp
-from hw.topology import MemoryId, Unit, flags_without_queue
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, opcodes_of
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import ALU, MEMORY_BITS, FieldSpec, own_fields
+from tandem.hw.isa.columns import Columns, Ints, units_of
+from tandem.hw.isa.modes import active_modes, last_parameters
+from tandem.hw.isa.operand_use import OPERANDS, operands_used
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.topology import MemoryId, Unit, flags_without_queue
 
 Mask = npt.NDArray[np.bool_]
 _FIELD_BITS = 8

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa.columns import Columns, Ints, units_of
-from hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, TokenQueue, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa.columns import Columns, Ints, units_of
+from tandem.hw.topology import MAX_TOKENS, POPS, PUSHES, TOKEN_FLAGS, TokenQueue, Unit
 
 _NOWHERE = len(TokenQueue)
 """The index of a dummy queue, never empty, for flags that are not set."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.instruction_fields import MEMORY_BITS
-from hw.isa.columns import Columns, Ints
-from hw.isa.diagnostics import describe
-from hw.isa.program import Program
-from hw.isa.rules import broken_rules, rule_inputs
-from hw.isa.tokens import check_tokens
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.instruction_fields import MEMORY_BITS
+from tandem.hw.isa.columns import Columns, Ints
+from tandem.hw.isa.diagnostics import describe
+from tandem.hw.isa.program import Program
+from tandem.hw.isa.rules import broken_rules, rule_inputs
+from tandem.hw.isa.tokens import check_tokens
+from tandem.hw.topology import MemoryId
 
 
 def validate(program: Program) -> None:

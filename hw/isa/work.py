@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.isa.columns import Columns
-from hw.isa.program import Program
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import Columns
+from tandem.hw.isa.program import Program
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.config import ACC_BYTES, HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.load_dma import WritePort
-from hw.rtl.scratchpad import OnChipMemory
-from hw.topology import LOADED_BY, MemoryId, Unit
+from tandem.hw.config import ACC_BYTES, HardwareConfig
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.load_dma import WritePort
+from tandem.hw.rtl.scratchpad import OnChipMemory
+from tandem.hw.topology import LOADED_BY, MemoryId, Unit
 
 COMPUTE_MEMORIES = LOADED_BY[Unit.COMPUTE]
 LANE_BITS = 8 * ACC_BYTES

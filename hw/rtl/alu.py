@@ -3,8 +3,8 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
-from hw.operations import MAX_SHIFT, AluOp
-from hw.rtl.block import Block
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.rtl.block import Block
 
 WIDTH = 32
 HALF = WIDTH // 2

@@ -6,17 +6,17 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import alu_layout
-from hw.features import Feature
-from hw.operations import AluOp
-from hw.rtl.alu import WIDTH
-from hw.rtl.block import Block
-from hw.rtl.delay import delayed
-from hw.rtl.lane import Lane, LaneControl, hold_port, residual_ports
-from hw.rtl.mac import VALUE_BITS
-from hw.timing import tree_levels
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import alu_layout
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.rtl.alu import WIDTH
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.delay import delayed
+from tandem.hw.rtl.lane import Lane, LaneControl, hold_port, residual_ports
+from tandem.hw.rtl.mac import VALUE_BITS
+from tandem.hw.timing import tree_levels
+from tandem.hw.topology import MemoryId
 
 
 def operand_layout(config: HardwareConfig) -> data.StructLayout:

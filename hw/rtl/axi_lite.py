@@ -6,11 +6,11 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.axi import Response
-from hw.register_model import WORD_BITS, WORD_BYTES
-from hw.registers import ADDRESS_BITS
-from hw.rtl.block import Block
-from hw.rtl.ports import AxiLite
+from tandem.hw.axi import Response
+from tandem.hw.register_model import WORD_BITS, WORD_BYTES
+from tandem.hw.registers import ADDRESS_BITS
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.ports import AxiLite
 
 
 def WordPort() -> wiring.Signature:

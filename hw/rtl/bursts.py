@@ -6,10 +6,10 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.layouts import burst_layout, clog2, rows_layout
-from hw.storage import BEATS_BITS
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import burst_layout, clog2, rows_layout
+from tandem.hw.storage import BEATS_BITS
 
 
 class BurstGenerator(Block):

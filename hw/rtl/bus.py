@@ -12,15 +12,15 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.axi import ID_BITS
-from hw.config import HardwareConfig
-from hw.registers import BUS_TIMEOUT_BITS
-from hw.rtl.block import Block
-from hw.rtl.bus_timer import BusTimer
-from hw.rtl.ports import BusPort, axi_master
-from hw.rtl.read_master import ReadMaster
-from hw.rtl.write_master import WriteMaster
-from hw.timing import READ_PRIORITY
+from tandem.hw.axi import ID_BITS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.registers import BUS_TIMEOUT_BITS
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.bus_timer import BusTimer
+from tandem.hw.rtl.ports import BusPort, axi_master
+from tandem.hw.rtl.read_master import ReadMaster
+from tandem.hw.rtl.write_master import WriteMaster
+from tandem.hw.timing import READ_PRIORITY
 
 
 class Bus(Block):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.registers import BUS_TIMEOUT_BITS
-from hw.rtl.block import Block
+from tandem.hw.registers import BUS_TIMEOUT_BITS
+from tandem.hw.rtl.block import Block
 
 
 class BusTimer(Block):

@@ -9,8 +9,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     Opcode,
     alu_layout,
     gemm_layout,
@@ -18,13 +18,13 @@ from hw.encoding import (
     memory_layout,
     opcodes_of,
 )
-from hw.faults import Fault
-from hw.instruction_fields import ALU, OPCODE_BITS, PADDING, own_fields
-from hw.operations import MAX_SHIFT, AluOp
-from hw.rtl.block import Block
-from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
-from hw.timing import CHECK_STAGES
-from hw.topology import MemoryId, Unit, flags_without_queue
+from tandem.hw.faults import Fault
+from tandem.hw.instruction_fields import ALU, OPCODE_BITS, PADDING, own_fields
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
+from tandem.hw.timing import CHECK_STAGES
+from tandem.hw.topology import MemoryId, Unit, flags_without_queue
 
 FAULT_BITS = 6
 EXTENT_BITS = 17

@@ -9,26 +9,26 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, memory_layout
-from hw.features import Feature
-from hw.operations import AluOp
-from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
-from hw.rtl.array import Array
-from hw.rtl.block import Block
-from hw.rtl.delay import delay_line, delayed
-from hw.rtl.gate import Gate
-from hw.rtl.layouts import UnitStatus, queued_layout, view_of
-from hw.rtl.load_dma import LoadDma, bases_layout
-from hw.rtl.micro_ops import MicroOps
-from hw.rtl.out_memory import OutMemory
-from hw.rtl.pipeline import Pipeline
-from hw.rtl.ports import ReadPort, TokenPort
-from hw.rtl.requantiser import Requantisers
-from hw.rtl.scratchpad import Scratchpad
-from hw.storage import INDEX_BITS, storage_of
-from hw.timing import out_delay
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, memory_layout
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
+from tandem.hw.rtl.array import Array
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.delay import delay_line, delayed
+from tandem.hw.rtl.gate import Gate
+from tandem.hw.rtl.layouts import UnitStatus, queued_layout, view_of
+from tandem.hw.rtl.load_dma import LoadDma, bases_layout
+from tandem.hw.rtl.micro_ops import MicroOps
+from tandem.hw.rtl.out_memory import OutMemory
+from tandem.hw.rtl.pipeline import Pipeline
+from tandem.hw.rtl.ports import ReadPort, TokenPort
+from tandem.hw.rtl.requantiser import Requantisers
+from tandem.hw.rtl.scratchpad import Scratchpad
+from tandem.hw.storage import INDEX_BITS, storage_of
+from tandem.hw.timing import out_delay
+from tandem.hw.topology import MemoryId
 
 END = data.StructLayout({"ends": 1, "push_prev": 1, "push_next": 1, "finishes": 1})
 """The end of an instruction: its tokens, and whether it is FINISH."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.faults import Fault
-from hw.registers import NO_INSTRUCTION
-from hw.rtl.block import Block
-from hw.rtl.check import FAULT_BITS
-from hw.storage import INDEX_BITS
-from hw.timing import DEADLOCK_CYCLES
+from tandem.hw.faults import Fault
+from tandem.hw.registers import NO_INSTRUCTION
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.check import FAULT_BITS
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.timing import DEADLOCK_CYCLES
 
 
 class Control(Block):

@@ -6,25 +6,25 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.faults import Fault, FaultSource
-from hw.registers import NO_INSTRUCTION
-from hw.rtl.block import Block
-from hw.rtl.check import FAULT_BITS
-from hw.rtl.compute import ComputeUnit
-from hw.rtl.dispatch import Dispatch
-from hw.rtl.instruction_reader import InstructionReader
-from hw.rtl.layouts import UnitStatus, queued_layout
-from hw.rtl.load import LoadUnit, load_memories
-from hw.rtl.load_dma import bases_layout
-from hw.rtl.ports import BusPort
-from hw.rtl.queue import Queue
-from hw.rtl.scratchpad import Scratchpad
-from hw.rtl.store import StoreUnit
-from hw.rtl.tokens import TokenCounter
-from hw.storage import INDEX_BITS, storage_of
-from hw.timing import READ_PRIORITY
-from hw.topology import POPS, PUSHES, SIDES, MemoryId, TokenQueue, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.faults import Fault, FaultSource
+from tandem.hw.registers import NO_INSTRUCTION
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.check import FAULT_BITS
+from tandem.hw.rtl.compute import ComputeUnit
+from tandem.hw.rtl.dispatch import Dispatch
+from tandem.hw.rtl.instruction_reader import InstructionReader
+from tandem.hw.rtl.layouts import UnitStatus, queued_layout
+from tandem.hw.rtl.load import LoadUnit, load_memories
+from tandem.hw.rtl.load_dma import bases_layout
+from tandem.hw.rtl.ports import BusPort
+from tandem.hw.rtl.queue import Queue
+from tandem.hw.rtl.scratchpad import Scratchpad
+from tandem.hw.rtl.store import StoreUnit
+from tandem.hw.rtl.tokens import TokenCounter
+from tandem.hw.storage import INDEX_BITS, storage_of
+from tandem.hw.timing import READ_PRIORITY
+from tandem.hw.topology import POPS, PUSHES, SIDES, MemoryId, TokenQueue, Unit
 
 
 class Core(Block):

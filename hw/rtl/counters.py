@@ -5,10 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.registers import State
-from hw.rtl.block import Block
-from hw.rtl.layouts import UnitStatus
-from hw.topology import Unit
+from tandem.hw.registers import State
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import UnitStatus
+from tandem.hw.topology import Unit
 
 COUNTER_BITS = 64
 

@@ -6,16 +6,16 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, memory_layout
-from hw.faults import Fault
-from hw.registers import NO_INSTRUCTION
-from hw.rtl.block import Block
-from hw.rtl.check import FAULT_BITS, Check
-from hw.rtl.layouts import INSTRUCTION_BITS, executed_by, queued_layout, view_of
-from hw.storage import INDEX_BITS
-from hw.timing import CHECK_STAGES
-from hw.topology import Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, memory_layout
+from tandem.hw.faults import Fault
+from tandem.hw.registers import NO_INSTRUCTION
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.check import FAULT_BITS, Check
+from tandem.hw.rtl.layouts import INSTRUCTION_BITS, executed_by, queued_layout, view_of
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.timing import CHECK_STAGES
+from tandem.hw.topology import Unit
 
 
 class Dispatch(Block):

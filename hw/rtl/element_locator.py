@@ -5,10 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.layouts import clog2
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import clog2
+from tandem.hw.topology import MemoryId
 
 
 class ElementLocator(Block):

@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import memory_layout
-from hw.rtl.block import Block
-from hw.rtl.layouts import queued_layout, view_of
-from hw.storage import INDEX_BITS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import memory_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import queued_layout, view_of
+from tandem.hw.storage import INDEX_BITS
 
 
 class Gate(Block):

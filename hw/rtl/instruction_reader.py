@@ -6,14 +6,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.rtl.block import Block
-from hw.rtl.layouts import INSTRUCTION_BITS, clog2
-from hw.rtl.ports import ReadPort
-from hw.rtl.read_stream import ReadStream
-from hw.storage import INDEX_BITS, storage_of
-from hw.timing import FETCH_BURST
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import INSTRUCTION_BITS, clog2
+from tandem.hw.rtl.ports import ReadPort
+from tandem.hw.rtl.read_stream import ReadStream
+from tandem.hw.storage import INDEX_BITS, storage_of
+from tandem.hw.timing import FETCH_BURST
 
 
 class InstructionReader(Block):

@@ -4,12 +4,12 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
-from hw.instruction_fields import SCALE_BITS
-from hw.operations import AluOp
-from hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
-from hw.rtl.block import Block
-from hw.rtl.mac import VALUE_BITS, Mac
-from hw.timing import tree_levels
+from tandem.hw.instruction_fields import SCALE_BITS
+from tandem.hw.operations import AluOp
+from tandem.hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.mac import VALUE_BITS, Mac
+from tandem.hw.timing import tree_levels
 
 
 class Forward(data.Struct):

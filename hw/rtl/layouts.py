@@ -7,12 +7,12 @@ from amaranth.hdl import Shape, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES, Field, Opcode, WordLayout
-from hw.events import UnitEvent
-from hw.routing import executing_unit
-from hw.storage import BEATS_BITS, INDEX_BITS
-from hw.topology import LOADED_BY, MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES, Field, Opcode, WordLayout
+from tandem.hw.events import UnitEvent
+from tandem.hw.routing import executing_unit
+from tandem.hw.storage import BEATS_BITS, INDEX_BITS
+from tandem.hw.topology import LOADED_BY, MemoryId, Unit
 
 INSTRUCTION_BITS = 8 * INSTRUCTION_BYTES
 

@@ -6,15 +6,15 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import memory_layout
-from hw.rtl.block import Block
-from hw.rtl.gate import Gate
-from hw.rtl.layouts import UnitStatus, loaded_by, queued_layout, view_of
-from hw.rtl.load_dma import LoadDma, WritePort, bases_layout
-from hw.rtl.ports import ReadPort, TokenPort
-from hw.storage import INDEX_BITS, storage_of
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import memory_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.gate import Gate
+from tandem.hw.rtl.layouts import UnitStatus, loaded_by, queued_layout, view_of
+from tandem.hw.rtl.load_dma import LoadDma, WritePort, bases_layout
+from tandem.hw.rtl.ports import ReadPort, TokenPort
+from tandem.hw.storage import INDEX_BITS, storage_of
+from tandem.hw.topology import MemoryId, Unit
 
 
 def load_memories(config: HardwareConfig) -> tuple[MemoryId, ...]:

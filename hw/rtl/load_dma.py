@@ -6,14 +6,14 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import memory_layout
-from hw.rtl.block import Block
-from hw.rtl.element_locator import ElementLocator
-from hw.rtl.layouts import clog2, row_bits, view_of
-from hw.rtl.ports import ReadPort
-from hw.rtl.read_stream import ReadStream
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import memory_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.element_locator import ElementLocator
+from tandem.hw.rtl.layouts import clog2, row_bits, view_of
+from tandem.hw.rtl.ports import ReadPort
+from tandem.hw.rtl.read_stream import ReadStream
+from tandem.hw.topology import MemoryId
 
 EXTENT_BITS = 18
 """Bits of a coordinate in a padded tile: at most 65535 + 2 * 15 elements, and a spare bit."""

@@ -7,9 +7,9 @@ from math import ceil
 from amaranth.hdl import Cat, Module, Signal, Value, signed
 from amaranth.lib.wiring import In, Out
 
-from hw.rtl.block import Block
-from hw.rtl.layouts import clog2
-from hw.timing import MAC_RADIX, tree_levels
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import clog2
+from tandem.hw.timing import MAC_RADIX, tree_levels
 
 VALUE_BITS = 8
 

@@ -6,14 +6,14 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, alu_layout, gemm_layout, requantise_layout
-from hw.features import Feature
-from hw.instruction_fields import REQUANTISE, own_fields
-from hw.rtl.block import Block
-from hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
-from hw.rtl.second_operand import not_from_acc
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, alu_layout, gemm_layout, requantise_layout
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import REQUANTISE, own_fields
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
+from tandem.hw.rtl.second_operand import not_from_acc
+from tandem.hw.topology import MemoryId
 
 
 def offsets_layout(config: HardwareConfig) -> data.StructLayout:

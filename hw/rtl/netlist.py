@@ -19,7 +19,7 @@ from amaranth.hdl import (
 )
 from amaranth.lib import wiring
 
-from hw.rtl.block import Block
+from tandem.hw.rtl.block import Block
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.rtl.block import Block
-from hw.rtl.layouts import clog2
-from hw.rtl.scratchpad import OnChipMemory
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import clog2
+from tandem.hw.rtl.scratchpad import OnChipMemory
 
 
 class OldestAddress(Block):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.rtl.accumulator import BYTE, bank_lanes, write_layout
-from hw.rtl.block import Block
-from hw.rtl.delay import delayed
-from hw.rtl.scratchpad import OnChipMemory
-from hw.timing import OUT_STAGES
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.accumulator import BYTE, bank_lanes, write_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.delay import delayed
+from tandem.hw.rtl.scratchpad import OnChipMemory
+from tandem.hw.timing import OUT_STAGES
+from tandem.hw.topology import MemoryId
 
 
 class OutMemory(Block):

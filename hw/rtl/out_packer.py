@@ -6,13 +6,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import memory_layout
-from hw.rtl.block import Block
-from hw.rtl.element_locator import ElementLocator
-from hw.rtl.layouts import clog2, row_bits, rows_layout, strobed_layout, view_of
-from hw.timing import OUT_QUEUE_BEATS
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import memory_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.element_locator import ElementLocator
+from tandem.hw.rtl.layouts import clog2, row_bits, rows_layout, strobed_layout, view_of
+from tandem.hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.topology import MemoryId
 
 
 class OutPacker(Block):

@@ -7,22 +7,22 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
-from hw.features import Feature
-from hw.instruction_fields import OPCODE_BITS
-from hw.operations import AluOp
-from hw.rtl.alu import WIDTH
-from hw.rtl.array import operand_layout
-from hw.rtl.block import Block
-from hw.rtl.delay import delay_line, delayed
-from hw.rtl.lane import LaneControl, Scale, hold_port
-from hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
-from hw.rtl.micro_ops import mode_layout, offsets_layout
-from hw.rtl.requantiser import RequantiseControl
-from hw.rtl.second_operand import not_from_acc, takes_input
-from hw.storage import INDEX_BITS
-from hw.timing import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, alu_layout, gemm_layout, uop_layout
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import OPCODE_BITS
+from tandem.hw.operations import AluOp
+from tandem.hw.rtl.alu import WIDTH
+from tandem.hw.rtl.array import operand_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.delay import delay_line, delayed
+from tandem.hw.rtl.lane import LaneControl, Scale, hold_port
+from tandem.hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
+from tandem.hw.rtl.micro_ops import mode_layout, offsets_layout
+from tandem.hw.rtl.requantiser import RequantiseControl
+from tandem.hw.rtl.second_operand import not_from_acc, takes_input
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.timing import (
     EARLY_OPS,
     FORWARD_DISTANCE,
     OUT_STAGES,
@@ -30,7 +30,7 @@ from hw.timing import (
     pipeline_stages,
     tree_levels,
 )
-from hw.topology import MemoryId
+from tandem.hw.topology import MemoryId
 
 _MODE_FIELDS = ("active", "low", "high", "scale")
 """What a micro-op takes along of its mode, beside its index of PAR."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hw.events import EVENT_BITS
+from tandem.hw.events import EVENT_BITS
 
 _PORT = re.compile(r"(?P<bus>[ms]_axi)_(?P<channel>ar|aw|r|w|b)(?P<signal>[a-z]+)\Z")
 _BUSES = {"m_axi": "AXI4 master", "s_axi": "AXI4-Lite slave"}

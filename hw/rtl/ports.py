@@ -5,12 +5,12 @@ from __future__ import annotations
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.axi import ID_BITS
-from hw.config import HardwareConfig
-from hw.registers import ADDRESS_BITS
-from hw.rtl.layouts import burst_layout, order_layout, strobed_layout
-from hw.storage import INDEX_BITS
-from hw.timing import OUT_QUEUE_BEATS, READ_PRIORITY
+from tandem.hw.axi import ID_BITS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.registers import ADDRESS_BITS
+from tandem.hw.rtl.layouts import burst_layout, order_layout, strobed_layout
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.timing import OUT_QUEUE_BEATS, READ_PRIORITY
 
 
 def AxiReadMaster(config: HardwareConfig) -> wiring.Signature:

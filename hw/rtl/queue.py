@@ -6,9 +6,9 @@ from amaranth.hdl import Module, Shape, ShapeLike, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 
-from hw.rtl.block import Block
-from hw.rtl.layouts import clog2
-from hw.rtl.scratchpad import OnChipMemory
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import clog2
+from tandem.hw.rtl.scratchpad import OnChipMemory
 
 SHALLOW = 64
 """Greatest depth of a queue whose memory is read without a clock, as only look-up tables can be."""

@@ -6,15 +6,15 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.axi import ID_BITS, INCR
-from hw.config import HardwareConfig
-from hw.rtl.block import Block, ResetBy
-from hw.rtl.layouts import burst_layout, clog2
-from hw.rtl.oldest_address import OldestAddress
-from hw.rtl.ports import AxiReadMaster, ReadPort
-from hw.rtl.queue import Queue
-from hw.storage import storage_of
-from hw.timing import READ_PRIORITY
+from tandem.hw.axi import ID_BITS, INCR
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.block import Block, ResetBy
+from tandem.hw.rtl.layouts import burst_layout, clog2
+from tandem.hw.rtl.oldest_address import OldestAddress
+from tandem.hw.rtl.ports import AxiReadMaster, ReadPort
+from tandem.hw.rtl.queue import Queue
+from tandem.hw.storage import storage_of
+from tandem.hw.timing import READ_PRIORITY
 
 
 class ReadMaster(Block):

@@ -6,12 +6,12 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.bursts import BurstGenerator
-from hw.rtl.layouts import rows_layout
-from hw.rtl.ports import ReadPort
-from hw.rtl.queue import Queue
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.bursts import BurstGenerator
+from tandem.hw.rtl.layouts import rows_layout
+from tandem.hw.rtl.ports import ReadPort
+from tandem.hw.rtl.queue import Queue
 
 
 class ReadStream(Block):

@@ -9,11 +9,11 @@ from amaranth.hdl import Const, Module, Mux, ShapeLike, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.config import HardwareConfig
-from hw.register_model import WORD_BITS, WORD_BYTES, Access, Register
-from hw.registers import registers_of
-from hw.rtl.axi_lite import WordPort
-from hw.rtl.block import Block
+from tandem.hw.config import HardwareConfig
+from tandem.hw.register_model import WORD_BITS, WORD_BYTES, Access, Register
+from tandem.hw.registers import registers_of
+from tandem.hw.rtl.axi_lite import WordPort
+from tandem.hw.rtl.block import Block
 
 
 def register_shape(register: Register) -> ShapeLike:

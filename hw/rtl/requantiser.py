@@ -12,14 +12,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.operations import AluOp
-from hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS, SHIFT_BITS
-from hw.rtl.alu import WIDTH
-from hw.rtl.block import Block
-from hw.rtl.delay import delayed
-from hw.timing import OUT_STAGES
-from hw.topology import MemoryId
+from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.operations import AluOp
+from tandem.hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS, SHIFT_BITS
+from tandem.hw.rtl.alu import WIDTH
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.delay import delayed
+from tandem.hw.timing import OUT_STAGES
+from tandem.hw.topology import MemoryId
 
 BYTE = 8
 HALF = WIDTH // 2

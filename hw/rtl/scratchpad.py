@@ -11,8 +11,8 @@ from amaranth.hdl import Module
 from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
-from hw.rtl.block import Block
-from hw.rtl.layouts import clog2
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import clog2
 
 NO_COLLISIONS = {"no_rw_check": 1}
 """Memory attribute of Yosys: a read of an address in the cycle of its write is undefined.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Const, Value
 from amaranth.lib import data
 
-from hw.config import HardwareConfig
-from hw.features import Feature
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
 
 
 def not_from_acc(config: HardwareConfig, alu: data.View) -> Value:

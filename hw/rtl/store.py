@@ -6,17 +6,17 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.encoding import memory_layout
-from hw.rtl.block import Block
-from hw.rtl.bursts import BurstGenerator
-from hw.rtl.gate import Gate
-from hw.rtl.layouts import UnitStatus, clog2, queued_layout, row_bits, view_of
-from hw.rtl.load_dma import bases_layout
-from hw.rtl.out_packer import OutPacker
-from hw.rtl.ports import OrderPort, TokenPort
-from hw.storage import INDEX_BITS
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import memory_layout
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.bursts import BurstGenerator
+from tandem.hw.rtl.gate import Gate
+from tandem.hw.rtl.layouts import UnitStatus, clog2, queued_layout, row_bits, view_of
+from tandem.hw.rtl.load_dma import bases_layout
+from tandem.hw.rtl.out_packer import OutPacker
+from tandem.hw.rtl.ports import OrderPort, TokenPort
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.topology import MemoryId
 
 
 class StoreUnit(Block):

@@ -3,8 +3,8 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.rtl.block import Block
-from hw.topology import TOKEN_BITS
+from tandem.hw.rtl.block import Block
+from tandem.hw.topology import TOKEN_BITS
 
 
 class TokenCounter(Block):

@@ -6,18 +6,18 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, fetch_bit, unit_bit
-from hw.registers import NO_INSTRUCTION, Interrupt
-from hw.rtl.axi_lite import AxiLiteSlave
-from hw.rtl.block import Block, ResetBy
-from hw.rtl.bus import Bus
-from hw.rtl.control import Control
-from hw.rtl.core import Core
-from hw.rtl.counters import Counters, counter_names
-from hw.rtl.ports import AxiLite, axi_master
-from hw.rtl.register_file import RegisterFile
-from hw.topology import Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, fetch_bit, unit_bit
+from tandem.hw.registers import NO_INSTRUCTION, Interrupt
+from tandem.hw.rtl.axi_lite import AxiLiteSlave
+from tandem.hw.rtl.block import Block, ResetBy
+from tandem.hw.rtl.bus import Bus
+from tandem.hw.rtl.control import Control
+from tandem.hw.rtl.core import Core
+from tandem.hw.rtl.counters import Counters, counter_names
+from tandem.hw.rtl.ports import AxiLite, axi_master
+from tandem.hw.rtl.register_file import RegisterFile
+from tandem.hw.topology import Unit
 
 
 class Accelerator(Block):

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import In
 
-from base.processes import ProcessGroup
-from hw.config import HardwareConfig
-from hw.rtl.multiplexers import unfold_multiplexers
-from hw.rtl.netlist import Netlist, ports_of
-from hw.rtl.port_meanings import group, meaning
-from hw.rtl.top import Accelerator
-from hw.rtl.verilog_fields import fields_of, show_fields
-from hw.rtl.verilog_module import VerilogModule, drop_unused_resets, parse_module
-from hw.rtl.verilog_names import give_names
-from hw.rtl.verilog_nesting import nest
-from hw.rtl.verilog_writer import order_ports, write_module
+from tandem.base.processes import ProcessGroup
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.multiplexers import unfold_multiplexers
+from tandem.hw.rtl.netlist import Netlist, ports_of
+from tandem.hw.rtl.port_meanings import group, meaning
+from tandem.hw.rtl.top import Accelerator
+from tandem.hw.rtl.verilog_fields import fields_of, show_fields
+from tandem.hw.rtl.verilog_module import VerilogModule, drop_unused_resets, parse_module
+from tandem.hw.rtl.verilog_names import give_names
+from tandem.hw.rtl.verilog_nesting import nest
+from tandem.hw.rtl.verilog_writer import order_ports, write_module
 
 TOP = "tandem"
 GENERATED = "part of the Tandem accelerator"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hw.rtl.verilog_module import Assign, Block, Signal, VerilogModule
+from tandem.hw.rtl.verilog_module import Assign, Block, Signal, VerilogModule
 
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end$", re.MULTILINE | re.DOTALL)
 _CONNECT = re.compile(

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hw.rtl.verilog_words import RESERVED
+from tandem.hw.rtl.verilog_words import RESERVED
 
 NAMELESS = re.compile(r"_\d+_")
 """A name that Yosys made up."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hw.rtl.verilog_module import (
+from tandem.hw.rtl.verilog_module import (
     NAMELESS,
     Assign,
     Block,
@@ -20,7 +20,7 @@ from hw.rtl.verilog_module import (
     names_in,
     renamed,
 )
-from hw.rtl.verilog_nesting import split
+from tandem.hw.rtl.verilog_nesting import split
 
 LONGEST = 32
 """The longest name that says what a wire is; others say what it feeds."""

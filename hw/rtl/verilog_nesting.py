@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from hw.rtl.verilog_module import NAMELESS, Assign, Block, VerilogModule
+from tandem.hw.rtl.verilog_module import NAMELESS, Assign, Block, VerilogModule
 
 LONGEST = 90
 """The longest expression that another is written into."""

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
-from hw.rtl.verilog_module import Assign, Block, Signal, VerilogModule, names_in
+from tandem.hw.rtl.verilog_module import Assign, Block, Signal, VerilogModule, names_in
 
 LONGEST = 100
 """The longest line, but for words without a space."""

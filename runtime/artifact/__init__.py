@@ -13,10 +13,10 @@ The archive's comment ends with the SHA-256 of all bytes before it. A changed by
 before any member is decoded, and any zip tool can open the file.
 """
 
-from runtime.artifact.artifact import Artifact
-from runtime.artifact.code import Code
-from runtime.artifact.counts import cut
-from runtime.artifact.files import (
+from tandem.runtime.artifact.artifact import Artifact
+from tandem.runtime.artifact.code import Code
+from tandem.runtime.artifact.counts import cut
+from tandem.runtime.artifact.files import (
     KINDS,
     from_bytes,
     is_artifact,
@@ -24,7 +24,7 @@ from runtime.artifact.files import (
     to_bytes,
     write_artifact,
 )
-from runtime.artifact.instructions import (
+from tandem.runtime.artifact.instructions import (
     MAX_CALLS,
     Branch,
     CallFunction,
@@ -36,7 +36,7 @@ from runtime.artifact.instructions import (
     RunStep,
     TailCall,
 )
-from runtime.artifact.manifest import (
+from tandem.runtime.artifact.manifest import (
     HOST,
     Arena,
     ConstantPlace,
@@ -52,9 +52,9 @@ from runtime.artifact.manifest import (
     Step,
     Tensor,
 )
-from runtime.artifact.padding import PaddedAxis
-from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
-from runtime.artifact.streams import config_of, streams_of
+from tandem.runtime.artifact.padding import PaddedAxis
+from tandem.runtime.artifact.stream import Layer, PlacedTensor, StreamCode
+from tandem.runtime.artifact.streams import config_of, streams_of
 
 __all__ = [
     "HOST",

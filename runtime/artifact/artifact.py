@@ -8,10 +8,10 @@ from typing import Any, NoReturn, TypeVar
 
 from numpy.typing import NDArray
 
-from runtime.artifact.check import check
-from runtime.artifact.code import Code
-from runtime.artifact.manifest import Manifest
-from runtime.errors import ArtifactError
+from tandem.runtime.artifact.check import check
+from tandem.runtime.artifact.code import Code
+from tandem.runtime.artifact.manifest import Manifest
+from tandem.runtime.errors import ArtifactError
 
 C = TypeVar("C")
 

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
-from runtime.artifact.check_code import check_code
-from runtime.artifact.code import Code
-from runtime.artifact.manifest import (
+from tandem.runtime.artifact.check_code import check_code
+from tandem.runtime.artifact.code import Code
+from tandem.runtime.artifact.manifest import (
     Arena,
     ConstantPlace,
     Input,
@@ -23,10 +23,10 @@ from runtime.artifact.manifest import (
     Step,
     Tensor,
 )
-from runtime.element_types import DTYPES, dtype_of
-from runtime.errors import ArtifactError
-from runtime.native import ALIGNMENT
-from runtime.native.objects import MOST_ELEMENTS, is_shape
+from tandem.runtime.element_types import DTYPES, dtype_of
+from tandem.runtime.errors import ArtifactError
+from tandem.runtime.native import ALIGNMENT
+from tandem.runtime.native.objects import MOST_ELEMENTS, is_shape
 
 
 def check(

@@ -12,7 +12,7 @@ from typing import NoReturn, assert_never
 
 import numpy as np
 
-from runtime.artifact.instructions import (
+from tandem.runtime.artifact.instructions import (
     Branch,
     CallFunction,
     FunctionCode,
@@ -23,7 +23,15 @@ from runtime.artifact.instructions import (
     RunStep,
     TailCall,
 )
-from runtime.artifact.manifest import Arena, ConstantPlace, Input, Kept, Manifest, Output, Tensor
+from tandem.runtime.artifact.manifest import (
+    Arena,
+    ConstantPlace,
+    Input,
+    Kept,
+    Manifest,
+    Output,
+    Tensor,
+)
 
 
 def check_code(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.errors import RunError
+from tandem.runtime.errors import RunError
 
 
 def cut(name: str, array: NDArray[Any], extents: Mapping[int, int]) -> NDArray[Any]:

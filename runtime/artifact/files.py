@@ -14,17 +14,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from base.files import write_atomically
-from base.input_files import open_input, read_input
-from base.paths import AnyPath
-from runtime.aligned_arrays import aligned_copy, aligned_size
-from runtime.artifact.artifact import Artifact
-from runtime.artifact.code import Code
-from runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
-from runtime.artifact.stream import StreamCode
-from runtime.element_types import dtype_of
-from runtime.errors import ArtifactError, NativeCodeError
-from runtime.native import ObjectCode
+from tandem.base.files import write_atomically
+from tandem.base.input_files import open_input, read_input
+from tandem.base.paths import AnyPath
+from tandem.runtime.aligned_arrays import aligned_copy, aligned_size
+from tandem.runtime.artifact.artifact import Artifact
+from tandem.runtime.artifact.code import Code
+from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
+from tandem.runtime.artifact.stream import StreamCode
+from tandem.runtime.element_types import dtype_of
+from tandem.runtime.errors import ArtifactError, NativeCodeError
+from tandem.runtime.native import ObjectCode
 
 VERSION = 2
 """Version of the format; files of other versions are refused."""

@@ -24,9 +24,9 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from runtime.artifact.instructions import FunctionCode
-from runtime.artifact.padding import PaddedAxis
-from runtime.element_types import dtype_of
+from tandem.runtime.artifact.instructions import FunctionCode
+from tandem.runtime.artifact.padding import PaddedAxis
+from tandem.runtime.element_types import dtype_of
 
 HOST: Final = "cpu"
 """The device of the processor that runs the network, and all that no other device runs."""

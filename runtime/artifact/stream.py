@@ -15,11 +15,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, parse_config
-from hw.errors import ConfigError
-from runtime.errors import ArtifactError
-from runtime.native.objects import is_shape
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config, parse_config
+from tandem.hw.errors import ConfigError
+from tandem.runtime.errors import ArtifactError
+from tandem.runtime.native.objects import is_shape
 
 _MAGIC = b"tandem-stream 2 "
 

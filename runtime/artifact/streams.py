@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from runtime.artifact.artifact import Artifact
-from runtime.artifact.stream import StreamCode
+from tandem.hw.config import HardwareConfig
+from tandem.runtime.artifact.artifact import Artifact
+from tandem.runtime.artifact.stream import StreamCode
 
 
 def streams_of(artifact: Artifact) -> dict[str, StreamCode]:

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hw.isa import Program
-from runtime.artifact import Artifact, Step, StreamCode
-from runtime.devices.device import Device, StepFunction
-from runtime.errors import RunError
-from runtime.layer_profiles import StreamRun, profile_layers
-from sim.engine import Engine, Launch
-from sim.memory import place_program
+from tandem.hw.isa import Program
+from tandem.runtime.artifact import Artifact, Step, StreamCode
+from tandem.runtime.devices.device import Device, StepFunction
+from tandem.runtime.errors import RunError
+from tandem.runtime.layer_profiles import StreamRun, profile_layers
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.memory import place_program
 
 Progress: TypeAlias = Callable[[int], None]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.artifact import HOST, Artifact, Step
-from runtime.devices.device import Device, StepFunction
-from runtime.native import ObjectCode, ThreadPool, load
-from runtime.native.host import available_threads
+from tandem.runtime.artifact import HOST, Artifact, Step
+from tandem.runtime.devices.device import Device, StepFunction
+from tandem.runtime.native import ObjectCode, ThreadPool, load
+from tandem.runtime.native.host import available_threads
 
 
 class CpuDevice(Device):

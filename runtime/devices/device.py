@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.aligned_arrays import aligned_empty
-from runtime.artifact import Artifact, Step, Tensor
-from runtime.errors import RunError
-from runtime.measurement import Measurement
+from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.artifact import Artifact, Step, Tensor
+from tandem.runtime.errors import RunError
+from tandem.runtime.measurement import Measurement
 
 StepFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Measurement | None]
 """A step, loaded on its device: takes (inputs, outputs), writes the outputs, and returns the

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Tensor
-from runtime.errors import InputError
+from tandem.runtime.artifact import Tensor
+from tandem.runtime.errors import InputError
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Manifest, Tensor
-from runtime.element_types import dtype_of, is_float
-from runtime.errors import InputError
+from tandem.runtime.artifact import Manifest, Tensor
+from tandem.runtime.element_types import dtype_of, is_float
+from tandem.runtime.errors import InputError
 
 _ROUNDING = "quantise"
 """The operator that rounds real numbers to integers."""

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from base.input_files import open_input
-from base.paths import AnyPath
-from runtime.artifact import Tensor
-from runtime.errors import InputError
-from runtime.inputs.batches import samples_of
-from runtime.inputs.pictures import SUFFIXES, PixelNormalisation, read_picture
+from tandem.base.input_files import open_input
+from tandem.base.paths import AnyPath
+from tandem.runtime.artifact import Tensor
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs.batches import samples_of
+from tandem.runtime.inputs.pictures import SUFFIXES, PixelNormalisation, read_picture
 
 Arrays = dict[str, NDArray[Any]]
 ARRAY_BYTES: Final = 1 << 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from runtime.artifact import Artifact, Tensor
+from tandem.runtime.artifact import Artifact, Tensor
 
 
 def inputs_of(artifact: Artifact) -> tuple[Tensor, ...]:

@@ -10,9 +10,9 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 from numpy.typing import NDArray
 
-from base.input_files import open_input
-from runtime.artifact import Tensor
-from runtime.errors import InputError
+from tandem.base.input_files import open_input
+from tandem.runtime.artifact import Tensor
+from tandem.runtime.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 PICTURE_BYTES: Final = 1 << 28

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.artifact import Tensor
-from runtime.element_types import dtype_of, is_float
+from tandem.runtime.artifact import Tensor
+from tandem.runtime.element_types import dtype_of, is_float
 
 _BYTE_BITS = 8
 

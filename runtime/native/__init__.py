@@ -3,10 +3,10 @@
 The compiler is not needed: object code holds its target machine and its parameters.
 """
 
-from runtime.native.function import NativeFunction, load
-from runtime.native.host import Host
-from runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
-from runtime.native.pool import ThreadPool
+from tandem.runtime.native.function import NativeFunction, load
+from tandem.runtime.native.host import Host
+from tandem.runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
+from tandem.runtime.native.pool import ThreadPool
 
 __all__ = [
     "ALIGNMENT",

@@ -13,10 +13,10 @@ import numpy as np
 from llvmlite import binding
 from numpy.typing import NDArray
 
-from runtime.errors import NativeCodeError
-from runtime.native.host import Host, available_threads, initialise
-from runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
-from runtime.native.pool import LoopLauncher, ThreadPool
+from tandem.runtime.errors import NativeCodeError
+from tandem.runtime.native.host import Host, available_threads, initialise
+from tandem.runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
+from tandem.runtime.native.pool import LoopLauncher, ThreadPool
 
 _Array = NDArray[Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from base.processor import Host, initialise
+from tandem.base.processor import Host, initialise
 
 __all__ = ["Host", "available_threads", "initialise"]
 

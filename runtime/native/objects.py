@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
-from runtime.element_types import DTYPES, dtype_of
-from runtime.errors import NativeCodeError
+from tandem.runtime.element_types import DTYPES, dtype_of
+from tandem.runtime.errors import NativeCodeError
 
 ALIGNMENT = 64
 """Alignment of the workspace, in bytes: a cache line, and the widest vector."""

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from ctypes import c_void_p, sizeof
 from time import monotonic_ns
 
-from runtime.errors import NativeCodeError
-from runtime.native.host import available_threads
-from runtime.native.pool_code import MOST_HELPERS, PoolCode, pool_code
-from runtime.native.pool_state import (
+from tandem.runtime.errors import NativeCodeError
+from tandem.runtime.native.host import available_threads
+from tandem.runtime.native.pool_code import MOST_HELPERS, PoolCode, pool_code
+from tandem.runtime.native.pool_state import (
     CACHE_LINE,
     CPU_SET_BYTES,
     CallState,

@@ -20,8 +20,8 @@ from typing import Any
 
 from llvmlite import binding
 
-from runtime.native.host import Host
-from runtime.native.pool_state import (
+from tandem.runtime.native.host import Host
+from tandem.runtime.native.pool_state import (
     CPU_SET_BYTES,
     CallState,
     HelperState,

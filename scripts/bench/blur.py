@@ -1,4 +1,4 @@
-"""Halide's example, the 3x3 box filter of `docs/blur.md`: `python -m scripts.bench.blur`.
+"""Halide's example, the 3x3 box filter of `docs/blur.md`: `python -m tandem.scripts.bench.blur`.
 
 Three equivalent programs: the unscheduled loops, through the same back end, which does not
 vectorize automatically; NumPy; and the scheduled loops, on one core and on all cores. The programs
@@ -16,11 +16,11 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.ir.dtypes import UINT16
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.te import Schedule, Tensor, compute, placeholder
-from scripts.bench.measurements import Measurement, print_measurements
+from tandem.compiler.ir.dtypes import UINT16
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.te import Schedule, Tensor, compute, placeholder
+from tandem.scripts.bench.measurements import Measurement, print_measurements
 
 LEAST = 10
 """The minimum speed-up over the unscheduled loops."""

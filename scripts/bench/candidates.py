@@ -1,4 +1,4 @@
-"""How many schedules are measured a second: `python -m scripts.bench.candidates`.
+"""How many schedules are measured a second: `python -m tandem.scripts.bench.candidates`.
 
 Choices of each layer are drawn uniformly from those that are estimated within 1.5 times the best,
 then compiled and measured by as many processes as there are cores, as the tuner does it. The time
@@ -16,20 +16,20 @@ from time import perf_counter
 
 import numpy as np
 
-from compiler.tune.candidates import Candidates
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import BATCH
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.bench.tuning_model import CLOSE
-from scripts.options import DEFAULT_MEMORY
-from scripts.tables import plain_console, plain_table, print_table
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.pools.local_pool import LocalPool, default_jobs
-from tandem.utilization.conv_layers import parse_layer
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import BATCH
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.bench.tuning_model import CLOSE
+from tandem.scripts.options import DEFAULT_MEMORY
+from tandem.scripts.tables import plain_console, plain_table, print_table
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.pools.local_pool import LocalPool, default_jobs
+from tandem.workbench.utilization.conv_layers import parse_layer
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 LAYERS = tuple(f"C{number}" for number in range(2, 12))
 CHOICES = 64
@@ -71,7 +71,7 @@ def speed_of(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.candidates")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.candidates")
     parser.add_argument("--layer", action="append", help=f"default: {', '.join(LAYERS)}")
     parser.add_argument("--config", default="pynq-x")
     parser.add_argument("--memory", default=DEFAULT_MEMORY)

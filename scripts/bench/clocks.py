@@ -1,16 +1,16 @@
-"""The clock of each preset: `python -m scripts.bench.clocks` prints the table of
+"""The clock of each preset: `python -m tandem.scripts.bench.clocks` prints the table of
 docs/resources.md. A seed of a preset takes some minutes; results are cached.
 """
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.rtl.verilog import generate
-from hw.synthesis.errors import DoesNotFitError
-from hw.synthesis.place import Device, Timing
-from scripts.bench.resources import configurations
-from scripts.timing import find_timing
-from tandem.clock import DEFAULT_SEEDS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.synthesis.errors import DoesNotFitError
+from tandem.hw.synthesis.place import Device, Timing
+from tandem.scripts.bench.resources import configurations
+from tandem.scripts.timing import find_timing
+from tandem.workbench.clock import DEFAULT_SEEDS
 
 DEVICE = Device.ECP5_85
 SPEED = 6

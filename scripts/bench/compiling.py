@@ -1,4 +1,4 @@
-"""Compile times: `python -m scripts.bench.compiling [--against DIR]`.
+"""Compile times: `python -m tandem.scripts.bench.compiling [--against DIR]`.
 
 The benchmark measures `tandem run resnet18 --engine functional` and `tandem compile resnet18` as
 whole processes, and candidate schedules of convolutions of C8's size on `pynq`, from the tiling to
@@ -27,14 +27,14 @@ from typing import TypeVar
 
 import msgspec
 
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.bench.measurements import Measurement, print_measurements
-from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
-from tandem.utilization.build import HIDING, Convolution
-from tandem.utilization.case import make_case
-from tandem.utilization.conv_layers import ConvLayer, parse_layer
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
+from tandem.workbench.utilization.build import HIDING, Convolution
+from tandem.workbench.utilization.case import make_case
+from tandem.workbench.utilization.conv_layers import ConvLayer, parse_layer
 
 CANDIDATE_SECONDS = 20e-3
 """The part of a candidate's time that does not depend on its number of instructions."""
@@ -157,7 +157,7 @@ def _alternately(
 
 def _seconds(command: Command, tree: Path) -> float:
     before = _time_of_children()
-    _python(tree, "scripts.cli", *command.arguments)
+    _python(tree, "tandem.scripts.cli", *command.arguments)
     return _time_of_children() - before
 
 
@@ -169,7 +169,7 @@ def _time_of_children() -> float:
 def _candidates(tree: Path) -> list[Candidate]:
     """The candidates of a checkout, measured by the checkout's own version of this module."""
     return msgspec.json.decode(
-        _python(tree, "scripts.bench.compiling", "--candidates"), type=list[Candidate]
+        _python(tree, "tandem.scripts.bench.compiling", "--candidates"), type=list[Candidate]
     )
 
 
@@ -189,7 +189,7 @@ def _python(tree: Path, module: str, *arguments: str) -> bytes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report; return 1 if a target is missed; only comparisons have targets."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.compiling")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.compiling")
     parser.add_argument("--against", metavar="DIR", type=Path, help="another checkout")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--candidates", action="store_true", help="only these, as JSON")

@@ -1,4 +1,4 @@
-"""Convolutions of ResNet-18 beside ONNX Runtime: `python -m scripts.bench.conv2d`.
+"""Convolutions of ResNet-18 beside ONNX Runtime: `python -m tandem.scripts.bench.conv2d`.
 
 Both libraries run in this process, on one thread, on the same preallocated NCHW arrays, with
 weights packed beforehand. The int8 baseline is ONNX Runtime's QLinearConv, which takes about a
@@ -24,15 +24,15 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from compiler.graph import Call, Constant, Function, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.parser import parse_function
-from compiler.graph.passes import InferTypes
-from compiler.machines.cpu.backend import cpu_kernel
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.target import cpu
-from compiler.plan.planner import Planner
-from scripts.bench.measurements import Measurement, print_measurements
+from tandem.compiler.graph import Call, Constant, Function, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.machines.cpu.backend import cpu_kernel
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.plan.planner import Planner
+from tandem.scripts.bench.measurements import Measurement, print_measurements
 
 LEAST = 1.0
 """The minimum geometric mean of speeds relative to ONNX Runtime's."""

@@ -1,5 +1,5 @@
 """How well the learned cost model ranks schedules of layers that it has not seen:
-`python -m scripts.bench.cost_models --records FILE`.
+`python -m tandem.scripts.bench.cost_models --records FILE`.
 
 Each layer is certified first, so that its best cost is known. Then choices are drawn uniformly from
 those that can cost at most 1.5 times the best, and measured. The model is tested on one layer after
@@ -19,25 +19,25 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.plan.space import Floats
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.exact import Exact
-from compiler.tune.recorded import Proposer
-from compiler.tune.tasks import Task
-from compiler.tune.tuner import Measure, Tuning
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.bench.tuning import Measurements
-from scripts.bench.tuning_model import TOP, Accuracy, Ranking, accuracy, sampled, top
-from scripts.options import DEFAULT_MEMORY
-from scripts.records import warn
-from scripts.tables import plain_console, plain_table, print_table
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.pools.local_pool import LocalPool, default_jobs
-from tandem.recorded_choices import known_records
-from tandem.utilization.conv_layers import parse_layer
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.plan.space import Floats
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.exact import Exact
+from tandem.compiler.tune.recorded import Proposer
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.tuner import Measure, Tuning
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.bench.tuning import Measurements
+from tandem.scripts.bench.tuning_model import TOP, Accuracy, Ranking, accuracy, sampled, top
+from tandem.scripts.options import DEFAULT_MEMORY
+from tandem.scripts.records import warn
+from tandem.scripts.tables import plain_console, plain_table, print_table
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.pools.local_pool import LocalPool, default_jobs
+from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.utilization.conv_layers import parse_layer
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 LAYERS = tuple(f"C{number}" for number in range(1, 12))
 CHOICES = 150
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.cost_models")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.cost_models")
     parser.add_argument("--layer", action="append", help=f"two or more; default: {LAYERS}")
     parser.add_argument("--config", default="pynq-x")
     parser.add_argument("--memory", default=DEFAULT_MEMORY)

@@ -1,4 +1,4 @@
-"""Speed of the `cycle` engine beside the others: `python -m scripts.bench.cycle`.
+"""Speed of the `cycle` engine beside the others: `python -m tandem.scripts.bench.cycle`.
 
 Three programs on `pynq`: the whole of ResNet-18, one of its layers, and GEMMs like those of
 compiled programs. For each the cycles simulated per second by `rtl`, `cycle` and `functional`;
@@ -16,28 +16,28 @@ from time import process_time
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import MemoryId, Program, TokenQueue, validate
-from hw.isa.columns import Columns
-from hw.memory_model import DEFAULT_MEMORY
-from hw.topology import POPS, PUSHES, TOKEN_FLAGS
-from runtime.artifact import streams_of
-from runtime.artifact.stream import StreamCode
-from scripts.bench.functional import TABLE, tile_program
-from scripts.bench.measurements import Measurement, print_measurements
-from sim.cycle.machine import make_machine
-from sim.cycle.prepare import make_run, prepare
-from sim.cycle.reads import make_reads
-from sim.cycle.run import run_program
-from sim.cycle.state import LAST
-from sim.cycle.stores import make_stores
-from sim.engine import Bytes, Launch
-from sim.engines import make_engine
-from sim.memory import place_program
-from tandem.devices import Accelerator
-from tandem.models import ModelOptions
-from tandem.networks import open_model
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import MemoryId, Program, TokenQueue, validate
+from tandem.hw.isa.columns import Columns
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.hw.topology import POPS, PUSHES, TOKEN_FLAGS
+from tandem.runtime.artifact import streams_of
+from tandem.runtime.artifact.stream import StreamCode
+from tandem.scripts.bench.functional import TABLE, tile_program
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.sim.cycle.machine import make_machine
+from tandem.sim.cycle.prepare import make_run, prepare
+from tandem.sim.cycle.reads import make_reads
+from tandem.sim.cycle.run import run_program
+from tandem.sim.cycle.state import LAST
+from tandem.sim.cycle.stores import make_stores
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.models import ModelOptions
+from tandem.workbench.networks import open_model
 
 CONFIG = "pynq"
 LAYER = "layer3_1_relu1"

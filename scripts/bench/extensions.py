@@ -1,4 +1,4 @@
-"""What each extension brings and costs: `python -m scripts.bench.extensions [--plot FILE.svg]`.
+"""What each extension brings and costs: `python -m tandem.scripts.bench.extensions [--plot FILE.svg]`.
 
 The table that docs/extensions.md shows: cycles of ResNet-18's convolutions and of the whole network
 on `pynq` without extensions, with each alone and with all, every result checked; the resources of
@@ -15,24 +15,24 @@ from pathlib import Path
 
 import numpy as np
 
-from base.files import write_atomically
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.memory_model import parse_memory
-from hw.rtl.verilog import generate
-from hw.synthesis.errors import DoesNotFitError
-from hw.synthesis.families import Family
-from runtime.inputs import random_inputs
-from scripts.bench.clocks import clock
-from scripts.resources import find_resources
-from sim.engines import make_engine
-from tandem.devices import Accelerator
-from tandem.errors import WrongResultError
-from tandem.models import ModelOptions
-from tandem.networks import Arrays, open_model
-from tandem.platform import Platform
-from tandem.utilization import RESNET18, measure, total
+from tandem.base.files import write_atomically
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.memory_model import parse_memory
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.synthesis.errors import DoesNotFitError
+from tandem.hw.synthesis.families import Family
+from tandem.runtime.inputs import random_inputs
+from tandem.scripts.bench.clocks import clock
+from tandem.scripts.resources import find_resources
+from tandem.sim.engines import make_engine
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.errors import WrongResultError
+from tandem.workbench.models import ModelOptions
+from tandem.workbench.networks import Arrays, open_model
+from tandem.workbench.platform import Platform
+from tandem.workbench.utilization import RESNET18, measure, total
 
 VARIANTS = (
     ("none", frozenset[Feature]()),
@@ -151,7 +151,7 @@ def _check(name: str, memory: str, outputs: Arrays, expected: Arrays) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table; with `--plot`, draw its cycles."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.extensions")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.extensions")
     parser.add_argument("--engine", default="rtl")
     parser.add_argument("--cycles", action="store_true", help="no synthesis")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg")
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found.append(row)
     if asked.plot is not None:
         # Imported here, because Altair is large and optional.
-        from scripts.bench.extension_bars import draw
+        from tandem.scripts.bench.extension_bars import draw
 
         bars = [(row.name, dict(zip(MEMORIES, row.network, strict=True))) for row in found]
         write_atomically(asked.plot, draw(bars, NETWORK))

@@ -1,4 +1,4 @@
-"""Speed of computing cost-model features of schedule choices: `python -m scripts.bench.features`.
+"""Speed of computing cost-model features of schedule choices: `python -m tandem.scripts.bench.features`.
 
 A search by simulated annealing scores tens of thousands of choices at a time. Times are CPU time,
 the best of several rounds.
@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
-from compiler.machines.accelerator.templates.elementwise import (
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
+from tandem.compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.features import features
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.products import Products
-from compiler.machines.accelerator.templates.requantise_passes import alu_passes
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.requantisation import RequantSpec
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from scripts.bench.measurements import Measurement, print_measurements
-from scripts.options import DEFAULT_CONFIG
+from tandem.compiler.machines.accelerator.templates.features import features
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.products import Products
+from tandem.compiler.machines.accelerator.templates.requantise_passes import alu_passes
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.requantisation import RequantSpec
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.options import DEFAULT_CONFIG
 
 ROUNDS = 3
 COUNT = 100_000

@@ -1,4 +1,4 @@
-"""Speed of the functional engine: `python -m scripts.bench.functional`.
+"""Speed of the functional engine: `python -m tandem.scripts.bench.functional`.
 
 The programs resemble compiled programs: micro-op kernels in two loops, working sets of a tile.
 """
@@ -11,8 +11,8 @@ from time import perf_counter
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Finish,
@@ -25,10 +25,10 @@ from hw.isa import (
     Store,
     pack_uops,
 )
-from scripts.bench.measurements import Measurement, print_measurements
-from sim.engine import Engine, Launch
-from sim.engines import make_engine
-from sim.memory import place_program
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
 
 LEAST_GEMM = 5e7
 """Minimum GEMM micro-ops per second."""

@@ -1,4 +1,4 @@
-"""Speed of decoding and checking programs: `python -m scripts.bench.isa`."""
+"""Speed of decoding and checking programs: `python -m tandem.scripts.bench.isa`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.hazards import check_hazards
-from hw.isa import Assembler, Program, Unit, disassemble, pack_uops, validate
-from scripts.bench.measurements import Measurement, print_measurements
-from scripts.matmul import matmul_program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.hazards import check_hazards
+from tandem.hw.isa import Assembler, Program, Unit, disassemble, pack_uops, validate
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.matmul import matmul_program
 
 ROUNDS = 3
 LENGTH = 100_000

@@ -13,18 +13,18 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from base.files import write_atomically
-from compiler.driver.compile_onnx import PreparedNetwork
-from compiler.machines.cpu.codegen import CpuTarget
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.executor import Run
-from runtime.inputs import random_inputs
-from tandem.devices import Accelerator
-from tandem.errors import WrongResultError
-from tandem.models import ModelOptions, import_model
-from tandem.networks import Arrays, Network
-from tandem.platform import Platform
+from tandem.base.files import write_atomically
+from tandem.compiler.driver.compile_onnx import PreparedNetwork
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.executor import Run
+from tandem.runtime.inputs import random_inputs
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.errors import WrongResultError
+from tandem.workbench.models import ModelOptions, import_model
+from tandem.workbench.networks import Arrays, Network
+from tandem.workbench.platform import Platform
 
 MACHINES: Final = ("pynq", "pynq-x")
 MEMORY: Final = "fast"

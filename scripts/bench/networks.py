@@ -1,4 +1,4 @@
-"""Every built-in network on the accelerator: `python -m scripts.bench.networks [MODEL...]`.
+"""Every built-in network on the accelerator: `python -m tandem.scripts.bench.networks [MODEL...]`.
 
 Measures the models that are named, by default all that are built in, and keeps their figures in
 `--figures`, one network after the other, so that a later run may measure some of them again. Prints
@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from base.files import write_atomically
-from compiler.models import BUILT_IN
-from scripts.bench.network_figures import (
+from tandem.base.files import write_atomically
+from tandem.compiler.models import BUILT_IN
+from tandem.scripts.bench.network_figures import (
     MACHINES,
     ROUNDS,
     Figures,
@@ -24,7 +24,7 @@ from scripts.bench.network_figures import (
     read_figures,
     write_figures,
 )
-from tandem.models import model_file
+from tandem.workbench.models import model_file
 
 CLOCK_MHZ: Final = 100.0
 """The clock of the picture: VTA's on its smallest board (Chen et al., OSDI'18)."""
@@ -73,7 +73,7 @@ def bars(figures: Mapping[str, Figures]) -> Iterator[tuple[str, Mapping[str, flo
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, draw; 1 if a network's results are wrong."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.networks")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.networks")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="(default: all built in)")
     parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE.json")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N")
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line)
     if asked.plot is not None:
         # Imported here, because Altair is large and optional.
-        from scripts.bench.network_bars import draw
+        from tandem.scripts.bench.network_bars import draw
 
         write_atomically(asked.plot, draw(list(bars(read_figures(asked.figures)))))
     return 0

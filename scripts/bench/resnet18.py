@@ -1,4 +1,4 @@
-"""ResNet-18 beside ONNX Runtime, in float32 and in int8: `python -m scripts.bench.resnet18`.
+"""ResNet-18 beside ONNX Runtime, in float32 and in int8: `python -m tandem.scripts.bench.resnet18`.
 
 Both libraries run the same model on one image and one thread (`--threads N`: on N of each), in this
 process; in int8 it is a QDQ model, which ONNX Runtime's own quantiser makes: weights per channel in
@@ -35,18 +35,18 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-from compiler.driver.compile_onnx import compile_network, import_network
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from compiler.machines.defaults import compile_options
-from compiler.models import built_in
-from compiler.quantise.options import Mode
-from compiler.quantise.samples import synthetic
-from runtime.artifact import Artifact, Provenance
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
-from runtime.inputs import random_inputs
-from scripts.bench.measurements import Measurement, print_measurements
+from tandem.compiler.driver.compile_onnx import compile_network, import_network
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.models import built_in
+from tandem.compiler.quantise.options import Mode
+from tandem.compiler.quantise.samples import synthetic
+from tandem.runtime.artifact import Artifact, Provenance
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.runtime.inputs import random_inputs
+from tandem.scripts.bench.measurements import Measurement, print_measurements
 
 MOST = {"float32": 0.95, "int8": 1.0}
 """The maximum time per image, relative to ONNX Runtime's, by element type."""
@@ -183,7 +183,7 @@ def _rival(model: ModelProto, threads: int) -> onnxruntime.InferenceSession:
 
 def main(arguments: list[str]) -> int:
     """Print the report, 1 where a target is missed; or with `--json` the races."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.resnet18")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.resnet18")
     parser.add_argument("--json", action="store_true", help="print the races as a JSON object")
     parser.add_argument("--threads", type=_positive, default=1, metavar="N", help="default: 1")
     asked = parser.parse_args(arguments)

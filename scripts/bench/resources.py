@@ -1,4 +1,4 @@
-"""The FPGA resources of each preset: `python -m scripts.bench.resources` prints the table that
+"""The FPGA resources of each preset: `python -m tandem.scripts.bench.resources` prints the table that
 docs/resources.md shows. Synthesis of all presets takes half an hour; results are cached.
 """
 
@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config, preset_names
-from hw.rtl.verilog import generate
-from hw.synthesis.resources import Resources
-from scripts.options import DEFAULT_CONFIG
-from scripts.resources import DEFAULT_FAMILIES, find_resources
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.synthesis.resources import Resources
+from tandem.scripts.options import DEFAULT_CONFIG
+from tandem.scripts.resources import DEFAULT_FAMILIES, find_resources
 
 UNITS = ("lut", "ff", "dsp", "bram")
 

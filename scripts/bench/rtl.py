@@ -1,5 +1,5 @@
 """Speed of building and of running the `rtl` engine, and of running a machine with extensions:
-`python -m scripts.bench.rtl`.
+`python -m tandem.scripts.bench.rtl`.
 
 A machine with extensions is compared on equal work: it runs the programs of the machine without.
 Its own programs take fewer cycles, and more work is done in each; what they reach is beside.
@@ -19,20 +19,20 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.memory_model import DEFAULT_MEMORY
-from runtime.artifact import Artifact, config_of
-from runtime.devices import AcceleratorDevice, CpuDevice, Device
-from runtime.executor import Executor
-from runtime.inputs import random_inputs
-from scripts.bench.measurements import Measurement, print_measurements
-from scripts.matmul_demo import SIZE, run_product
-from sim.rtl.design import verilog_of
-from sim.rtl.engine import RtlEngine
-from tandem.devices import Accelerator
-from tandem.models import ModelOptions
-from tandem.networks import open_model
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.runtime.artifact import Artifact, config_of
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device
+from tandem.runtime.executor import Executor
+from tandem.runtime.inputs import random_inputs
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.matmul_demo import SIZE, run_product
+from tandem.sim.rtl.design import verilog_of
+from tandem.sim.rtl.engine import RtlEngine
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.models import ModelOptions
+from tandem.workbench.networks import open_model
 
 MOST_SECONDS = 60
 LEAST_CYCLES = 0.8e6

@@ -1,4 +1,4 @@
-"""How good schedules are: `python -m scripts.bench.schedules --records FOLDER`.
+"""How good schedules are: `python -m tandem.scripts.bench.schedules --records FOLDER`.
 
 For each convolution of ResNet-18, on each machine with each memory: the default choice's cycles,
 those of the best choice of the base space, with the certificate of the exact explorer, and those of
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-from compiler.tune.records import Record
-from compiler.tune.run import Options, tune
-from compiler.tune.tuner import Certificate
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.records import warn
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.pools.local_pool import LocalPool
-from tandem.recorded_choices import known_records
-from tandem.utilization.conv_layers import parse_layer
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.run import Options, tune
+from tandem.compiler.tune.tuner import Certificate
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.records import warn
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.pools.local_pool import LocalPool
+from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.utilization.conv_layers import parse_layer
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 MACHINES = ("pynq", "pynq-x")
 MEMORIES = ("fast", "edge")
@@ -116,7 +116,7 @@ def rows(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.schedules")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.schedules")
     parser.add_argument("--records", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--config", nargs="+", default=MACHINES)
     parser.add_argument("--memory", nargs="+", default=MEMORIES)

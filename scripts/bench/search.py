@@ -1,6 +1,6 @@
 """Explorers of machines compared: the volume that their fronts dominate, over several seeds.
 
-`python -m scripts.bench.search --help`; other options are those of `tandem search`. Results of
+`python -m tandem.scripts.bench.search --help`; other options are those of `tandem search`. Results of
 machines are shared, so that a machine that two searches come to is measured once.
 """
 
@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compiler.search.explorer_names import Explorer
-from compiler.search.front import Values, hypervolume, pareto_front
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.front import Values, hypervolume, pareto_front
 
 MARGIN = 1.1
 """How far the corner lies beyond the worst machine of all searches."""
@@ -55,7 +55,7 @@ def main() -> None:
 
 def searched(model: str, options: list[str]) -> dict[str, Any]:
     """The JSON of a search in a process of its own."""
-    command = [sys.executable, "-m", "scripts.cli", "search", model, *options]
+    command = [sys.executable, "-m", "tandem.scripts.cli", "search", model, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 

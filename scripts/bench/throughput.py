@@ -1,4 +1,4 @@
-"""The throughput of the RTL, by operation: `python -m scripts.bench.throughput`.
+"""The throughput of the RTL, by operation: `python -m tandem.scripts.bench.throughput`.
 
 Every figure is a slope: the additional cycles of the same program with more of one operation, so
 that constant costs (start-up, latency) cancel. Rows beyond their limit are marked, and the command
@@ -15,13 +15,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from sim.engine import Engine, Launch
-from sim.engines import make_engine
-from sim.memory import place_program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
 
 IMAGE_BYTES = 1 << 22
 TABLE = 4096

@@ -1,5 +1,5 @@
 """What records of one network bring for another:
-`python -m scripts.bench.transfer --taught FILE --records FILE`.
+`python -m tandem.scripts.bench.transfer --taught FILE --records FILE`.
 
 The convolutions that ResNet-50 has and ResNet-18 has not are tuned by the learned model from
 nothing, and by the same model with records of ResNet-18's convolutions to learn from, with some
@@ -19,27 +19,27 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.machines.defaults import LEARNED
-from compiler.plan.space import Floats
-from compiler.tune.boosted_trees import Measured
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.table import make_explorer
-from compiler.tune.recorded import Proposer
-from compiler.tune.tasks import Task
-from compiler.tune.transfer import examples
-from compiler.tune.tuner import BATCH, Tuning
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.bench.tuning import Measurements
-from scripts.options import DEFAULT_MEMORY
-from scripts.records import warn
-from scripts.tables import plain_console, plain_table, print_table
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.pools.local_pool import LocalPool, default_jobs
-from tandem.recorded_choices import known_records
-from tandem.utilization.conv_layers import parse_layer
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.machines.defaults import LEARNED
+from tandem.compiler.plan.space import Floats
+from tandem.compiler.tune.boosted_trees import Measured
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.table import make_explorer
+from tandem.compiler.tune.recorded import Proposer
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.transfer import examples
+from tandem.compiler.tune.tuner import BATCH, Tuning
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.bench.tuning import Measurements
+from tandem.scripts.options import DEFAULT_MEMORY
+from tandem.scripts.records import warn
+from tandem.scripts.tables import plain_console, plain_table, print_table
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.pools.local_pool import LocalPool, default_jobs
+from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.utilization.conv_layers import parse_layer
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 LAYERS: dict[str, int] = {
     "56,56,64,64,1,1,0": 1,
@@ -146,7 +146,7 @@ def trials_to(gain: Floats, wanted: float) -> int | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.transfer")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.transfer")
     parser.add_argument("--config", default="pynq-x")
     parser.add_argument("--memory", default=DEFAULT_MEMORY)
     parser.add_argument("--taught", type=Path, required=True, help="records to learn from")

@@ -1,4 +1,4 @@
-"""How fast explorers find good schedules: `python -m scripts.bench.tuning --records FILE`.
+"""How fast explorers find good schedules: `python -m tandem.scripts.bench.tuning --records FILE`.
 
 Explorers search the space of each layer over many seeds, from nothing: neither the default choice
 nor the estimate's is measured first. The goals are parts of the certified best cost. Measurements
@@ -14,25 +14,25 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.exact import Exact
-from compiler.tune.recorded import Proposer, RecordedMeasure, RecordedOutcomes
-from compiler.tune.records import Record, append_records
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Measure, Tuning
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.bench.tuning_searches import FIXED, Needed, searches_of, unless_too_dear
-from scripts.options import DEFAULT_MEMORY
-from scripts.records import warn
-from scripts.tables import plain_console, plain_table, print_table
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.pools.local_pool import LocalPool, default_jobs
-from tandem.recorded_choices import known_records
-from tandem.utilization.conv_layers import parse_layer
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.exact import Exact
+from tandem.compiler.tune.recorded import Proposer, RecordedMeasure, RecordedOutcomes
+from tandem.compiler.tune.records import Record, append_records
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import Measure, Tuning
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.bench.tuning_searches import FIXED, Needed, searches_of, unless_too_dear
+from tandem.scripts.options import DEFAULT_MEMORY
+from tandem.scripts.records import warn
+from tandem.scripts.tables import plain_console, plain_table, print_table
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.pools.local_pool import LocalPool, default_jobs
+from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.utilization.conv_layers import parse_layer
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 LAYERS = ("C7", "C10")
 COMPARED = ("xgboost", "random", "genetic", "estimate")
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m scripts.bench.tuning")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.bench.tuning")
     parser.add_argument("--layer", action="append", help=f"default: {', '.join(LAYERS)}")
     parser.add_argument("--config", default="pynq-x")
     parser.add_argument("--memory", default=DEFAULT_MEMORY)

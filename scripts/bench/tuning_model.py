@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.plan.space import Floats, Ints
-from compiler.tune.boosted_trees import BoostedTrees, Measured
-from compiler.tune.candidates import Candidates
+from tandem.compiler.plan.space import Floats, Ints
+from tandem.compiler.tune.boosted_trees import BoostedTrees, Measured
+from tandem.compiler.tune.candidates import Candidates
 
 CLOSE = 1.5
 """Choices are close if they cost at most this multiple of the best."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import inf
 from statistics import median
 
-from compiler.te.knobs import Choice
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.recorded import Proposer
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import BATCH, Measure, Tuning
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.recorded import Proposer
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import BATCH, Measure, Tuning
 
 SEEDLESS = frozenset({"estimate", "grid"})
 """Explorers whose proposals do not depend on the seed."""

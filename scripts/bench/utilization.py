@@ -1,4 +1,4 @@
-"""The gain of latency hiding on the RTL: `python -m scripts.bench.utilization`.
+"""The gain of latency hiding on the RTL: `python -m tandem.scripts.bench.utilization`.
 
 ResNet-18's convolutions on `pynq` with memory `fast`. Results are cycles, which are the same on
 every host.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.bench.measurements import Measurement, print_measurements
-from scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
-from scripts.utilization.table import print_rows
-from sim.engines import make_engine
-from tandem.utilization import RESNET18, ConvLayer, Row, measure, total
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.options import DEFAULT_CONFIG, DEFAULT_MEMORY
+from tandem.scripts.utilization.table import print_rows
+from tandem.sim.engines import make_engine
+from tandem.workbench.utilization import RESNET18, ConvLayer, Row, measure, total
 
 MOST_CYCLES = 7.4e6
 """Cycles of all layers, weighted by count: at least 6.62 million; VTA's best is 7.73 million."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import altair as alt
 import vl_convert
 
-from base.cache import ContentCache, content_key, default_cache
-from scripts.errors import CommandError
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.scripts.errors import CommandError
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _FILE = "charts.js"
@@ -25,7 +25,7 @@ def chart_library(root: Path | None = None) -> str:
     ------
     CommandError
         If the bundle cannot be embedded in a page.
-    base.errors.CacheError
+    tandem.base.errors.CacheError
         If the cache cannot be used.
     """
     wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from scripts.page.library import chart_library
+from tandem.scripts.page.library import chart_library
 
 _HERE = Path(__file__).parent
 _SHARED = ("frame.html", "parts.html")

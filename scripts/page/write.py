@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from base.files import check_destination, write_atomically
-from scripts.errors import CommandError
+from tandem.base.files import check_destination, write_atomically
+from tandem.scripts.errors import CommandError
 
 _NEEDED = ("altair", "jinja2", "vl_convert")
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from runtime.artifact import is_artifact
-from scripts.errors import CommandError
-from scripts.model_options import Quantise
-from tandem.labels import Labels
+from tandem.runtime.artifact import is_artifact
+from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import Quantise
+from tandem.workbench.labels import Labels
 
 AccuracyOption = Annotated[
     bool,

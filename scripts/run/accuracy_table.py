@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from scripts.tables import plain_table, print_table
-from tandem.accuracy import ClassAccuracy, LayerLosses
-from tandem.sqnr import ratio_text
+from tandem.scripts.tables import plain_table, print_table
+from tandem.workbench.accuracy import ClassAccuracy, LayerLosses
+from tandem.workbench.sqnr import ratio_text
 
 _SHOWN = 20
 

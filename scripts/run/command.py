@@ -9,16 +9,16 @@ from typing import Annotated
 
 import typer
 
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.artifact import config_of, is_artifact
-from runtime.executor import Progress
-from runtime.inputs import PixelNormalisation
-from runtime.joined import join_runs
-from scripts.console import errors_in_one_line, print_json
-from scripts.engine_comparison import CompareOption, choose_engine
-from scripts.errors import CommandError
-from scripts.model_options import (
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import config_of, is_artifact
+from tandem.runtime.executor import Progress
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.runtime.joined import join_runs
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.engine_comparison import CompareOption, choose_engine
+from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import (
     MODELS,
     CalibrateOption,
     DeviceName,
@@ -30,7 +30,7 @@ from scripts.model_options import (
     model_options,
     refuse_accelerator_options,
 )
-from scripts.options import (
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
     DEFAULT_MEMORY,
@@ -41,28 +41,33 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
-from scripts.outputs import ForceOption, check_outputs, config_input
-from scripts.progress import show_activity
-from scripts.records import RecordsOption, records_input, warn, with_records
-from scripts.run.accuracy_options import AccuracyOption, LabelsOption, check_accuracy, read_labels
-from scripts.run.clock import parse_clock
-from scripts.run.outputs import check_archive, check_names, write_archive
-from scripts.run.profile_files import TIMELESS, ProfileFiles
-from scripts.run.table import print_run
-from scripts.run.why_table import check_layer, print_why
-from scripts.shapes import ShapeOption
-from sim.compare import Comparison
-from tandem.accuracy import class_accuracy, layer_losses
-from tandem.clock import Clock
-from tandem.device_comparison import boundaries, compare
-from tandem.devices import Accelerator, Cpu, TargetDevice
-from tandem.engine_comparison import EngineComparison
-from tandem.models import model_inputs
-from tandem.networks import Network, Report, open_model
-from tandem.platform import Platform
-from tandem.run_inputs import RunInputs
-from tandem.run_report import RunReport
-from tandem.why import Why, explain_run
+from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.progress import show_activity
+from tandem.scripts.records import RecordsOption, records_input, warn, with_records
+from tandem.scripts.run.accuracy_options import (
+    AccuracyOption,
+    LabelsOption,
+    check_accuracy,
+    read_labels,
+)
+from tandem.scripts.run.clock import parse_clock
+from tandem.scripts.run.outputs import check_archive, check_names, write_archive
+from tandem.scripts.run.profile_files import TIMELESS, ProfileFiles
+from tandem.scripts.run.table import print_run
+from tandem.scripts.run.why_table import check_layer, print_why
+from tandem.scripts.shapes import ShapeOption
+from tandem.sim.compare import Comparison
+from tandem.workbench.accuracy import class_accuracy, layer_losses
+from tandem.workbench.clock import Clock
+from tandem.workbench.device_comparison import boundaries, compare
+from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.engine_comparison import EngineComparison
+from tandem.workbench.models import model_inputs
+from tandem.workbench.networks import Network, Report, open_model
+from tandem.workbench.platform import Platform
+from tandem.workbench.run_inputs import RunInputs
+from tandem.workbench.run_report import RunReport
+from tandem.workbench.why import Why, explain_run
 
 
 def command(

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from base.files import check_destination, replacing
-from scripts.errors import CommandError
+from tandem.base.files import check_destination, replacing
+from tandem.scripts.errors import CommandError
 
 _Array: TypeAlias = NDArray[Any]
 _NAME_BYTES = (1 << 16) - 1

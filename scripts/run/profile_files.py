@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from base.files import check_destination
-from runtime.artifact import config_of
-from runtime.executor import Run
-from runtime.layer_profiles import LayerProfile, StreamRun
-from scripts.calibration import noise_warning
-from scripts.errors import CommandError
-from scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
-from sim.trace import write_timeline
-from tandem.clock import measured_clock
-from tandem.run_report import RunReport
-from tandem.why import labels_of
+from tandem.base.files import check_destination
+from tandem.runtime.artifact import config_of
+from tandem.runtime.executor import Run
+from tandem.runtime.layer_profiles import LayerProfile, StreamRun
+from tandem.scripts.calibration import noise_warning
+from tandem.scripts.errors import CommandError
+from tandem.scripts.run.page import Area, AreaKind, CpuStep, Page, check_page, write_page
+from tandem.sim.trace import write_timeline
+from tandem.workbench.clock import measured_clock
+from tandem.workbench.run_report import RunReport
+from tandem.workbench.why import labels_of
 
 TIMELESS = "functional"
 """The engine that counts no cycles."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from runtime.artifact import config_of
-from scripts.calibration import noise_warning
-from scripts.engine_comparison import print_comparison
-from scripts.explain import print_reasons, print_round_trips
-from scripts.run.accuracy_table import print_accuracy, print_losses
-from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
-from tandem.outputs import top5
-from tandem.run_report import RunReport
-from tandem.sqnr import show_sqnr
+from tandem.runtime.artifact import config_of
+from tandem.scripts.calibration import noise_warning
+from tandem.scripts.engine_comparison import print_comparison
+from tandem.scripts.explain import print_reasons, print_round_trips
+from tandem.scripts.run.accuracy_table import print_accuracy, print_losses
+from tandem.scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.workbench.outputs import top5
+from tandem.workbench.run_report import RunReport
+from tandem.workbench.sqnr import show_sqnr
 
 
 def print_run(report: RunReport, *, explain: bool = False) -> None:

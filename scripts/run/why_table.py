@@ -7,10 +7,10 @@ from difflib import get_close_matches
 
 from rich.table import Table
 
-from runtime.artifact import Artifact, streams_of
-from scripts.errors import CommandError
-from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
-from tandem.why import Why
+from tandem.runtime.artifact import Artifact, streams_of
+from tandem.scripts.errors import CommandError
+from tandem.scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.workbench.why import Why
 
 
 def check_layer(artifact: Artifact, name: str) -> None:

@@ -6,7 +6,7 @@ import re
 
 import typer
 
-from tandem.search.options import Budget
+from tandem.workbench.search.options import Budget
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 

@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from compiler.search.estimates import ASSUMED_MHZ
-from compiler.search.explorer_names import Explorer
-from compiler.search.objectives import Objective
-from compiler.search.space import load_space, space_names
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.inputs import PixelNormalisation
-from scripts.console import errors_in_one_line, print_json
-from scripts.errors import CommandError
-from scripts.model_options import MODELS, CalibrateOption, QuantiseOption, model_options
-from scripts.options import (
+from tandem.compiler.search.estimates import ASSUMED_MHZ
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.space import load_space, space_names
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import MODELS, CalibrateOption, QuantiseOption, model_options
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
     ConfigOption,
@@ -29,18 +29,18 @@ from scripts.options import (
     SchedulerOption,
     SeedOption,
 )
-from scripts.outputs import check_outputs, config_input
-from scripts.page.write import check_page
-from scripts.progress import show_activity
-from scripts.search.budget import parse_budget
-from scripts.search.export import check_export
-from scripts.search.table import print_explanation, print_front
-from scripts.shapes import ShapeOption
-from scripts.tables import plain_console
-from scripts.utilization.plot import Plot
-from tandem.models import model_file, model_inputs
-from tandem.search.measure import Network
-from tandem.search.options import Options
+from tandem.scripts.outputs import check_outputs, config_input
+from tandem.scripts.page.write import check_page
+from tandem.scripts.progress import show_activity
+from tandem.scripts.search.budget import parse_budget
+from tandem.scripts.search.export import check_export
+from tandem.scripts.search.table import print_explanation, print_front
+from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.tables import plain_console
+from tandem.scripts.utilization.plot import Plot
+from tandem.workbench.models import model_file, model_inputs
+from tandem.workbench.search.measure import Network
+from tandem.workbench.search.options import Options
 
 DEFAULT_BUDGET = "10m"
 DEFAULT_OBJECTIVES = "cycles,area"
@@ -227,8 +227,8 @@ def command(
         # No file of a calibration is part of a worker's task, so the seed is the same for all.
         chosen = model_options(quantize, calibrate, PixelNormalisation.IMAGENET, 0, shape)
         # Optuna is large and optional.
-        from scripts.search.report import marked_presets, write_search
-        from tandem.search.run import run
+        from tandem.scripts.search.report import marked_presets, write_search
+        from tandem.workbench.search.run import run
 
         baseline = load_config(config)
         options = Options(

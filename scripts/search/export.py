@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.errors import CommandError
-from tandem.search.export import is_machine_folder
+from tandem.scripts.errors import CommandError
+from tandem.workbench.search.export import is_machine_folder
 
 
 def check_export(folder: Path, inputs: Sequence[Path]) -> None:

@@ -7,14 +7,14 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from base.files import write_atomically
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from scripts.page.write import write_page
-from scripts.search.page.page import Marked, SearchPage
-from scripts.utilization.plot import Plot
-from tandem.search.options import Options
-from tandem.search.run import Done
+from tandem.base.files import write_atomically
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.scripts.page.write import write_page
+from tandem.scripts.search.page.page import Marked, SearchPage
+from tandem.scripts.utilization.plot import Plot
+from tandem.workbench.search.options import Options
+from tandem.workbench.search.run import Done
 
 PRESETS = ("pynq", "pynq-x", "small8", "small8-x")
 """Presets that a page marks."""
@@ -51,8 +51,8 @@ def write_search(
     )
 
     # Imported here, because the libraries that draw are large and optional.
-    from scripts.search.page.figures import front_picture
-    from scripts.search.page.render import render
+    from tandem.scripts.search.page.figures import front_picture
+    from tandem.scripts.search.page.render import render
 
     if report is not None:
         write_page(report, lambda: render(page))

@@ -1,4 +1,4 @@
-"""Synthesised machines to learn from: `python -m scripts.search.samples --help`.
+"""Synthesised machines to learn from: `python -m tandem.scripts.search.samples --help`.
 
 Machines are drawn from a space; each measurement is a line of JSON, written at once. Machines that
 the file has are not measured again, so that a collection can be stopped and continued.
@@ -12,17 +12,17 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from base.errors import BaseError
-from compiler.search.space import Space, load_space
-from hw.area.synthesis import area_parts, design_area
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, load_config
-from hw.errors import ConfigError, HardwareError
-from hw.rtl.verilog import generate
-from hw.synthesis.families import Family
-from hw.synthesis.place import place_and_route
-from hw.synthesis.resources import resource_counts
-from hw.synthesis.synthesize import synthesize
+from tandem.base.errors import BaseError
+from tandem.compiler.search.space import Space, load_space
+from tandem.hw.area.synthesis import area_parts, design_area
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config, load_config
+from tandem.hw.errors import ConfigError, HardwareError
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.place import place_and_route
+from tandem.hw.synthesis.resources import resource_counts
+from tandem.hw.synthesis.synthesize import synthesize
 
 KINDS = ("area", *(family.value for family in Family), "clock")
 

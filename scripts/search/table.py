@@ -7,13 +7,13 @@ from dataclasses import fields
 
 from rich.console import Console
 
-from compiler.search.estimates import ASSUMED, MODEL
-from compiler.search.explanation import Explanation
-from compiler.search.objectives import Objective
-from compiler.search.points import Point
-from hw.config import HardwareConfig
-from scripts.tables import plain_table, print_table
-from tandem.search.machine_text import describe
+from tandem.compiler.search.estimates import ASSUMED, MODEL
+from tandem.compiler.search.explanation import Explanation
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import Point
+from tandem.hw.config import HardwareConfig
+from tandem.scripts.tables import plain_table, print_table
+from tandem.workbench.search.machine_text import describe
 
 
 def differences(config: HardwareConfig, base: HardwareConfig) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """The best records of files, as a file: what is kept of a long search.
 
-`python -m scripts.tune.best_of FILE... -o OUTPUT` keeps the best measured record of each workload
+`python -m tandem.scripts.tune.best_of FILE... -o OUTPUT` keeps the best measured record of each workload
 on each machine with each memory; with `--better` only those that beat the compiler's own choice,
 which `tandem tune` measures first; with `--network MODEL` (may be repeated) only those that make
 this network faster as a whole, or that it does not use.
@@ -15,19 +15,19 @@ from pathlib import Path
 
 import msgspec
 
-from base.files import write_atomically
-from compiler.errors import CompilerError
-from compiler.tune.best_records import best_records
-from compiler.tune.records import merge_records, read_records
-from compiler.tune.run import DEFAULT
-from tandem.errors import TandemError
-from tandem.models import ModelOptions, prepared_network
-from tandem.useful_records import useful_records
+from tandem.base.files import write_atomically
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.tune.best_records import best_records
+from tandem.compiler.tune.records import merge_records, read_records
+from tandem.compiler.tune.run import DEFAULT
+from tandem.workbench.errors import TandemError
+from tandem.workbench.models import ModelOptions, prepared_network
+from tandem.workbench.useful_records import useful_records
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the best records of files to another."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.tune.best_of")
+    parser = argparse.ArgumentParser(prog="python -m tandem.scripts.tune.best_of")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="OUTPUT")
     parser.add_argument(

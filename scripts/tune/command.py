@@ -12,15 +12,15 @@ from typing import Annotated
 
 import typer
 
-from compiler.tune.candidates import BASE, WIDE
-from compiler.tune.records import Record
-from compiler.tune.run import Options, tune
-from compiler.tune.tasks import Task
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.inputs import PixelNormalisation
-from scripts.console import errors_in_one_line, print_json
-from scripts.model_options import (
+from tandem.compiler.tune.candidates import BASE, WIDE
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.run import Options, tune
+from tandem.compiler.tune.tasks import Task
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.model_options import (
     MODELS,
     CalibrateOption,
     DeviceName,
@@ -30,7 +30,7 @@ from scripts.model_options import (
     model_options,
     refuse_accelerator_options,
 )
-from scripts.options import (
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
     ConfigOption,
@@ -41,24 +41,29 @@ from scripts.options import (
     SchedulerOption,
     SeedOption,
 )
-from scripts.outputs import check_outputs, config_input
-from scripts.page.write import check_page
-from scripts.progress import show_activity
-from scripts.records import warn
-from scripts.shapes import ShapeOption
-from scripts.tables import plain_console, print_table, whole_number
-from scripts.tune.report import write_report
-from scripts.tune.rows import decided_text, network_json, table, tasks_json
-from scripts.tune.show import RecordedWorkload, print_recorded, recorded_tasks, recorded_workloads
-from scripts.tune.view import show_tuning
-from scripts.utilization.layer_option import parse_layer_option
-from tandem.devices import Accelerator, Cpu, TargetDevice
-from tandem.models import ModelOptions, model_inputs, prepared_network
-from tandem.pools.open_pool import open_pool
-from tandem.recorded_choices import known_records
-from tandem.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
-from tandem.utilization.conv_layers import ConvLayer, distinct
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.scripts.outputs import check_outputs, config_input
+from tandem.scripts.page.write import check_page
+from tandem.scripts.progress import show_activity
+from tandem.scripts.records import warn
+from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.tables import plain_console, print_table, whole_number
+from tandem.scripts.tune.report import write_report
+from tandem.scripts.tune.rows import decided_text, network_json, table, tasks_json
+from tandem.scripts.tune.show import (
+    RecordedWorkload,
+    print_recorded,
+    recorded_tasks,
+    recorded_workloads,
+)
+from tandem.scripts.tune.view import show_tuning
+from tandem.scripts.utilization.layer_option import parse_layer_option
+from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
+from tandem.workbench.pools.open_pool import open_pool
+from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
+from tandem.workbench.utilization.conv_layers import ConvLayer, distinct
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 DEFAULT_TRIALS = 64
 

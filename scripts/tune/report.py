@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from compiler.tune.recorded import by_identity
-from compiler.tune.records import Record
-from compiler.tune.run import Options
-from scripts.page.write import write_page
-from scripts.tune.page.page import TuningPage
-from scripts.tune.page.task_reports import task_report
-from tandem.devices import Accelerator
-from tandem.tuning import TunedTasks
+from tandem.compiler.tune.recorded import by_identity
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.run import Options
+from tandem.scripts.page.write import write_page
+from tandem.scripts.tune.page.page import TuningPage
+from tandem.scripts.tune.page.task_reports import task_report
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.tuning import TunedTasks
 
 _TOOLS = ("tandem-workbench", "numpy", "xgboost-cpu" if sys.platform == "linux" else "xgboost")
 
@@ -72,7 +72,7 @@ def write_report(
 
     def rendered() -> str:
         # Imported here, because the libraries that draw are large and optional.
-        from scripts.tune.page.render import render
+        from tandem.scripts.tune.page.render import render
 
         return render(page)
 

@@ -8,12 +8,12 @@ from math import isfinite
 
 from rich.table import Table
 
-from compiler.tune.decision import Decision, Decisions, costs_of
-from compiler.tune.paired import PairedGain
-from compiler.tune.plain import to_plain
-from compiler.tune.session import TaskTuning
-from scripts.tables import plain_table
-from tandem.tuning import is_bounded, plain_cost
+from tandem.compiler.tune.decision import Decision, Decisions, costs_of
+from tandem.compiler.tune.paired import PairedGain
+from tandem.compiler.tune.plain import to_plain
+from tandem.compiler.tune.session import TaskTuning
+from tandem.scripts.tables import plain_table
+from tandem.workbench.tuning import is_bounded, plain_cost
 
 
 def tasks_json(

@@ -10,14 +10,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from compiler.tune.best_known import best_record
-from compiler.tune.plain import canonical_text, to_plain
-from compiler.tune.records import Record
-from compiler.tune.tasks import Task
-from compiler.tune.tuner import settings_text
-from scripts.tables import plain_table, print_table
-from scripts.tune.workload_text import workload_text
-from tandem.devices import TargetDevice
+from tandem.compiler.tune.best_known import best_record
+from tandem.compiler.tune.plain import canonical_text, to_plain
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.tuner import settings_text
+from tandem.scripts.tables import plain_table, print_table
+from tandem.scripts.tune.workload_text import workload_text
+from tandem.workbench.devices import TargetDevice
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from compiler.tune.run import Options, Report
-from compiler.tune.session import TaskTuning
-from scripts.tune.rows import table
+from tandem.compiler.tune.run import Options, Report
+from tandem.compiler.tune.session import TaskTuning
+from tandem.scripts.tune.rows import table
 
 _ROWS = 20
 """Tasks that are shown at most: the last that changed."""

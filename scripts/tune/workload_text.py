@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.tune.plain import canonical_text
+from tandem.compiler.tune.plain import canonical_text
 
 
 def workload_text(template: str, workload: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, encode, styled
-from tandem.utilization.rows import Row, Times, total
+from tandem.scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, encode, styled
+from tandem.workbench.utilization.rows import Row, Times, total
 
 _BAR = 20
 """Width of a bar in pixels, which has to hold its percentage."""

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.console import errors_in_one_line, print_json
-from scripts.errors import CommandError
-from scripts.model_options import MODELS
-from scripts.options import (
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import MODELS
+from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
     DEFAULT_MEMORY,
@@ -24,22 +24,22 @@ from scripts.options import (
     MemoryOption,
     SeedOption,
 )
-from scripts.outputs import check_outputs, config_input
-from scripts.progress import show_activity
-from scripts.shapes import ShapeOption
-from scripts.utilization.layer_option import parse_layer_option
-from scripts.utilization.plot import Plot
-from scripts.utilization.sweep_table import print_sweep
-from scripts.utilization.table import print_rows
-from sim.engines import make_engine
-from tandem.errors import SweepError
-from tandem.models import model_inputs
-from tandem.utilization.conv_layers import RESNET18, ConvLayer, distinct
-from tandem.utilization.measure import measure
-from tandem.utilization.models import layers_of
-from tandem.utilization.rows import total
-from tandem.utilization.sweep import ENGINE, sweep
-from tandem.utilization.sweep_axes import Axis, parse_axes
+from tandem.scripts.outputs import check_outputs, config_input
+from tandem.scripts.progress import show_activity
+from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.utilization.layer_option import parse_layer_option
+from tandem.scripts.utilization.plot import Plot
+from tandem.scripts.utilization.sweep_table import print_sweep
+from tandem.scripts.utilization.table import print_rows
+from tandem.sim.engines import make_engine
+from tandem.workbench.errors import SweepError
+from tandem.workbench.models import model_inputs
+from tandem.workbench.utilization.conv_layers import RESNET18, ConvLayer, distinct
+from tandem.workbench.utilization.measure import measure
+from tandem.workbench.utilization.models import layers_of
+from tandem.workbench.utilization.rows import total
+from tandem.workbench.utilization.sweep import ENGINE, sweep
+from tandem.workbench.utilization.sweep_axes import Axis, parse_axes
 
 
 def _axes(text: str) -> tuple[Axis, ...]:

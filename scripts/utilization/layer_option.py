@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from tandem.errors import ConvolutionError
-from tandem.utilization.conv_layers import ConvLayer, parse_layer
+from tandem.workbench.errors import ConvolutionError
+from tandem.workbench.utilization.conv_layers import ConvLayer, parse_layer
 
 
 def parse_layer_option(text: str) -> ConvLayer:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.files import write_atomically
-from hw.config import HardwareConfig
-from hw.memory_model import MemoryModel
-from scripts.errors import CommandError
-from scripts.page.write import check_drawn
-from sim.engine import Engine
-from tandem.utilization.rows import Row
-from tandem.utilization.sweep import SweptPoint
-from tandem.utilization.sweep_axes import Axis
+from tandem.base.files import write_atomically
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel
+from tandem.scripts.errors import CommandError
+from tandem.scripts.page.write import check_drawn
+from tandem.sim.engine import Engine
+from tandem.workbench.utilization.rows import Row
+from tandem.workbench.utilization.sweep import SweptPoint
+from tandem.workbench.utilization.sweep_axes import Axis
 
 FORMATS = (".svg", ".png")
 MOST_AXES = 3
@@ -46,13 +46,13 @@ class Plot:
 
     def write(self, rows: Sequence[Row]) -> None:
         """Draw the rows and their total as bars, and write the image."""
-        from scripts.utilization.bars import draw
+        from tandem.scripts.utilization.bars import draw
 
         write_atomically(self.path, draw(rows, self._kind))
 
     def write_sweep(self, swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> None:
         """Draw the totals of a sweep as lines, and write the image."""
-        from scripts.utilization.sweep_chart import draw
+        from tandem.scripts.utilization.sweep_chart import draw
 
         write_atomically(self.path, draw(swept, axes, self._kind))
 
@@ -60,7 +60,7 @@ class Plot:
         self, rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel
     ) -> None:
         """Draw the rows below the roofline of a machine and its memory, and write the image."""
-        from scripts.utilization.roofline_chart import draw
+        from tandem.scripts.utilization.roofline_chart import draw
 
         write_atomically(self.path, draw(rows, config, memory, self._kind))
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from hw.config import HardwareConfig
-from hw.memory_model import MemoryModel
-from scripts.errors import CommandError
-from scripts.run.page.roofline import LayerRun, roofline
-from scripts.run.page.style import Hiding
-from scripts.utilization.picture import encode
-from tandem.utilization.rows import Row
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel
+from tandem.scripts.errors import CommandError
+from tandem.scripts.run.page.roofline import LayerRun, roofline
+from tandem.scripts.run.page.style import Hiding
+from tandem.scripts.utilization.picture import encode
+from tandem.workbench.utilization.rows import Row
 
 _WIDTH = 760
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import altair as alt
 
-from scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, Chart, encode, styled
-from tandem.utilization.sweep import SweptPoint
-from tandem.utilization.sweep_axes import Axis
+from tandem.scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, Chart, encode, styled
+from tandem.workbench.utilization.sweep import SweptPoint
+from tandem.workbench.utilization.sweep_axes import Axis
 
 _SIZE = (420, 240)
 _DASHES = ([4, 3], [1, 0])

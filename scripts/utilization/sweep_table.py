@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
-from tandem.utilization.sweep import ENGINE, SweptPoint
-from tandem.utilization.sweep_axes import describe
+from tandem.scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.workbench.utilization.sweep import ENGINE, SweptPoint
+from tandem.workbench.utilization.sweep_axes import describe
 
 
 def print_sweep(swept: Sequence[SweptPoint], config: str, memory: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
-from tandem.utilization.rows import Row, Times, total
+from tandem.scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
+from tandem.workbench.utilization.rows import Row, Times, total
 
 
 def print_rows(rows: Sequence[Row], engine: str, config: str, memory: str) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.encoding import INSTRUCTION_BYTES
-from hw.faults import Fault
-from hw.isa import Columns, Opcode
-from sim.cycle.faults import OF_READ, OF_WRITE, report
-from sim.cycle.state import LAST, LONGEST_WAIT, BusLog, Ints, Run
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Columns, Opcode
+from tandem.sim.cycle.faults import OF_READ, OF_WRITE, report
+from tandem.sim.cycle.state import LAST, LONGEST_WAIT, BusLog, Ints, Run
 
 # Fields of a burst that is read. Its beats are in two parts, of which a silence may lie between.
 GRANTED = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import Unit
-from sim.cycle.machine import Machine
-from sim.cycle.state import DISPATCH, END, START, WROTE, Run
-from sim.cycle.stores import MOVING, Stores
-from sim.result import UnitCycles
+from tandem.hw.isa import Unit
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.state import DISPATCH, END, START, WROTE, Run
+from tandem.sim.cycle.stores import MOVING, Stores
+from tandem.sim.result import UnitCycles
 
 Ints = npt.NDArray[np.int64]
 

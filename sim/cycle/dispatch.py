@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base.jit import inlined
-from hw.encoding import INSTRUCTION_BYTES
-from hw.timing import CHECK_STAGES
-from sim.cycle.faults import OF_DISPATCH, report
-from sim.cycle.machine import Machine
-from sim.cycle.reads import FETCH, GRANTED, Reads, use
-from sim.cycle.state import (
+from tandem.base.jit import inlined
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.timing import CHECK_STAGES
+from tandem.sim.cycle.faults import OF_DISPATCH, report
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.reads import FETCH, GRANTED, Reads, use
+from tandem.sim.cycle.state import (
     DISPATCH,
     DISPATCHED,
     FETCHED,

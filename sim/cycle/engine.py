@@ -8,34 +8,34 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import prepare
-from hw.config import HardwareConfig
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.isa import Finish, Program, work_of_columns
-from hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from hw.topology import MemoryId
-from sim.cycle.bus_log import find_silence
-from sim.cycle.counters import unit_cycles
-from sim.cycle.events import events_of
-from sim.cycle.machine import make_machine
-from sim.cycle.micro_op_sources import check_micro_op_sources, check_program
-from sim.cycle.outcome import error_of, outcome_of
-from sim.cycle.prepare import Prepared, make_run
-from sim.cycle.prepare import prepare as prepare_program
-from sim.cycle.reads import make_reads
-from sim.cycle.run import run_program
-from sim.cycle.shifts import check_shifts
-from sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Run
-from sim.cycle.stores import BEATS, Stores, make_stores
-from sim.engine import Bytes, Launch
-from sim.errors import BusError, CycleLimitError, EngineError
-from sim.events import EventTable
-from sim.functional.engine import FunctionalEngine
-from sim.memory import check_beats
-from sim.preflight import preflight
-from sim.result import Result
-from sim.semantics.report import bus_timeout_error
+from tandem.base.jit import prepare
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Finish, Program, work_of_columns
+from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from tandem.hw.topology import MemoryId
+from tandem.sim.cycle.bus_log import find_silence
+from tandem.sim.cycle.counters import unit_cycles
+from tandem.sim.cycle.events import events_of
+from tandem.sim.cycle.machine import make_machine
+from tandem.sim.cycle.micro_op_sources import check_micro_op_sources, check_program
+from tandem.sim.cycle.outcome import error_of, outcome_of
+from tandem.sim.cycle.prepare import Prepared, make_run
+from tandem.sim.cycle.prepare import prepare as prepare_program
+from tandem.sim.cycle.reads import make_reads
+from tandem.sim.cycle.run import run_program
+from tandem.sim.cycle.shifts import check_shifts
+from tandem.sim.cycle.state import LIMIT, SHIFT_AT, WATCH, WATCH_BUS, WATCH_INDICES, Run
+from tandem.sim.cycle.stores import BEATS, Stores, make_stores
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import BusError, CycleLimitError, EngineError
+from tandem.sim.events import EventTable
+from tandem.sim.functional.engine import FunctionalEngine
+from tandem.sim.memory import check_beats
+from tandem.sim.preflight import preflight
+from tandem.sim.result import Result
+from tandem.sim.semantics.report import bus_timeout_error
 
 
 class CycleEngine:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.isa import TokenQueue
-from sim.cycle.state import DISPATCH, END, FETCHED, START, Run
-from sim.events import NEVER, POP_SLOTS, PUSH_SLOTS, EventTable
+from tandem.hw.isa import TokenQueue
+from tandem.sim.cycle.state import DISPATCH, END, FETCHED, START, Run
+from tandem.sim.events import NEVER, POP_SLOTS, PUSH_SLOTS, EventTable
 
 _TIMES = (FETCHED, DISPATCH, START, START, START, END, END, END)
 """By slot of an instruction's events, its time."""

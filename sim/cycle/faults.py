@@ -7,13 +7,13 @@ stop dispatch there.
 
 from __future__ import annotations
 
-from base.jit import compiled, inlined
-from hw.faults import Fault, FaultSource
-from hw.isa.columns import InstructionFields
-from sim.cycle.machine import Machine
-from sim.cycle.pipeline import execute, refused_index, refused_shift
-from sim.cycle.pipeline_state import FIELDS as PIPELINE_FIELDS
-from sim.cycle.state import (
+from tandem.base.jit import compiled, inlined
+from tandem.hw.faults import Fault, FaultSource
+from tandem.hw.isa.columns import InstructionFields
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.pipeline import execute, refused_index, refused_shift
+from tandem.sim.cycle.pipeline_state import FIELDS as PIPELINE_FIELDS
+from tandem.sim.cycle.state import (
     FAULT_AT,
     FAULT_CODE,
     FAULT_CYCLE,
@@ -23,8 +23,8 @@ from sim.cycle.state import (
     Ints,
     Run,
 )
-from sim.semantics.detail import END_BYTE, FIRST_BYTE
-from sim.semantics.loops import micro_ops, micro_ops_in_bounds
+from tandem.sim.semantics.detail import END_BYTE, FIRST_BYTE
+from tandem.sim.semantics.loops import micro_ops, micro_ops_in_bounds
 
 BUS_READ = int(Fault.BUS_READ)
 BUS_WRITE = int(Fault.BUS_WRITE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import inlined
-from hw.isa.columns import (
+from tandem.base.jit import inlined
+from tandem.hw.isa.columns import (
     X_PAD_0,
     X_PAD_1,
     X_SIZE,
@@ -14,8 +14,8 @@ from hw.isa.columns import (
     Y_PAD_1,
     InstructionFields,
 )
-from sim.cycle.machine import Machine
-from sim.cycle.reads import USED, Reads
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.reads import USED, Reads
 
 Ints = npt.NDArray[np.int64]
 

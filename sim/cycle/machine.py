@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hw.bases import address_mask
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.memory_model import MemoryModel
-from hw.storage import queue_of, storage_of
-from hw.timing import FETCH_BURST, out_delay, pipeline_depth
-from hw.topology import Unit
+from tandem.hw.bases import address_mask
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.storage import queue_of, storage_of
+from tandem.hw.timing import FETCH_BURST, out_delay, pipeline_depth
+from tandem.hw.topology import Unit
 
 
 class Machine(NamedTuple):

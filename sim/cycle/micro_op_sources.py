@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.hazards.dram import Rectangles
-from hw.isa import Columns, MemoryId, Opcode
-from sim.errors import EngineError
+from tandem.hw.hazards.dram import Rectangles
+from tandem.hw.isa import Columns, MemoryId, Opcode
+from tandem.sim.errors import EngineError
 
 
 def check_micro_op_sources(columns: Columns, accesses: Rectangles) -> None:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.errors import ProgramError
-from hw.faults import Fault, FaultSource
-from hw.isa.tokens import wrong_end
-from hw.timing import CHECK_STAGES, DEADLOCK_CYCLES
-from hw.topology import MAX_TOKENS, TokenQueue, Unit
-from sim.cycle.faults import report
-from sim.cycle.prepare import Prepared
-from sim.cycle.reads import LAST as LAST_BEAT
-from sim.cycle.reads import Reads
-from sim.cycle.state import (
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault, FaultSource
+from tandem.hw.isa.tokens import wrong_end
+from tandem.hw.timing import CHECK_STAGES, DEADLOCK_CYCLES
+from tandem.hw.topology import MAX_TOKENS, TokenQueue, Unit
+from tandem.sim.cycle.faults import report
+from tandem.sim.cycle.prepare import Prepared
+from tandem.sim.cycle.reads import LAST as LAST_BEAT
+from tandem.sim.cycle.reads import Reads
+from tandem.sim.cycle.state import (
     DISPATCH,
     DISPATCHED,
     ENDED,
@@ -32,8 +32,8 @@ from sim.cycle.state import (
     Ints,
     Run,
 )
-from sim.errors import BusError
-from sim.semantics.report import program_error
+from tandem.sim.errors import BusError
+from tandem.sim.semantics.report import program_error
 
 DONE_CYCLES = 3
 """Cycles of a run from its last end, or from its fault, on (rule 9)."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled, inlined
-from hw.encoding import Opcode
-from hw.isa.columns import (
+from tandem.base.jit import compiled, inlined
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import (
     ALU_OPCODE,
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
@@ -24,10 +24,10 @@ from hw.isa.columns import (
     UOP_END,
     InstructionFields,
 )
-from hw.operations import AluOp
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, INDEX_STAGE, STALL_STAGE
-from sim.cycle.machine import Machine
-from sim.cycle.pipeline_state import (
+from tandem.hw.operations import AluOp
+from tandem.hw.timing import EARLY_OPS, FORWARD_DISTANCE, INDEX_STAGE, STALL_STAGE
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.pipeline_state import (
     ISSUED,
     LENGTH,
     NOTHING,
@@ -45,7 +45,7 @@ from sim.cycle.pipeline_state import (
     repeat,
     repeats,
 )
-from sim.semantics.operands import operands_used_inline
+from tandem.sim.semantics.operands import operands_used_inline
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import inlined
+from tandem.base.jit import inlined
 
 Ints = npt.NDArray[np.int64]
 

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.bases import address_mask
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES, uop_layout
-from hw.faults import Fault
-from hw.hazards.dram import Rectangles, rectangles_of
-from hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
-from sim.cycle import loads, state
-from sim.cycle.bus_log import make_log, no_log
-from sim.cycle.pipeline_state import UopMemory, make_pipeline
-from sim.cycle.silence import make_silence
-from sim.cycle.state import LONGEST_WAIT, Run
-from sim.engine import Silence
-from sim.functional.plan import Plan, make_plan
-from sim.semantics.detail import make_detail
+from tandem.hw.bases import address_mask
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES, uop_layout
+from tandem.hw.faults import Fault
+from tandem.hw.hazards.dram import Rectangles, rectangles_of
+from tandem.hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
+from tandem.sim.cycle import loads, state
+from tandem.sim.cycle.bus_log import make_log, no_log
+from tandem.sim.cycle.pipeline_state import UopMemory, make_pipeline
+from tandem.sim.cycle.silence import make_silence
+from tandem.sim.cycle.state import LONGEST_WAIT, Run
+from tandem.sim.engine import Silence
+from tandem.sim.functional.plan import Plan, make_plan
+from tandem.sim.semantics.detail import make_detail
 
 Ints = npt.NDArray[np.int64]
 UOP_BYTES = 4

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import inlined
-from sim.cycle.machine import Machine
-from sim.cycle.silence import AR, R, after_silence, beats_before
+from tandem.base.jit import inlined
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.silence import AR, R, after_silence, beats_before
 
 Ints = npt.NDArray[np.int64]
 

@@ -8,12 +8,12 @@ it depends on one that is.
 
 from __future__ import annotations
 
-from base.jit import compiled, inlined
-from sim.cycle import bus_log, loads
-from sim.cycle.dispatch import INSTRUCTION_SHIFT, dispatch, fetch
-from sim.cycle.faults import check_burst
-from sim.cycle.machine import Machine
-from sim.cycle.reads import (
+from tandem.base.jit import compiled, inlined
+from tandem.sim.cycle import bus_log, loads
+from tandem.sim.cycle.dispatch import INSTRUCTION_SHIFT, dispatch, fetch
+from tandem.sim.cycle.faults import check_burst
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.reads import (
     ACTIVE,
     BEAT,
     BEATS,
@@ -26,7 +26,7 @@ from sim.cycle.reads import (
     grant,
     request,
 )
-from sim.cycle.state import (
+from tandem.sim.cycle.state import (
     ENDED,
     UNITS,
     WAKE,
@@ -37,8 +37,8 @@ from sim.cycle.state import (
     WATCH_SILENCE,
     Run,
 )
-from sim.cycle.stores import Stores
-from sim.cycle.units import U_COMPUTE, U_LOAD, end_load, start
+from tandem.sim.cycle.stores import Stores
+from tandem.sim.cycle.units import U_COMPUTE, U_LOAD, end_load, start
 
 
 @compiled

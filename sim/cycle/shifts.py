@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled
-from hw.encoding import Opcode
-from hw.isa import Columns, MemoryId, Unit
-from hw.isa.columns import (
+from tandem.base.jit import compiled
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Columns, MemoryId, Unit
+from tandem.hw.isa.columns import (
     ALU_OPCODE,
     DRAM_BASE,
     DST_FACTOR_IN,
@@ -36,14 +36,14 @@ from hw.isa.columns import (
     Y_SIZE,
     InstructionFields,
 )
-from hw.isa.operand_use import operands_used, source_memory
-from hw.operations import MAX_SHIFT, AluOp
-from sim.cycle.pipeline_state import UopMemory
-from sim.cycle.prepare import Prepared
-from sim.cycle.state import Ints, Run
-from sim.cycle.units import load_micro_ops
-from sim.errors import NeedsDataError
-from sim.semantics.operands import operands_used_inline
+from tandem.hw.isa.operand_use import operands_used, source_memory
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.sim.cycle.pipeline_state import UopMemory
+from tandem.sim.cycle.prepare import Prepared
+from tandem.sim.cycle.state import Ints, Run
+from tandem.sim.cycle.units import load_micro_ops
+from tandem.sim.errors import NeedsDataError
+from tandem.sim.semantics.operands import operands_used_inline
 
 LOAD = int(Opcode.LOAD)
 ALU = int(Opcode.ALU)

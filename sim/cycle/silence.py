@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import inlined
-from sim.engine import Channel, Silence
+from tandem.base.jit import inlined
+from tandem.sim.engine import Channel, Silence
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa.columns import ProgramTable
-from hw.topology import TokenQueue, Unit
-from sim.cycle.pipeline_state import UopMemory
+from tandem.hw.isa.columns import ProgramTable
+from tandem.hw.topology import TokenQueue, Unit
+from tandem.sim.cycle.pipeline_state import UopMemory
 
 Ints = npt.NDArray[np.int64]
 

@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled, inlined
-from hw.isa.columns import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
-from hw.timing import OUT_QUEUE_BEATS
-from hw.topology import MemoryId
-from sim.cycle import bus_log
-from sim.cycle.faults import check_burst
-from sim.cycle.machine import Machine
-from sim.cycle.reads import ring
-from sim.cycle.silence import AW, B, W, after_silence
-from sim.cycle.state import WATCH, WATCH_BUS, WATCH_SILENCE, Run
+from tandem.base.jit import compiled, inlined
+from tandem.hw.isa.columns import DRAM_BASE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
+from tandem.hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.topology import MemoryId
+from tandem.sim.cycle import bus_log
+from tandem.sim.cycle.faults import check_burst
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.reads import ring
+from tandem.sim.cycle.silence import AW, B, W, after_silence
+from tandem.sim.cycle.state import WATCH, WATCH_BUS, WATCH_SILENCE, Run
 
 Ints = npt.NDArray[np.int64]
 

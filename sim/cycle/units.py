@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from base.jit import compiled, inlined
-from hw.encoding import Opcode
-from hw.isa.columns import (
+from tandem.base.jit import compiled, inlined
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import (
     DRAM_BASE,
     MEMORY_TYPE,
     OPCODE,
@@ -17,14 +17,14 @@ from hw.isa.columns import (
     Y_PAD_1,
     Y_SIZE,
 )
-from hw.topology import MemoryId, TokenQueue, Unit
-from sim.cycle import loads
-from sim.cycle.faults import check_micro_ops
-from sim.cycle.machine import Machine
-from sim.cycle.pipeline import execute, pass_slot
-from sim.cycle.pipeline_state import ISSUED
-from sim.cycle.reads import COMPUTE, LOAD, Reads, request
-from sim.cycle.state import (
+from tandem.hw.topology import MemoryId, TokenQueue, Unit
+from tandem.sim.cycle import loads
+from tandem.sim.cycle.faults import check_micro_ops
+from tandem.sim.cycle.machine import Machine
+from tandem.sim.cycle.pipeline import execute, pass_slot
+from tandem.sim.cycle.pipeline_state import ISSUED
+from tandem.sim.cycle.reads import COMPUTE, LOAD, Reads, request
+from tandem.sim.cycle.state import (
     DISPATCH,
     DISPATCHED,
     END,
@@ -44,8 +44,8 @@ from sim.cycle.state import (
     WROTE,
     Run,
 )
-from sim.cycle.stores import READY, Stores, store
-from sim.semantics.loops import micro_ops
+from tandem.sim.cycle.stores import READY, Stores, store
+from tandem.sim.semantics.loops import micro_ops
 
 OP_LOAD = int(Opcode.LOAD)
 OP_GEMM = int(Opcode.GEMM)

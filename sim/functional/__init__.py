@@ -1,5 +1,5 @@
 """The `functional` engine: results and work counts, without cycles."""
 
-from sim.functional.engine import FunctionalEngine
+from tandem.sim.functional.engine import FunctionalEngine
 
 __all__ = ["FunctionalEngine"]

@@ -7,22 +7,22 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import prepare
-from hw.bases import address_mask
-from hw.config import HardwareConfig
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa import Columns, Finish, Program, TokenQueue, Unit, work_of_columns
-from hw.isa.columns import InstructionFields
-from hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from hw.topology import MemoryId
-from sim.engine import Bytes, Launch
-from sim.errors import BusError, CycleLimitError, EngineError
-from sim.events import EventTable
-from sim.functional.events import events_of
-from sim.functional.plan import Plan, make_plan
-from sim.functional.schedule import DONE, RUNNING, run_slice
-from sim.functional.state import (
+from tandem.base.jit import prepare
+from tandem.hw.bases import address_mask
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Columns, Finish, Program, TokenQueue, Unit, work_of_columns
+from tandem.hw.isa.columns import InstructionFields
+from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from tandem.hw.topology import MemoryId
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import BusError, CycleLimitError, EngineError
+from tandem.sim.events import EventTable
+from tandem.sim.functional.events import events_of
+from tandem.sim.functional.plan import Plan, make_plan
+from tandem.sim.functional.schedule import DONE, RUNNING, run_slice
+from tandem.sim.functional.state import (
     FAULTY,
     ISSUED,
     MICRO_OPS,
@@ -31,14 +31,14 @@ from sim.functional.state import (
     State,
     make_state,
 )
-from sim.preflight import preflight
-from sim.result import Result
-from sim.semantics.chip import Chip, make_chip
-from sim.semantics.detail import Detail, make_detail
-from sim.semantics.dram import Dram, make_dram
-from sim.semantics.report import program_error
-from sim.semantics.requantiser import Requantiser, make_requantiser
-from sim.slices import next_slice
+from tandem.sim.preflight import preflight
+from tandem.sim.result import Result
+from tandem.sim.semantics.chip import Chip, make_chip
+from tandem.sim.semantics.detail import Detail, make_detail
+from tandem.sim.semantics.dram import Dram, make_dram
+from tandem.sim.semantics.report import program_error
+from tandem.sim.semantics.requantiser import Requantiser, make_requantiser
+from tandem.sim.slices import next_slice
 
 SLICE_SECONDS = 0.05
 """Target duration of a slice of compiled code; between slices Python handles Ctrl-C."""

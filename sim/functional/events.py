@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hw.isa import TokenQueue, Unit
-from hw.isa.columns import InstructionFields
-from sim.events import Event, EventKind
-from sim.functional.plan import NOWHERE, Plan
+from tandem.hw.isa import TokenQueue, Unit
+from tandem.hw.isa.columns import InstructionFields
+from tandem.sim.events import Event, EventKind
+from tandem.sim.functional.plan import NOWHERE, Plan
 
 _KINDS = (EventKind.POP, EventKind.POP, EventKind.PUSH, EventKind.PUSH)
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.faults import Fault
-from hw.isa import Columns, TokenQueue, Unit
-from hw.isa.columns import ProgramTable, make_table, units_of
-from hw.isa.rules import broken_rules, rule_inputs
-from hw.topology import POPS, PUSHES, TOKEN_FLAGS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Columns, TokenQueue, Unit
+from tandem.hw.isa.columns import ProgramTable, make_table, units_of
+from tandem.hw.isa.rules import broken_rules, rule_inputs
+from tandem.hw.topology import POPS, PUSHES, TOKEN_FLAGS
 
 NOWHERE = len(TokenQueue)
 """Index of a dummy token queue, never empty or full, for token flags that are not set."""

@@ -7,13 +7,13 @@ program order, as far as its tokens allow that order.
 
 from __future__ import annotations
 
-from base.jit import compiled, inlined
-from hw.encoding import Opcode
-from hw.faults import Fault
-from hw.isa.columns import OPCODE, X_SIZE, Y_SIZE, InstructionFields
-from hw.topology import MAX_TOKENS, TokenQueue, Unit
-from sim.functional.plan import NOWHERE, Plan
-from sim.functional.state import (
+from tandem.base.jit import compiled, inlined
+from tandem.hw.encoding import Opcode
+from tandem.hw.faults import Fault
+from tandem.hw.isa.columns import OPCODE, X_SIZE, Y_SIZE, InstructionFields
+from tandem.hw.topology import MAX_TOKENS, TokenQueue, Unit
+from tandem.sim.functional.plan import NOWHERE, Plan
+from tandem.sim.functional.state import (
     ACTIVE,
     DISPATCHED,
     EXECUTED,
@@ -26,14 +26,14 @@ from sim.functional.state import (
     TOKENS,
     State,
 )
-from sim.semantics.chip import Chip
-from sim.semantics.compute import compute
-from sim.semantics.detail import NONE, Detail
-from sim.semantics.dram import Dram
-from sim.semantics.load import load, load_with_out
-from sim.semantics.loops import micro_ops
-from sim.semantics.requantiser import Requantiser
-from sim.semantics.store import store, store_out
+from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.compute import compute
+from tandem.sim.semantics.detail import NONE, Detail
+from tandem.sim.semantics.dram import Dram
+from tandem.sim.semantics.load import load, load_with_out
+from tandem.sim.semantics.loops import micro_ops
+from tandem.sim.semantics.requantiser import Requantiser
+from tandem.sim.semantics.store import store, store_out
 
 RUNNING = 0
 """Status: the budget is spent, and the program has not ended."""

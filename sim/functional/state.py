@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import TokenQueue, Unit
-from sim.functional.plan import NOWHERE
+from tandem.hw.isa import TokenQueue, Unit
+from tandem.sim.functional.plan import NOWHERE
 
 State = npt.NDArray[np.int64]
 """The scheduler's state, indexed by the constants below."""

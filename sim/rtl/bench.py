@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim.engine import Bytes, Launch, Silence, Stalls
-from sim.errors import EngineError
-from sim.rtl.constants import STALL_STEPS
+from tandem.sim.engine import Bytes, Launch, Silence, Stalls
+from tandem.sim.errors import EngineError
+from tandem.sim.rtl.constants import STALL_STEPS
 
 ACCESS_CYCLES = 10_000
 """Timeout of a register access, in cycles."""

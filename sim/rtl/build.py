@@ -15,12 +15,12 @@ from enum import Enum
 from importlib.resources import files
 from pathlib import Path
 
-from base.cache import ContentCache, content_key, default_cache
-from base.processes import ProcessGroup
-from hw.rtl.verilog import VerilogDesign
-from sim.errors import BuildError
-from sim.rtl.constants import cpp_header
-from sim.rtl.toolchain import Toolchain, find_toolchain
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.base.processes import ProcessGroup
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.errors import BuildError
+from tandem.sim.rtl.constants import cpp_header
+from tandem.sim.rtl.toolchain import Toolchain, find_toolchain
 
 LIBRARY = "simulator.so"
 _RUNTIME = "runtime.o"
@@ -83,7 +83,7 @@ def build(design: VerilogDesign, waves: Waves = Waves.NONE, root: Path | None = 
         A tool is missing or failed: has the last lines of the tool's output.
     """
     tools = find_toolchain()
-    sources = {name: files("sim.rtl").joinpath(name).read_text() for name in _SOURCES}
+    sources = {name: files("tandem.sim.rtl").joinpath(name).read_text() for name in _SOURCES}
     sources[_CONSTANTS] = cpp_header()
     options = repr((_VERILATE, _COMPILE, _HOT, _GCC, _COLD, _ONCE, _LINK, waves.name))
     common = (tools.identity, options, repr(sorted(sources.items())))

@@ -13,11 +13,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hw.axi import INCR, Response
-from hw.config import PAGE_BYTES
-from hw.memory_model import MemoryModel
-from sim.engine import Bytes, Channel, Silence
-from sim.rtl.constants import (
+from tandem.hw.axi import INCR, Response
+from tandem.hw.config import PAGE_BYTES
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.engine import Bytes, Channel, Silence
+from tandem.sim.rtl.constants import (
     MIX_MULTIPLIERS,
     STALL_BITS,
     STALL_STEPS,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum, IntFlag
 
-from hw.axi import INCR, Response
-from hw.config import PAGE_BYTES
-from hw.events import RUNNING_BIT
-from sim.engine import Channel
+from tandem.hw.axi import INCR, Response
+from tandem.hw.config import PAGE_BYTES
+from tandem.hw.events import RUNNING_BIT
+from tandem.sim.engine import Channel
 
 STALL_BITS = 12
 """Random bits that decide whether a channel stalls in a cycle."""

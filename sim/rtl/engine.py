@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hw.config import HardwareConfig
-from hw.isa import Program
-from hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from hw.rtl.verilog import VerilogDesign
-from sim.engine import Bytes, Launch
-from sim.errors import EngineError
-from sim.result import Result
-from sim.rtl.build import Waves, build
-from sim.rtl.design import verilog_of
-from sim.rtl.launch import Driver
-from sim.rtl.library import CompiledBench
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import EngineError
+from tandem.sim.result import Result
+from tandem.sim.rtl.build import Waves, build
+from tandem.sim.rtl.design import verilog_of
+from tandem.sim.rtl.launch import Driver
+from tandem.sim.rtl.library import CompiledBench
 
 
 class RtlEngine:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.events import FetchEvent, UnitEvent, fetch_bit, unit_bit
-from hw.isa import Program, Unit
-from hw.topology import POPS, PUSHES
-from sim.errors import EngineError
-from sim.events import NEVER, POP_SLOTS, PUSH_SLOTS, SLOTS, EventKind, EventTable
-from sim.rtl.bench import EventLog
+from tandem.hw.events import FetchEvent, UnitEvent, fetch_bit, unit_bit
+from tandem.hw.isa import Program, Unit
+from tandem.hw.topology import POPS, PUSHES
+from tandem.sim.errors import EngineError
+from tandem.sim.events import NEVER, POP_SLOTS, PUSH_SLOTS, SLOTS, EventKind, EventTable
+from tandem.sim.rtl.bench import EventLog
 
 _FETCH = ((FetchEvent.FETCHED, EventKind.FETCH), (FetchEvent.DISPATCHED, EventKind.DISPATCH))
 _EDGES = (

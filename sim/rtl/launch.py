@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from hw.axi import ID_BITS
-from hw.config import HardwareConfig
-from hw.isa import Program, Unit, work_of
-from hw.registers import CONTROL, Control, Interrupt, State, Status, register_map
-from sim.engine import Bytes, Launch
-from sim.errors import CycleLimitError, EngineError
-from sim.events import EventTable
-from sim.memory import check_beats
-from sim.preflight import preflight
-from sim.result import Result, UnitCycles
-from sim.rtl.bench import ACCESS_CYCLES, Bench, BenchSetup
-from sim.rtl.events import decode_events
-from sim.rtl.outcome import failure
-from sim.slices import next_slice
+from tandem.hw.axi import ID_BITS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program, Unit, work_of
+from tandem.hw.registers import CONTROL, Control, Interrupt, State, Status, register_map
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import CycleLimitError, EngineError
+from tandem.sim.events import EventTable
+from tandem.sim.memory import check_beats
+from tandem.sim.preflight import preflight
+from tandem.sim.result import Result, UnitCycles
+from tandem.sim.rtl.bench import ACCESS_CYCLES, Bench, BenchSetup
+from tandem.sim.rtl.events import decode_events
+from tandem.sim.rtl.outcome import failure
+from tandem.sim.slices import next_slice
 
 _REGISTERS = {register.name: register for register in register_map()}
 _BOTH_CAUSES = Interrupt.DONE | Interrupt.ERROR

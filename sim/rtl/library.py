@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hw.memory_model import MemoryModel
-from sim.engine import Channel, Silence
-from sim.errors import BuildError, EngineError
-from sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
-from sim.rtl.constants import Outcome
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.engine import Channel, Silence
+from tandem.sim.errors import BuildError, EngineError
+from tandem.sim.rtl.bench import ACCESS_CYCLES, BenchSetup, EventLog, stall_threshold
+from tandem.sim.rtl.constants import Outcome
 
 _EVENT_WORDS = 2
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa import MemoryId, Opcode, Program, Unit
-from hw.isa.diagnostics import describe
-from hw.operations import MAX_SHIFT
-from hw.registers import NO_INSTRUCTION, Waits
-from hw.topology import MAX_TOKENS, POPS
-from sim.errors import BusError, EngineError
-from sim.semantics.report import bus_timeout_error
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa import MemoryId, Opcode, Program, Unit
+from tandem.hw.isa.diagnostics import describe
+from tandem.hw.operations import MAX_SHIFT
+from tandem.hw.registers import NO_INSTRUCTION, Waits
+from tandem.hw.topology import MAX_TOKENS, POPS
+from tandem.sim.errors import BusError, EngineError
+from tandem.sim.semantics.report import bus_timeout_error
 
 Read = Callable[[str], int]
 """A function that returns the value of the register with a name."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from sim.engine import Channel
-from sim.rtl.bus import Pins
+from tandem.sim.engine import Channel
+from tandem.sim.rtl.bus import Pins
 
 
 class _Phase(Enum):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from base.file_digest import file_digest
-from sim.errors import BuildError
+from tandem.base.file_digest import file_digest
+from tandem.sim.errors import BuildError
 
 _COMPILERS = ("g++", "clang++", "c++")
 _PROBE_SECONDS = 60

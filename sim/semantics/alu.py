@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy.typing as npt
 
-from base.jit import compiled, inlined
-from hw.isa.columns import ALU_OPCODE, IMM, InstructionFields
-from hw.operations import MAX_SHIFT, AluOp
-from sim.semantics.chip import Chip
-from sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
-from sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
-from sim.semantics.operands import operands_used_inline
-from sim.semantics.view import view
+from tandem.base.jit import compiled, inlined
+from tandem.hw.isa.columns import ALU_OPCODE, IMM, InstructionFields
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
+from tandem.sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
+from tandem.sim.semantics.operands import operands_used_inline
+from tandem.sim.semantics.view import view
 
 SHR = int(AluOp.SHR)
 RESIDUAL = int(AluOp.RESIDUAL)

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import uop_layout
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import uop_layout
+from tandem.hw.topology import MemoryId
 
 LANES = 16
 """Outputs that the kernel computes at once: 512 bits of int32."""

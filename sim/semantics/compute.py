@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from base.jit import compiled
-from hw.encoding import Opcode
-from hw.isa.columns import (
+from tandem.base.jit import compiled
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.columns import (
     ACTIVE,
     OPCODE,
     PAR_BASE,
@@ -12,14 +12,14 @@ from hw.isa.columns import (
     PAR_FACTOR_OUT,
     InstructionFields,
 )
-from hw.topology import MemoryId
-from sim.semantics.alu import alu
-from sim.semantics.chip import Chip
-from sim.semantics.detail import NONE, POSITION, SRAM_INDEX, Detail
-from sim.semantics.gemm import gemm
-from sim.semantics.loops import micro_ops, nearer
-from sim.semantics.requantise import write_out
-from sim.semantics.requantiser import Requantiser
+from tandem.hw.topology import MemoryId
+from tandem.sim.semantics.alu import alu
+from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.detail import NONE, POSITION, SRAM_INDEX, Detail
+from tandem.sim.semantics.gemm import gemm
+from tandem.sim.semantics.loops import micro_ops, nearer
+from tandem.sim.semantics.requantise import write_out
+from tandem.sim.semantics.requantiser import Requantiser
 
 GEMM = int(Opcode.GEMM)
 PAR = int(MemoryId.PAR)

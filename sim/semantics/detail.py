@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hw.faults import Fault
+from tandem.hw.faults import Fault
 
 Detail = npt.NDArray[np.int64]
 """Details of one fault, indexed by the constants below."""

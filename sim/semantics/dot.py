@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import in_llvm
-from sim.semantics.chip import LANES, PAIR
+from tandem.base.jit import in_llvm
+from tandem.sim.semantics.chip import LANES, PAIR
 
 _PRODUCTS = LANES * PAIR
 _FIRST = f"<{LANES} x i32> zeroinitializer"

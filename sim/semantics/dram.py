@@ -8,9 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled, inlined
-from hw.isa.columns import DRAM_BASE, MEMORY_TYPE, X_SIZE, X_STRIDE, Y_SIZE, InstructionFields
-from sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
+from tandem.base.jit import compiled, inlined
+from tandem.hw.isa.columns import (
+    DRAM_BASE,
+    MEMORY_TYPE,
+    X_SIZE,
+    X_STRIDE,
+    Y_SIZE,
+    InstructionFields,
+)
+from tandem.sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 
 _FAR = 1 << 62
 """Ranges are clipped to this address, beyond every memory, so that they fit int64."""

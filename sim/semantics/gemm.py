@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base.jit import compiled, inlined
-from hw.isa.columns import OVERWRITE, RESET_REG, InstructionFields
-from sim.semantics.chip import LANES, Chip
-from sim.semantics.detail import NONE, SRAM_INDEX, Detail
-from sim.semantics.dot import dot
-from sim.semantics.loops import micro_ops_in_bounds, with_loops
-from sim.semantics.view import view
+from tandem.base.jit import compiled, inlined
+from tandem.hw.isa.columns import OVERWRITE, RESET_REG, InstructionFields
+from tandem.sim.semantics.chip import LANES, Chip
+from tandem.sim.semantics.detail import NONE, SRAM_INDEX, Detail
+from tandem.sim.semantics.dot import dot
+from tandem.sim.semantics.loops import micro_ops_in_bounds, with_loops
+from tandem.sim.semantics.view import view
 
 
 @inlined

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from base.jit import compiled, inlined
-from hw.config import PARAMETER_BYTES
-from hw.isa.columns import (
+from tandem.base.jit import compiled, inlined
+from tandem.hw.config import PARAMETER_BYTES
+from tandem.hw.isa.columns import (
     MEMORY_TYPE,
     SRAM_BASE,
     X_PAD_0,
@@ -18,12 +18,12 @@ from hw.isa.columns import (
     Y_SIZE,
     InstructionFields,
 )
-from hw.topology import MemoryId
-from sim.semantics.chip import LANES, Chip
-from sim.semantics.detail import BUS_READ, NONE, Detail
-from sim.semantics.dram import Dram, row_address, rows_accessible
-from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
-from sim.semantics.view import view
+from tandem.hw.topology import MemoryId
+from tandem.sim.semantics.chip import LANES, Chip
+from tandem.sim.semantics.detail import BUS_READ, NONE, Detail
+from tandem.sim.semantics.dram import Dram, row_address, rows_accessible
+from tandem.sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
+from tandem.sim.semantics.view import view
 
 UOP = int(MemoryId.UOP)
 WGT = int(MemoryId.WGT)

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from base.jit import compiled
-from hw.isa.columns import (
+from tandem.base.jit import compiled
+from tandem.hw.isa.columns import (
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
     ITER_IN,
@@ -27,10 +27,10 @@ from hw.isa.columns import (
     WGT_FACTOR_OUT,
     InstructionFields,
 )
-from hw.topology import MemoryId
-from sim.semantics.chip import Chip
-from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
-from sim.semantics.operands import operands_used_inline
+from tandem.hw.topology import MemoryId
+from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, Detail
+from tandem.sim.semantics.operands import operands_used_inline
 
 Body = Callable[[Chip, InstructionFields, int, int, int, Detail], int]
 """A function that executes one micro-op with the indices dst, src and wgt; returns a fault's code,

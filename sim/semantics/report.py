@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.isa import Columns, MemoryId, Program
-from hw.isa.diagnostics import describe
-from hw.isa.operand_use import source_memory
-from hw.operations import MAX_SHIFT
-from hw.topology import MAX_TOKENS
-from sim.errors import BusError, BusTimeoutError
-from sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Columns, MemoryId, Program
+from tandem.hw.isa.diagnostics import describe
+from tandem.hw.isa.operand_use import source_memory
+from tandem.hw.operations import MAX_SHIFT
+from tandem.hw.topology import MAX_TOKENS
+from tandem.sim.errors import BusError, BusTimeoutError
+from tandem.sim.semantics.detail import END_BYTE, FIRST_BYTE, INDEX, MEMORY, POSITION, VALUE, Detail
 
 
 def program_error(

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from base.jit import compiled, inlined
-from hw.isa.columns import (
+from tandem.base.jit import compiled, inlined
+from tandem.hw.isa.columns import (
     ACTIVE,
     ALU_OPCODE,
     DST_FACTOR_IN,
@@ -36,10 +36,10 @@ from hw.isa.columns import (
     UOP_END,
     InstructionFields,
 )
-from hw.operations import AluOp
-from sim.semantics.chip import Chip
-from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
-from sim.semantics.view import view
+from tandem.hw.operations import AluOp
+from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.requantiser import PARAMETER_ROWS, Requantiser
+from tandem.sim.semantics.view import view
 
 RESIDUAL = int(AluOp.RESIDUAL)
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.isa.columns import FIELDS, InstructionFields
-from hw.topology import MemoryId
-from sim.semantics.chip import Chip
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.isa.columns import FIELDS, InstructionFields
+from tandem.hw.topology import MemoryId
+from tandem.sim.semantics.chip import Chip
 
 PARAMETER_ROWS = 3
 """Rows of an element of PAR: addends, multipliers, shifts."""

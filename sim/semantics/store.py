@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base.jit import compiled, inlined
-from hw.isa.columns import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
-from sim.semantics.chip import Chip
-from sim.semantics.detail import BUS_WRITE, NONE, Detail
-from sim.semantics.dram import Dram, row_address, rows_accessible
-from sim.semantics.requantiser import Requantiser
-from sim.semantics.view import view
+from tandem.base.jit import compiled, inlined
+from tandem.hw.isa.columns import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
+from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.detail import BUS_WRITE, NONE, Detail
+from tandem.sim.semantics.dram import Dram, row_address, rows_accessible
+from tandem.sim.semantics.requantiser import Requantiser
+from tandem.sim.semantics.view import view
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import inlined
+from tandem.base.jit import inlined
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

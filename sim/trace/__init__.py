@@ -3,8 +3,8 @@
 write_timeline(Path("run.json"), result, program)
 """
 
-from sim.trace.labels import Labels
-from sim.trace.records import timeline
-from sim.trace.writer import write_timeline
+from tandem.sim.trace.labels import Labels
+from tandem.sim.trace.records import timeline
+from tandem.sim.trace.writer import write_timeline
 
 __all__ = ["Labels", "timeline", "write_timeline"]

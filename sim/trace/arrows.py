@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hw.isa import TokenQueue
-from sim.events import Event, EventKind
-from sim.trace.tracks import PROCESS, Slice
+from tandem.hw.isa import TokenQueue
+from tandem.sim.events import Event, EventKind
+from tandem.sim.trace.tracks import PROCESS, Slice
 
 
 def arrows(events: Sequence[Event], slices: Mapping[int, Slice]) -> Iterator[dict[str, Any]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.isa import Program
-from sim.trace.tracks import PROCESS, Slice, Track, number_of
+from tandem.hw.isa import Program
+from tandem.sim.trace.tracks import PROCESS, Slice, Track, number_of
 
 WINDOWS = 1000
 """Maximum number of time windows: more than a screen can show."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sim.errors import EngineError
+from tandem.sim.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

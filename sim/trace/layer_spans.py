@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hw.isa import Unit
-from sim.events import Event, EventKind
-from sim.trace.labels import Labels
-from sim.trace.tracks import PROCESS, Track, cycle_of, number_of
+from tandem.hw.isa import Unit
+from tandem.sim.events import Event, EventKind
+from tandem.sim.trace.labels import Labels
+from tandem.sim.trace.tracks import PROCESS, Track, cycle_of, number_of
 
 
 @dataclass(frozen=True, slots=True)

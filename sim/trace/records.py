@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from hw.isa import Program, disassemble
-from sim.errors import EngineError
-from sim.events import Event
-from sim.result import Result
-from sim.trace.arrows import arrows
-from sim.trace.busy import busy_records
-from sim.trace.labels import Labels
-from sim.trace.layer_spans import layer_records
-from sim.trace.tracks import (
+from tandem.hw.isa import Program, disassemble
+from tandem.sim.errors import EngineError
+from tandem.sim.events import Event
+from tandem.sim.result import Result
+from tandem.sim.trace.arrows import arrows
+from tandem.sim.trace.busy import busy_records
+from tandem.sim.trace.labels import Labels
+from tandem.sim.trace.layer_spans import layer_records
+from tandem.sim.trace.tracks import (
     PROCESS,
     Slice,
     Track,

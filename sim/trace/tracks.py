@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from hw.encoding import Opcode
-from hw.isa import Program, Unit
-from sim.events import Event, EventKind
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Program, Unit
+from tandem.sim.events import Event, EventKind
 
 PROCESS = 1
 _LANES = 1000

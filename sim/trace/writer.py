@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from base.files import replacing
-from base.paths import AnyPath
-from hw.isa import Program
-from sim.result import Result
-from sim.trace.labels import Labels
-from sim.trace.records import timeline
+from tandem.base.files import replacing
+from tandem.base.paths import AnyPath
+from tandem.hw.isa import Program
+from tandem.sim.result import Result
+from tandem.sim.trace.labels import Labels
+from tandem.sim.trace.records import timeline
 
 _AT_ONCE = 4096
 """Records that are encoded together."""

@@ -12,10 +12,10 @@ from enum import Enum
 
 import numpy as np
 
-from hw.encoding import Opcode
-from hw.isa import Program
-from hw.topology import Unit
-from sim.why.times import RunTimes
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Program
+from tandem.hw.topology import Unit
+from tandem.sim.why.times import RunTimes
 
 
 class Cause(Enum):

@@ -13,10 +13,10 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from hw.isa import Program
-from hw.topology import TokenQueue, Unit
-from sim.why.causes import Cause, activities
-from sim.why.times import RunTimes
+from tandem.hw.isa import Program
+from tandem.hw.topology import TokenQueue, Unit
+from tandem.sim.why.causes import Cause, activities
+from tandem.sim.why.times import RunTimes
 
 
 class EdgeKind(Enum):

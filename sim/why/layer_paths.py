@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hw.isa import Program
-from hw.memory_model import MemoryModel
-from sim.result import Result
-from sim.trace import Labels
-from sim.trace.layer_spans import layer_spans
-from sim.why.critical_path import Edge, PathFinder
-from sim.why.lone_loads import LoneLoads
-from sim.why.times import RunTimes
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.result import Result
+from tandem.sim.trace import Labels
+from tandem.sim.trace.layer_spans import layer_spans
+from tandem.sim.why.critical_path import Edge, PathFinder
+from tandem.sim.why.lone_loads import LoneLoads
+from tandem.sim.why.times import RunTimes
 
 
 def layer_paths(

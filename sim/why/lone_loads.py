@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hw.config import PAGE_BYTES
-from hw.encoding import INSTRUCTION_BYTES
-from hw.isa import Assembler, Finish, Load, Loop, Program, Tokens
-from hw.isa.instructions import unit_of
-from hw.memory_model import MemoryModel
-from hw.topology import Unit
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place_program
-from sim.why.times import RunTimes
+from tandem.hw.config import PAGE_BYTES
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.isa import Assembler, Finish, Load, Loop, Program, Tokens
+from tandem.hw.isa.instructions import unit_of
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import Unit
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
+from tandem.sim.why.times import RunTimes
 
 
 @dataclass(frozen=True, slots=True)

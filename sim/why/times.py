@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.isa import Program
-from hw.topology import TokenQueue, Unit
-from sim.errors import EngineError
-from sim.events import KINDS, EventKind, EventTable
-from sim.result import Result
+from tandem.hw.isa import Program
+from tandem.hw.topology import TokenQueue, Unit
+from tandem.sim.errors import EngineError
+from tandem.sim.events import KINDS, EventKind, EventTable
+from tandem.sim.result import Result
 
 
 @dataclass(frozen=True, slots=True)

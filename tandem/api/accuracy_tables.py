@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tandem.accuracy import LayerLosses
 from tandem.api.table import Column, Table
-from tandem.round_trips import RoundTrip
-from tandem.sqnr import finite
+from tandem.workbench.accuracy import LayerLosses
+from tandem.workbench.round_trips import RoundTrip
+from tandem.workbench.sqnr import finite
 
 _LOSSES = (
     Column("name", str, "the layer's name"),

@@ -10,7 +10,7 @@ from operator import index as as_index
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from tandem.errors import ArgumentTypeError, ArgumentValueError
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 _LISTED: Final = 30
 """Allowed names in an error; the fields of a machine are fewer."""

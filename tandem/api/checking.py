@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime.artifact import config_of
-from runtime.errors import InputError
-from runtime.inputs.network import inputs_of
-from runtime.joined import join_runs
-from sim.compare import Comparison
-from sim.engines import ENGINES
 from tandem import device_comparison
 from tandem.api.arguments import at_least, choice, expect, value_errors
 from tandem.api.artifact import Artifact
 from tandem.api.machines import Memory, NamedMemory
 from tandem.api.progress import Progress, steps_of
 from tandem.api.samples import Inputs, batches
-from tandem.engine_comparison import EngineComparison
-from tandem.errors import ArgumentValueError
-from tandem.platform import Platform
-from tandem.sqnr import show_sqnr
+from tandem.runtime.artifact import config_of
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs.network import inputs_of
+from tandem.runtime.joined import join_runs
+from tandem.sim.compare import Comparison
+from tandem.sim.engines import ENGINES
+from tandem.workbench.engine_comparison import EngineComparison
+from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.platform import Platform
+from tandem.workbench.sqnr import show_sqnr
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -7,9 +7,6 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from compiler.machines.defaults import compile_options
-from compiler.quantise.options import Mode
-from runtime.inputs import PixelNormalisation
 from tandem.api.arguments import choice
 from tandem.api.artifact import Artifact
 from tandem.api.loading import Loadable, model_of
@@ -17,9 +14,12 @@ from tandem.api.machines import Machine, Memory, device_of, warn
 from tandem.api.model import Model
 from tandem.api.progress import Progress, steps_of
 from tandem.api.samples import Samples, calibration, calibration_file
-from tandem.errors import ArgumentValueError
-from tandem.models import Source, as_text, calibration_of
-from tandem.networks import Network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.options import Mode
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.models import Source, as_text, calibration_of
+from tandem.workbench.networks import Network
 
 QUANTIZE = ("multiplier", "pow2", "none")
 

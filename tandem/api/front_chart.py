@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tandem.api.table import Table
-from tandem.errors import ArgumentValueError, MissingPackageError
+from tandem.workbench.errors import ArgumentValueError, MissingPackageError
 
 _KINDS = ("other machines", "front", "baseline")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.api.table import Column, Table
-from tandem.why import Why
+from tandem.workbench.why import Why
 
 _PARTS = (
     Column("cause", str, "what the compute unit did or waited for"),

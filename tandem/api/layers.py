@@ -11,9 +11,15 @@ from onnx import ModelProto
 from tandem.api.arguments import at_least, expect, value_errors
 from tandem.api.loading import model_of
 from tandem.api.model import Model
-from tandem.errors import ConvolutionError
-from tandem.utilization.conv_layers import NUMBERS, RESNET18, ConvLayer, distinct, parse_layer
-from tandem.utilization.models import convolutions_of
+from tandem.workbench.errors import ConvolutionError
+from tandem.workbench.utilization.conv_layers import (
+    NUMBERS,
+    RESNET18,
+    ConvLayer,
+    distinct,
+    parse_layer,
+)
+from tandem.workbench.utilization.models import convolutions_of
 
 Layers: TypeAlias = (
     Mapping[str, Sequence[int]]

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from onnx import ModelProto
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import StatedShape
-from compiler.frontends.onnx.reading import read_model
 from tandem.api.arguments import at_least, expect, file_path, value_errors
 from tandem.api.model import Model
 from tandem.api.torch_export import exported, is_torch_module
-from tandem.errors import ArgumentTypeError, ModelError
-from tandem.models import ModelOptions, ReadModel, read_named, source_of
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import StatedShape
+from tandem.compiler.frontends.onnx.reading import read_model
+from tandem.workbench.errors import ArgumentTypeError, ModelError
+from tandem.workbench.models import ModelOptions, ReadModel, read_named, source_of
 
 Loadable: TypeAlias = str | os.PathLike[str] | ModelProto | Any
 """A built-in name, a path, an ONNX model, or a `torch.nn.Module`."""

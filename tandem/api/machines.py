@@ -7,15 +7,15 @@ import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.errors import RecordError
-from hw.config import HardwareConfig
-from hw.errors import MemoryModelError
-from hw.memory_model import MemoryModel, parse_memory
 from tandem import devices
 from tandem.api.accelerator import Accelerator
 from tandem.api.arguments import expect, file_path, value_errors
 from tandem.api.processor import Cpu
-from tandem.recorded_choices import BUILT_IN, best_known
+from tandem.compiler.errors import RecordError
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import MemoryModelError
+from tandem.hw.memory_model import MemoryModel, parse_memory
+from tandem.workbench.recorded_choices import BUILT_IN, best_known
 
 Path: TypeAlias = str | os.PathLike[str]
 Machine: TypeAlias = Accelerator | Cpu | HardwareConfig | Path

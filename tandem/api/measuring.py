@@ -1,17 +1,17 @@
-"""`tandem.utilization`: convolutions measured with and without latency hiding."""
+"""`tandem.workbench.utilization`: convolutions measured with and without latency hiding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim.engines import ENGINES, make_engine
 from tandem.api.arguments import at_least, choice
 from tandem.api.layers import Layers, layers_of
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.progress import Progress, steps_of
 from tandem.api.table import Column, Table, Value
-from tandem.utilization.measure import measure
-from tandem.utilization.rows import Row, Times, total
+from tandem.sim.engines import ENGINES, make_engine
+from tandem.workbench.utilization.measure import measure
+from tandem.workbench.utilization.rows import Row, Times, total
 
 TIMES = (
     Column("cycles_without", int, "clock cycles without latency hiding"),

@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
-from compiler.graph.infer import infer, result_of
-from compiler.graph.nodes import Call, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, TupleType
-from compiler.graph.visit import functions
 from tandem.api.model_products import products_of
 from tandem.api.ports import listed, port_table
 from tandem.api.table import Column, Table
-from tandem.models import ModelOptions, ReadModel, Source
+from tandem.compiler.graph.infer import infer, result_of
+from tandem.compiler.graph.nodes import Call, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, TupleType
+from tandem.compiler.graph.visit import functions
+from tandem.workbench.models import ModelOptions, ReadModel, Source
 
 _OPERATORS = (
     Column("operator", str, "the kind of operator, as the compiler names it"),

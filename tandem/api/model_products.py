@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from compiler.errors import CompilerError
-from compiler.graph.expressions import tensors
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, FunctionKind, Let, Param, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import Type
-from compiler.machines.cpu.templates.layer import placeholders
-from compiler.te.build import macs_of
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, FunctionKind, Let, Param, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import Type
+from tandem.compiler.machines.cpu.templates.layer import placeholders
+from tandem.compiler.te.build import macs_of
 
 
 def products_of(function: Function) -> int:

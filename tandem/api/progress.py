@@ -61,7 +61,7 @@ def _bar(what: str) -> Iterator[Callback]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from base.jit import reported
+    from tandem.base.jit import reported
 
     console, notebook = Console(stderr=True), Console()
     if notebook.is_jupyter:

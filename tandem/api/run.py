@@ -11,26 +11,26 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import runtime.executor as executor
-from base.files import check_destination
-from runtime.artifact import config_of
-from runtime.joined import join_runs
-from sim.trace import write_timeline
-from tandem.accuracy import ClassAccuracy, class_accuracy, layer_losses
+import tandem.runtime.executor as executor
 from tandem.api.accuracy_tables import losses_table, trips_table
 from tandem.api.arguments import choice, expect, file_path, value_errors
 from tandem.api.layer_cycles import LayerCycles
 from tandem.api.samples import Arrays
 from tandem.api.table import Table
 from tandem.api.table_text import html_text
-from tandem.clock import Clock
-from tandem.errors import ArgumentValueError, ClockError, UntimedError
-from tandem.labels import Labels
-from tandem.networks import Network
-from tandem.outputs import top5
-from tandem.platform import Platform
-from tandem.run_report import RunReport
-from tandem.why import explain_layers, labels_of
+from tandem.base.files import check_destination
+from tandem.runtime.artifact import config_of
+from tandem.runtime.joined import join_runs
+from tandem.sim.trace import write_timeline
+from tandem.workbench.accuracy import ClassAccuracy, class_accuracy, layer_losses
+from tandem.workbench.clock import Clock
+from tandem.workbench.errors import ArgumentValueError, ClockError, UntimedError
+from tandem.workbench.labels import Labels
+from tandem.workbench.networks import Network
+from tandem.workbench.outputs import top5
+from tandem.workbench.platform import Platform
+from tandem.workbench.run_report import RunReport
+from tandem.workbench.why import explain_layers, labels_of
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

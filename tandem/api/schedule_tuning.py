@@ -8,13 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compiler.errors import RecordError
-from compiler.tune.candidates import BASE, WIDE
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.run import Options, Report
-from compiler.tune.run import tune as run_tuner
-from compiler.tune.session import TaskTuning
-from runtime.inputs import PixelNormalisation
 from tandem import devices
 from tandem.api.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.api.compiling import mode_of, source_of
@@ -27,10 +20,17 @@ from tandem.api.samples import Samples
 from tandem.api.table import Table
 from tandem.api.table_text import html_text
 from tandem.api.tuning_table import task_table
-from tandem.errors import ArgumentValueError
-from tandem.pools.open_pool import open_pool
-from tandem.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.errors import RecordError
+from tandem.compiler.tune.candidates import BASE, WIDE
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.run import Options, Report
+from tandem.compiler.tune.run import tune as run_tuner
+from tandem.compiler.tune.session import TaskTuning
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.pools.open_pool import open_pool
+from tandem.workbench.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
+from tandem.workbench.utilization.tasks import tasks_of_layers
 
 DEFAULT_TRIALS: Final = 64
 """Trials of each task on average, unless the caller says otherwise."""
@@ -100,7 +100,7 @@ def tune(
     model, machine, memory, quantize, calibrate
         As of `tandem.compile`.
     layers
-        Convolutions instead of a model, as of `tandem.utilization`.
+        Convolutions instead of a model, as of `tandem.workbench.utilization`.
     trials
         Trials of each task on average: 64 by default; no limit with `seconds`, or with `exact`.
     seconds

@@ -1,4 +1,4 @@
-"""`tandem.search`: machines for networks, found by measuring."""
+"""`tandem.workbench.search`: machines for networks, found by measuring."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from compiler.errors import SpaceError
-from compiler.search.explorer_names import Explorer
-from compiler.search.objectives import Objective
-from compiler.search.space import Space, load_space
 from tandem.api.accelerator import Accelerator
 from tandem.api.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.api.compiling import mode_of
@@ -23,9 +19,13 @@ from tandem.api.points_table import points_table
 from tandem.api.progress import Progress, steps_of
 from tandem.api.table import Table
 from tandem.api.table_text import html_text
-from tandem.errors import ArgumentValueError, MissingPackageError
-from tandem.search.measure import Network
-from tandem.search.options import Budget, Options
+from tandem.compiler.errors import SpaceError
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.space import Space, load_space
+from tandem.workbench.errors import ArgumentValueError, MissingPackageError
+from tandem.workbench.search.measure import Network
+from tandem.workbench.search.options import Budget, Options
 
 DEFAULT_SECONDS = 600.0
 """How long a search goes on unless the caller says otherwise."""
@@ -181,7 +181,7 @@ def search(
     if not find_spec("optuna"):
         raise MissingPackageError("search", "Optuna", "tandem-workbench[search]")
     # Imported here, because Optuna is large and optional.
-    from tandem.search.run import run
+    from tandem.workbench.search.run import run
 
     options = Options(
         networks=networks,

@@ -7,19 +7,19 @@ from types import TracebackType
 from typing import Self
 from weakref import finalize
 
-from runtime.artifact import config_of
-from runtime.errors import InputError
-from runtime.inputs.check import check_finite, rounded_inputs
-from runtime.inputs.network import inputs_of
-from sim.engines import ENGINES
 from tandem.api.arguments import at_least, choice, expect, value_errors
 from tandem.api.artifact import Artifact
 from tandem.api.machines import Memory, NamedMemory
 from tandem.api.progress import Progress, steps_of
 from tandem.api.run import Run
 from tandem.api.samples import Inputs, batches
-from tandem.errors import ArgumentValueError
-from tandem.platform import Platform
+from tandem.runtime.artifact import config_of
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs.check import check_finite, rounded_inputs
+from tandem.runtime.inputs.network import inputs_of
+from tandem.sim.engines import ENGINES
+from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.platform import Platform
 
 
 class Session:

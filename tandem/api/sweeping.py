@@ -11,9 +11,9 @@ from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.measuring import TIMES, times_of
 from tandem.api.progress import Progress, steps_of
 from tandem.api.table import Column, Table, Value
-from tandem.errors import ArgumentValueError, SweepError
-from tandem.utilization import sweep as sweeps
-from tandem.utilization.sweep_axes import CONFIG_FIELDS, MEMORY_FIELDS, MOST_POINTS, Axis
+from tandem.workbench.errors import ArgumentValueError, SweepError
+from tandem.workbench.utilization import sweep as sweeps
+from tandem.workbench.utilization.sweep_axes import CONFIG_FIELDS, MEMORY_FIELDS, MOST_POINTS, Axis
 
 
 def sweep(
@@ -30,14 +30,14 @@ def sweep(
     Parameters
     ----------
     layers
-        As of `tandem.utilization`.
+        As of `tandem.workbench.utilization`.
     machine, memory
         What all points share.
     axes
         Values by the fields of a memory (`latency`, `interval`, `in_flight`) or of a machine, as
         `Accelerator` has them: {"latency": (8, 64, 512), "bus_bits": (64, 128)}.
     seed, progress
-        As of `tandem.utilization`.
+        As of `tandem.workbench.utilization`.
 
     Returns
     -------

@@ -9,9 +9,9 @@ from typing import Any
 
 from onnx import ModelProto
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx.reading import read_model
-from tandem.errors import MissingPackageError
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx.reading import read_model
+from tandem.workbench.errors import MissingPackageError
 
 _MODULE = ("torch.nn.modules.module", "Module")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from compiler.tune.decision import Decision, costs_of
-from compiler.tune.session import TaskTuning
-from compiler.tune.tuner import settings_text
 from tandem.api.table import Column, Table, Value
-from tandem.tuning import is_bounded, plain_cost
+from tandem.compiler.tune.decision import Decision, costs_of
+from tandem.compiler.tune.session import TaskTuning
+from tandem.compiler.tune.tuner import settings_text
+from tandem.workbench.tuning import is_bounded, plain_cost
 
 
 def task_table(

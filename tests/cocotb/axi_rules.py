@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from cocotb.handle import HierarchyObject, LogicObject, ValueObjectBase
 from cocotb.triggers import RisingEdge
 
-from hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
 
 INCR = 1
 Wire: TypeAlias = ValueObjectBase[Any, Any]

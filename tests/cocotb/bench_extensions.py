@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from cocotb.handle import HierarchyObject
 
-from hw.config import HardwareConfig
-from hw.isa import AluOp, Assembler, Loop, MicroOp, Program, Requantise, pack_uops
-from hw.registers import Status
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import AluOp, Assembler, Loop, MicroOp, Program, Requantise, pack_uops
+from tandem.hw.registers import Status
+from tandem.hw.topology import MemoryId, Unit
 from tests.cocotb.bench_programs import ROWS
 from tests.cocotb.machine import CHANNELS, Machine
 from tests.cocotb.programs import busy_program

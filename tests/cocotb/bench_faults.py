@@ -5,10 +5,10 @@ from __future__ import annotations
 import cocotb
 from cocotb.handle import HierarchyObject
 
-from hw.faults import Fault
-from hw.isa import Assembler
-from hw.registers import NO_INSTRUCTION, Status
-from hw.topology import MemoryId, Unit
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Assembler
+from tandem.hw.registers import NO_INSTRUCTION, Status
+from tandem.hw.topology import MemoryId, Unit
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program
 from tests.support.sim.faulty import Case, cases, image

@@ -6,10 +6,10 @@ import cocotb
 import numpy as np
 from cocotb.handle import HierarchyObject
 
-from hw.config import HardwareConfig
-from hw.isa import AluOp, Assembler, Loop, MicroOp, Program, pack_uops
-from hw.registers import Status
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import AluOp, Assembler, Loop, MicroOp, Program, pack_uops
+from tandem.hw.registers import Status
+from tandem.hw.topology import MemoryId, Unit
 from tests.cocotb.machine import CHANNELS, Machine
 from tests.cocotb.programs import busy_program
 from tests.support.sim.reference import Image, ReferenceMachine

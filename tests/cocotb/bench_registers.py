@@ -8,8 +8,8 @@ import cocotb
 from cocotb.handle import HierarchyObject
 from cocotb.triggers import RisingEdge
 
-from hw.events import RUNNING_BIT
-from hw.registers import (
+from tandem.hw.events import RUNNING_BIT
+from tandem.hw.registers import (
     ADDRESS_BITS,
     MAGIC,
     NO_INSTRUCTION,
@@ -19,7 +19,7 @@ from hw.registers import (
     Status,
     registers_of,
 )
-from hw.topology import Unit
+from tandem.hw.topology import Unit
 from tests.cocotb.axi_rules import pin, wire
 from tests.cocotb.machine import BOTH, REGISTERS, Machine
 from tests.cocotb.programs import busy_program

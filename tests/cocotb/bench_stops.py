@@ -7,8 +7,8 @@ import random
 import cocotb
 from cocotb.handle import HierarchyObject
 
-from hw.faults import Fault
-from hw.registers import Control, Status
+from tandem.hw.faults import Fault
+from tandem.hw.registers import Control, Status
 from tests.cocotb.axi_rules import pin
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program

@@ -13,13 +13,13 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiResp, AxiSlaveRead, AxiSlaveWrite
 
-from hw.config import HardwareConfig
-from hw.faults import Fault
-from hw.isa import Program
-from hw.register_model import Register
-from hw.registers import Control, Status, register_map
-from hw.topology import MemoryId
-from sim.memory import place_program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Program
+from tandem.hw.register_model import Register
+from tandem.hw.registers import Control, Status, register_map
+from tandem.hw.topology import MemoryId
+from tandem.sim.memory import place_program
 from tests.cocotb.axi_rules import AxiRules, pin, wire
 from tests.cocotb.machines import machine_under_test
 from tests.support.sim.programs import RandomProgram

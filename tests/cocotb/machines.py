@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
 
 CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
 """How a simulator's process is told which of `MACHINES` it holds."""

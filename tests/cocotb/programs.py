@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from hw.config import HardwareConfig
-from hw.isa import Store
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Store
 from tests.support.sim.programs import RandomProgram, random_program
 
 FEWEST_ROWS = 5

@@ -19,11 +19,11 @@ import pytest
 from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import Runner, get_runner
 
-from base.cache import ContentCache, content_key, default_cache
-from hw.config import HardwareConfig
-from hw.rtl.verilog import TOP
-from sim.rtl.design import verilog_of
-from sim.rtl.toolchain import find_toolchain
+from tandem.base.cache import ContentCache, content_key, default_cache
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.verilog import TOP
+from tandem.sim.rtl.design import verilog_of
+from tandem.sim.rtl.toolchain import find_toolchain
 from tests.cocotb.machines import CONFIG_VARIABLE
 
 SEED = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
+from tandem.hw.config import HardwareConfig
 from tests.cocotb.machines import EXTENDED, TINY, WIDE
 from tests.cocotb.simulators import Simulator, run_benches
 

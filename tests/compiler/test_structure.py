@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from compiler.graph.operators import OPERATORS
-from compiler.machines.accelerator.target import TEMPLATES
-from compiler.plan.pattern import inner_patterns
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.machines.accelerator.target import TEMPLATES
+from tandem.compiler.plan.pattern import inner_patterns
 
 ROOT = Path(__file__).parents[2]
 BELOW = (

@@ -17,7 +17,7 @@ from types import ModuleType
 
 from tests.support.sim.recorded_times import PATH, modelled, recorded_cases
 
-PACKAGE = "sim.cycle"
+PACKAGE = "tandem.sim.cycle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _shows(error: CycleError, record: Sequence[str]) -> bool:
     """Whether a run of the record differs with the error planted."""
     for name in [name for name in sys.modules if name.startswith(f"{PACKAGE}.")]:
         del sys.modules[name]
-        # `from sim.cycle import loads` takes what the package has of this name.
+        # `from tandem.sim.cycle import loads` takes what the package has of this name.
         vars(sys.modules[PACKAGE]).pop(name.rpartition(".")[2], None)
     found = find_spec(f"{PACKAGE}.{error.module}")
     assert found is not None

@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.config_files import load_config
-from hw.encoding import Opcode
-from hw.errors import ProgramError
-from hw.isa import Program
-from hw.memory_model import MEMORY_PRESETS
-from hw.topology import MemoryId
-from sim.engine import Engine, Launch
-from sim.engines import make_engine
-from sim.errors import BusError, CycleLimitError
-from sim.memory import place_program
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import Opcode
+from tandem.hw.errors import ProgramError
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.hw.topology import MemoryId
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.errors import BusError, CycleLimitError
+from tandem.sim.memory import place_program
 from tests.support.sim.faulty import Case, cases, image
 from tests.support.sim.programs import RandomProgram, random_program
 

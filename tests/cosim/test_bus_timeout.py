@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from hw.axi import ID_BITS
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.memory_model import MemoryModel
-from sim.cycle.engine import CycleEngine
-from sim.engine import Channel, Engine, Launch, Silence
-from sim.engines import make_engine
-from sim.errors import BusTimeoutError, CycleLimitError, EngineError
-from sim.memory import place_program
-from sim.rtl.engine import RtlEngine
+from tandem.hw.axi import ID_BITS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Channel, Engine, Launch, Silence
+from tandem.sim.engines import make_engine
+from tandem.sim.errors import BusTimeoutError, CycleLimitError, EngineError
+from tandem.sim.memory import place_program
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.programs import RandomProgram, random_program
 
 MACHINES = [load_config("tiny"), load_config("tiny-x")]

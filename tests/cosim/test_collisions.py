@@ -12,14 +12,14 @@ import re
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.memory_model import MEMORY_PRESETS
-from hw.rtl.verilog import VerilogDesign
-from sim.engine import Launch, Stalls
-from sim.memory import place_program
-from sim.rtl.design import verilog_of
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.engine import Launch, Stalls
+from tandem.sim.memory import place_program
+from tandem.sim.rtl.design import verilog_of
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.programs import random_program
 
 SEEDS = range(5000, 5024)

@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.isa import Program
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from sim.compare import Comparison
-from sim.cycle.engine import CycleEngine
-from sim.engine import Engine
-from sim.engine_pair import EnginePair
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.sim.compare import Comparison
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Engine
+from tandem.sim.engine_pair import EnginePair
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.hw.configs import UNCOMMON, presets
 from tests.support.hw.vectors import load_vector, vector_names
 from tests.support.sim.launching import launch

@@ -10,16 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, MemoryId, Program
-from hw.memory_model import MemoryModel
-from sim.cycle.engine import CycleEngine
-from sim.engine import Engine, Launch
-from sim.engine_pair import ending_of, run_to_end
-from sim.errors import EngineError
-from sim.functional.engine import FunctionalEngine
-from sim.memory import place_program
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, MemoryId, Program
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.engine_pair import ending_of, run_to_end
+from tandem.sim.errors import EngineError
+from tandem.sim.functional.engine import FunctionalEngine
+from tandem.sim.memory import place_program
+from tandem.sim.rtl.engine import RtlEngine
 from tests.cosim.test_cycle_engine import drawn_memory
 from tests.support.sim.programs import RandomProgram, random_program
 from tests.support.sim.reference import Image

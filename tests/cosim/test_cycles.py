@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import Unit
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from sim.engine import Stalls
-from sim.result import Result
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Unit
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.sim.engine import Stalls
+from tandem.sim.result import Result
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.hw.vectors import load_vector, vector_names
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from hw.config_files import load_config
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.isa import validate
-from hw.memory_model import MEMORY_PRESETS
-from sim.engine import Engine, Launch, Stalls
-from sim.engines import make_engine
-from sim.errors import BusError
-from sim.memory import place_program
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import validate
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.sim.engine import Engine, Launch, Stalls
+from tandem.sim.engines import make_engine
+from tandem.sim.errors import BusError
+from tandem.sim.memory import place_program
 from tests.support.sim.faulty import Case, cases, cases_of_every_bit, image
 
 # Half of the cases of each test run always.

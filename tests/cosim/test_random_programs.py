@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.memory_model import MEMORY_PRESETS
-from sim.engine import Launch, Stalls
-from sim.engines import make_engine
-from sim.memory import place_program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.sim.engine import Launch, Stalls
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
 from tests.support.hw.configs import UNCOMMON, presets
 from tests.support.sim.programs import random_program
 

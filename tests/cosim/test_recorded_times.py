@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sim.rtl.engine import RtlEngine
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 from tests.support.sim.recorded_times import PATH, RECORD, line_of, modelled, recorded_cases
 

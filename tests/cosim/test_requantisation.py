@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.instruction_fields import SCALE_BITS
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
-from sim.engines import make_engine
+from tandem.hw.config_files import load_config
+from tandem.hw.instruction_fields import SCALE_BITS
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.sim.engines import make_engine
 from tests.support.sim.launching import launch
 
 CONFIG = load_config("tiny-x")

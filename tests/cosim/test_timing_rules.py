@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from sim.engine import Stalls
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.sim.engine import Stalls
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.hw.configs import UNCOMMON, presets
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program

@@ -54,13 +54,13 @@ _PARTS = {
     "class Small": "Int8Value",
     "class Sums": "PendingAccumulator",
     "class Given": "RunInputs",
-    "hw.memories": "hw.topology",
+    "hw.memories": "tandem.hw.topology",
     "hw/memories": "hw/topology",
-    "sim.timing": "hw.memory_model",
+    "sim.timing": "tandem.hw.memory_model",
     "sim/timing": "hw/memory_model",
-    "compiler.build": "compiler.driver",
+    "compiler.build": "tandem.compiler.driver",
     "compiler/build": "compiler/driver",
-    "scripts.demo": "scripts.matmul_demo",
+    "scripts.demo": "tandem.scripts.matmul_demo",
     "scripts/demo": "scripts/matmul_demo",
 }
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.machines.accelerator.intrinsics.base import immediate
-from hw.operations import AluOp
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.machines.accelerator.intrinsics.base import immediate
+from tandem.hw.operations import AluOp
 
 TEXT = (Path(__file__).parents[2] / "docs" / "accelerator.md").read_text()
 BLOCKS = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.te import Schedule
-from scripts.bench.blur import blur, box_filter, scheduled
+from tandem.compiler.te import Schedule
+from tandem.scripts.bench.blur import blur, box_filter, scheduled
 
 TEXT = (Path(__file__).parents[2] / "docs" / "blur.md").read_text()
 BLOCKS = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from compiler.search.space import load_space, parse_space
-from scripts.cli import app
+from tandem.compiler.search.space import load_space, parse_space
+from tandem.scripts.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 LARGE_ARRAYS = DOCS / "large-arrays.json"

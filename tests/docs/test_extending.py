@@ -20,18 +20,26 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from compiler.driver import build
-from compiler.errors import WorkerError
-from hw.config_files import load_config
-from hw.isa import Program
-from hw.memory_model import parse_memory
-from runtime.artifact import Kept, Move, Provenance, StreamCode, from_bytes, streams_of, to_bytes
-from runtime.devices import AcceleratorDevice, CpuDevice, Device
-from runtime.errors import ArtifactError, RunError
-from runtime.executor import Executor
-from sim.engines import make_engine, run
-from tandem.measurers.on_cycle import cycles_of
-from tandem.pools.local_pool import LocalPool
+from tandem.compiler.driver import build
+from tandem.compiler.errors import WorkerError
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import (
+    Kept,
+    Move,
+    Provenance,
+    StreamCode,
+    from_bytes,
+    streams_of,
+    to_bytes,
+)
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device
+from tandem.runtime.errors import ArtifactError, RunError
+from tandem.runtime.executor import Executor
+from tandem.sim.engines import make_engine, run
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.pools.local_pool import LocalPool
 from tests.support.compiler.graph.graphs import graph
 
 ROOT = Path(__file__).parents[2]
@@ -304,12 +312,12 @@ def output_of(command: Sequence[str], root: Path, jit: bool) -> str:
 
 
 RUN = """
-import hw.operations, json, pathlib, sys
+import tandem.hw.operations, json, pathlib, sys
 names = {}
 for block in json.loads(pathlib.Path(sys.argv[1]).read_text()):
     exec(compile(block, "docs/extending.md", "exec"), names)
 print(json.dumps({
-    "source": hw.operations.__file__,
+    "source": tandem.hw.operations.__file__,
     "text": names["text"],
     "images": [memory.tobytes().hex() for memory in names["images"].values()],
     "layers": [layer.operators for layer in names["stream"].layers],
@@ -339,7 +347,7 @@ def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
 def test_a_field_of_an_instruction_takes_five_files(tmp_path: Path, jit: bool) -> None:
     assert len(patched_product(FIELD, tmp_path)) == 5
     (code,) = blocks(FIELD, "python")
-    tells = "import hw\nprint(hw.__file__)\n"
+    tells = "import tandem.hw\nprint(hw.__file__)\n"
 
     source = output_of([sys.executable, "-c", code + tells], tmp_path, jit)
 
@@ -349,7 +357,7 @@ def test_a_field_of_an_instruction_takes_five_files(tmp_path: Path, jit: bool) -
 def test_a_field_of_a_register_takes_one_file(tmp_path: Path) -> None:
     assert len(patched_product(REGISTER, tmp_path)) == 1
     (code,) = blocks(REGISTER, "python")
-    tells = "import hw\nprint(hw.__file__)\n"
+    tells = "import tandem.hw\nprint(hw.__file__)\n"
 
     source = output_of([sys.executable, "-c", code + tells], tmp_path, jit=True)
 

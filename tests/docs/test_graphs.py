@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import compiler.graph
+import tandem.compiler.graph
 
 PAGE = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text()
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE, re.DOTALL)
@@ -33,7 +33,7 @@ def test_the_programs() -> None:
 
 def test_the_grammar() -> None:
     """The page's grammar is the module's, without what the page leaves out."""
-    grammar = compiler.graph.__doc__ or ""
+    grammar = tandem.compiler.graph.__doc__ or ""
     rules = {line.split("=")[0].strip() for line in grammar.splitlines() if " = " in line}
     own = {line.split("=")[0].strip() for line in BLOCKS[0][1].splitlines() if " = " in line}
     assert own <= rules

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "latency-hiding.md").read_text()

@@ -12,7 +12,7 @@ import pytest
 
 from docs.site.command_page import command_page
 from docs.site.navigation import PARTS, SOURCES
-from scripts.cli import VERBS
+from tandem.scripts.cli import VERBS
 from tests.support.scripts.browser import find_chromium, show
 
 ROOT = Path(__file__).parents[2]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.isa import Program, disassemble
-from hw.operations import MAX_SHIFT
-from hw.vta_rules import HLS_SHIFTS, vta_warnings
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program, disassemble
+from tandem.hw.operations import MAX_SHIFT
+from tandem.hw.vta_rules import HLS_SHIFTS, vta_warnings
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "vta.md").read_text()

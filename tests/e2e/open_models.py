@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from onnx import numpy_helper as arrays
 
-from compiler.frontends.onnx import StatedShape
+from tandem.compiler.frontends.onnx import StatedShape
 
 Array = NDArray[Any]
 make = helper.make_node

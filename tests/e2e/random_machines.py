@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from hw.config import HardwareConfig
-from hw.errors import ConfigError
-from hw.features import Feature
-from hw.memory_model import MemoryModel
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
+from tandem.hw.memory_model import MemoryModel
 
 
 def random_machine(seed: int) -> HardwareConfig:

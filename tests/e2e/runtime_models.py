@@ -14,7 +14,7 @@ from onnx import ModelProto, TensorProto
 from onnx.helper import make_opsetid
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
-from compiler.models.network import NetworkBuilder, Shape
+from tandem.compiler.models.network import NetworkBuilder, Shape
 
 DOMAIN = "com.microsoft"
 

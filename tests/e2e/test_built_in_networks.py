@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.models import BUILT_IN
-from scripts.cli import app
+from tandem.compiler.models import BUILT_IN
+from tandem.scripts.cli import app
 
 TINY = [name for name in BUILT_IN if name.endswith("-tiny")]
 STANDARD = [name.removesuffix("-tiny") for name in TINY]

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from compiler.quantise.options import Mode
-from hw.config_files import preset_names
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import preset_names
 from tests.e2e.damaged_layers import Damage, DamagedLayer, LayerKind
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.plan.offloaded_models import QuantisedModel

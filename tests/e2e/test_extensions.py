@@ -9,18 +9,18 @@ import onnx
 import pytest
 from typer.testing import CliRunner
 
-from compiler.models import built_in
-from compiler.quantise.options import Mode
-from hw.config_files import load_config
-from hw.memory_model import DEFAULT_MEMORY
-from runtime.artifact import streams_of
-from runtime.inputs import random_inputs
-from scripts.bench.resnet18 import qdq_model
-from scripts.cli import app
-from tandem.devices import Accelerator
-from tandem.models import ModelOptions
-from tandem.networks import Arrays, open_model
-from tandem.platform import Platform
+from tandem.compiler.models import built_in
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.runtime.artifact import streams_of
+from tandem.runtime.inputs import random_inputs
+from tandem.scripts.bench.resnet18 import qdq_model
+from tandem.scripts.cli import app
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.models import ModelOptions
+from tandem.workbench.networks import Arrays, open_model
+from tandem.workbench.platform import Platform
 
 _MACHINE = Platform("functional", DEFAULT_MEMORY, threads=1)
 

@@ -10,12 +10,12 @@ import onnx
 import pytest
 from typer.testing import CliRunner
 
-from hw.memory_model import parse_memory
-from runtime.artifact import config_of, read_artifact
-from runtime.devices import AcceleratorDevice, CpuDevice
-from runtime.executor import Executor
-from scripts.cli import app
-from sim.engines import make_engine
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import config_of, read_artifact
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.scripts.cli import app
+from tandem.sim.engines import make_engine
 from tests.support.compiler.frontends.onnx_models import light_model, model
 from tests.support.digest_cases import LIGHT_MODELS
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
-from compiler.machines.defaults import compile_options
-from compiler.quantise.options import Mode
-from hw.config_files import load_config, preset_names
-from hw.memory_model import parse_memory
-from runtime.artifact import Provenance
-from runtime.devices import AcceleratorDevice, CpuDevice
-from runtime.executor import Executor
-from sim.engines import make_engine
-from tandem.device_comparison import boundaries, compare
-from tandem.shapes import import_with_shapes
+from tandem.compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Provenance
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.sim.engines import make_engine
+from tandem.workbench.device_comparison import boundaries, compare
+from tandem.workbench.shapes import import_with_shapes
 from tests.e2e.open_models import OpenModel, open_models
 from tests.support.compiler.plan.offloaded import HOST, targets
 

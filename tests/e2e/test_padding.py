@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
-from compiler.machines.defaults import compile_options
-from compiler.quantise.options import Mode
-from hw.config_files import load_config, preset_names
-from runtime.artifact import Provenance
+from tandem.compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config, preset_names
+from tandem.runtime.artifact import Provenance
 from tests.support.compiler.models.models import one_channel
 from tests.support.compiler.models.random_models import RandomModel
 from tests.support.compiler.plan.boundaries import check_boundaries

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from compiler.frontends.onnx import import_model
-from compiler.quantise.options import Mode, QuantiseOptions
-from hw.config_files import load_config
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.quantise.options import Mode, QuantiseOptions
+from tandem.hw.config_files import load_config
 from tests.e2e.recurrent_networks import GATES, RecurrentNetwork
 from tests.support.compiler.models.transformers import Transformer
 from tests.support.compiler.plan.random_offloads import Offloading

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hw.config_files import dump_config
-from scripts.cli import app
+from tandem.hw.config_files import dump_config
+from tandem.scripts.cli import app
 from tests.e2e.random_machines import random_machine, random_memory
 
 

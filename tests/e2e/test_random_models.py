@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
-from compiler.machines.defaults import compile_options
-from compiler.quantise.options import Mode
-from hw.config_files import load_config, preset_names
-from runtime.artifact import Provenance, from_bytes, to_bytes
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config, preset_names
+from tandem.runtime.artifact import Provenance, from_bytes, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.support.compiler.models.random_models import RandomModel
 from tests.support.compiler.plan.boundaries import check_boundaries
 from tests.support.compiler.plan.offloaded import HOST

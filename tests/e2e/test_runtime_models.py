@@ -12,15 +12,15 @@ from onnx import ModelProto
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from compiler.driver.compile_onnx import prepare_network
-from compiler.errors import UnsupportedError
-from compiler.frontends.onnx import import_model
-from compiler.machines.defaults import compile_options
-from compiler.quantise.options import Mode
-from hw.config_files import load_config
-from runtime.artifact import Provenance
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver.compile_onnx import prepare_network
+from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact import Provenance
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.e2e.runtime_models import (
     convolutional,
     decoder,

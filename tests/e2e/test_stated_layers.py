@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.requantisation.scales import FINE
-from hw.config_files import load_config, preset_names
-from hw.parameter_word import MULTIPLIER_BITS
+from tandem.compiler.requantisation.scales import FINE
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.parameter_word import MULTIPLIER_BITS
 from tests.support.compiler.quantise.random_stated_layers import StatedLayer, stated_layers
 from tests.support.compiler.quantise.stated_layers import share_and_outputs
 

@@ -12,8 +12,8 @@ import onnx
 import pytest
 from typer.testing import CliRunner
 
-from hw.config_files import load_config
-from scripts.cli import app
+from tandem.hw.config_files import load_config
+from tandem.scripts.cli import app
 from tests.support.compiler.models.transformers import Transformer
 
 BERT = Transformer(padding=3)

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Signal
 
-from hw.axi import ID_BITS
+from tandem.hw.axi import ID_BITS
 from tests.formal.harness import Harness, implies
 
 

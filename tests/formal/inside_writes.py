@@ -7,10 +7,10 @@ from typing import Any
 from amaranth.hdl import Const, Mux
 from amaranth.lib import data
 
-from hw.axi import ID_BITS
-from hw.rtl.layouts import burst_layout, clog2, strobed_layout
-from hw.storage import BEATS_BITS, INDEX_BITS
-from hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.axi import ID_BITS
+from tandem.hw.rtl.layouts import burst_layout, clog2, strobed_layout
+from tandem.hw.storage import BEATS_BITS, INDEX_BITS
+from tandem.hw.timing import OUT_QUEUE_BEATS
 from tests.formal.harness import implies
 from tests.formal.writes import Writes
 

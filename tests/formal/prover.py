@@ -12,8 +12,8 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
-from base.cache import default_cache
-from hw.synthesis import yosys
+from tandem.base.cache import default_cache
+from tandem.hw.synthesis import yosys
 from tests.formal.harness import Harness
 
 TRACE = "trace.vcd"

@@ -10,11 +10,11 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
-from hw.axi import ID_BITS, INCR
-from hw.config import HardwareConfig
-from hw.rtl.layouts import burst_layout, clog2
-from hw.storage import BEATS_BITS
-from hw.timing import READ_PRIORITY
+from tandem.hw.axi import ID_BITS, INCR
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.layouts import burst_layout, clog2
+from tandem.hw.storage import BEATS_BITS
+from tandem.hw.timing import READ_PRIORITY
 from tests.formal.fences import Fences
 from tests.formal.harness import Follower, Harness, implies
 

@@ -7,9 +7,9 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.rtl.layouts import clog2, rows_layout
-from hw.storage import BEATS_BITS
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.rtl.layouts import clog2, rows_layout
+from tandem.hw.storage import BEATS_BITS
 from tests.formal.harness import Harness, implies
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.rtl.bursts import BurstGenerator
-from hw.rtl.layouts import clog2, row_bits
-from hw.storage import INDEX_BITS
-from hw.timing import FETCH_BURST
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.rtl.bursts import BurstGenerator
+from tandem.hw.rtl.layouts import clog2, row_bits
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.timing import FETCH_BURST
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

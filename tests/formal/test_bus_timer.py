@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from amaranth.hdl import Mux, Signal
 
-from hw.registers import BUS_TIMEOUT_BITS
-from hw.rtl.bus_timer import BusTimer
+from tandem.hw.registers import BUS_TIMEOUT_BITS
+from tandem.hw.rtl.bus_timer import BusTimer
 from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
 
-SHORT = ("from hw.registers import BUS_TIMEOUT_BITS", "BUS_TIMEOUT_BITS = 3")
+SHORT = ("from tandem.hw.registers import BUS_TIMEOUT_BITS", "BUS_TIMEOUT_BITS = 3")
 """Limits that a run of a few cycles reaches."""
 
 

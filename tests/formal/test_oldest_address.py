@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Mux, Signal
 
-from hw.rtl.oldest_address import OldestAddress
+from tandem.hw.rtl.oldest_address import OldestAddress
 from tests.formal.harness import Follower, Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

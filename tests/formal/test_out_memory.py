@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Mux, Signal
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.rtl.out_memory import OutMemory
-from hw.timing import OUT_STAGES
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.rtl.out_memory import OutMemory
+from tandem.hw.timing import OUT_STAGES
 from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

@@ -11,16 +11,16 @@ import pytest
 from amaranth.hdl import Const, Mux, Signal
 from amaranth.lib import data
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, alu_layout, gemm_layout
-from hw.features import Feature
-from hw.instruction_fields import OPCODE_BITS
-from hw.operations import AluOp
-from hw.rtl.layouts import view_of
-from hw.rtl.micro_ops import mode_layout
-from hw.rtl.pipeline import Pipeline
-from hw.storage import INDEX_BITS
-from hw.timing import OUT_STAGES, STALL_STAGE, pipeline_depth
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, alu_layout, gemm_layout
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import OPCODE_BITS
+from tandem.hw.operations import AluOp
+from tandem.hw.rtl.layouts import view_of
+from tandem.hw.rtl.micro_ops import mode_layout
+from tandem.hw.rtl.pipeline import Pipeline
+from tandem.hw.storage import INDEX_BITS
+from tandem.hw.timing import OUT_STAGES, STALL_STAGE, pipeline_depth
 from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

@@ -9,8 +9,8 @@ import pytest
 from amaranth.hdl import Mux, Signal
 from amaranth.lib.memory import Memory
 
-from hw.rtl.queue import Queue
-from hw.synthesis.errors import SynthesisError
+from tandem.hw.rtl.queue import Queue
+from tandem.hw.synthesis.errors import SynthesisError
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, build, prove, true_of_anything

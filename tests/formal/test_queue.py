@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hw.rtl.queue import Queue
+from tandem.hw.rtl.queue import Queue
 from tests.formal.harness import Follower, Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.rtl.read_master import ReadMaster
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.read_master import ReadMaster
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
 from tests.formal.reads import read_harness

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Mux
 
-from hw.config import HardwareConfig
-from hw.rtl.read_stream import ReadStream
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.read_stream import ReadStream
 from tests.formal.harness import Follower, Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

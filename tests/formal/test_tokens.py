@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Mux, Signal
 
-from hw.rtl.tokens import TokenCounter
-from hw.topology import TOKEN_BITS
+from tandem.hw.rtl.tokens import TokenCounter
+from tandem.hw.topology import TOKEN_BITS
 from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

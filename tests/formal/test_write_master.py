@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.rtl.write_master import WriteMaster
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.write_master import WriteMaster
 from tests.formal.harness import Harness
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything

@@ -10,10 +10,10 @@ from typing import Any
 
 from amaranth.hdl import Cat, Mux, Signal
 
-from hw.axi import ID_BITS, INCR
-from hw.config import HardwareConfig
-from hw.rtl.layouts import burst_layout, clog2
-from hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.axi import ID_BITS, INCR
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.layouts import burst_layout, clog2
+from tandem.hw.timing import OUT_QUEUE_BEATS
 from tests.formal.harness import Harness, implies
 from tests.formal.inside_writes import look_at_beats, look_at_bursts, look_at_orders
 from tests.formal.writes import Writes

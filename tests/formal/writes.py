@@ -7,10 +7,10 @@ from typing import Any
 from amaranth.hdl import Mux, Signal
 from amaranth.lib import data
 
-from hw.config import HardwareConfig
-from hw.rtl.layouts import clog2, order_layout, strobed_layout
-from hw.storage import BEATS_BITS
-from hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.layouts import clog2, order_layout, strobed_layout
+from tandem.hw.storage import BEATS_BITS
+from tandem.hw.timing import OUT_QUEUE_BEATS
 from tests.formal.fences import Fences
 from tests.formal.harness import Follower, Harness, implies
 

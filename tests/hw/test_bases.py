@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.bases import address_mask, check_bases
-from hw.config import HardwareConfig
-from hw.errors import EncodingError
+from tandem.hw.bases import address_mask, check_bases
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import EncodingError
 
 CONFIG = HardwareConfig()
 

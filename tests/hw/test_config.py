@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.errors import ConfigError
-from hw.features import Feature
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, load_config, name_of, parse_config, preset_names
-from hw.errors import ConfigError
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config, load_config, name_of, parse_config, preset_names
+from tandem.hw.errors import ConfigError
+from tandem.hw.topology import MemoryId
 from tests.support.hw.strategies import configs
 from tests.support.hw.vectors import load_vector, vector_names
 
@@ -50,7 +50,7 @@ def test_preset_names() -> None:
 def test_preset_loads_and_holds_only_what_differs(name: str) -> None:
     config = load_config(name)
     assert config.name == name
-    text = files("hw").joinpath("presets", f"{name}.json").read_text()
+    text = files("tandem.hw").joinpath("presets", f"{name}.json").read_text()
     values = json.loads(text)
     assert values.pop("name") == name
     default = HardwareConfig()

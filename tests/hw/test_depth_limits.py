@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.depth_limits import depth_remedies
-from hw.encoding import requantise_layout, wide_words, word_layouts
-from hw.features import Feature
-from hw.topology import MemoryId
+from tandem.hw.depth_limits import depth_remedies
+from tandem.hw.encoding import requantise_layout, wide_words, word_layouts
+from tandem.hw.features import Feature
+from tandem.hw.topology import MemoryId
 
 SRAM_BASE_BITS = 16
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.energy import Operations, energy_pj, sram_pj_byte
+from tandem.hw.config import HardwareConfig
+from tandem.hw.energy import Operations, energy_pj, sram_pj_byte
 
 
 def test_memories_of_the_table() -> None:

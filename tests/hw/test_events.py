@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, UnitEvent, fetch_bit, unit_bit
-from hw.topology import Unit
+from tandem.hw.events import EVENT_BITS, RUNNING_BIT, FetchEvent, UnitEvent, fetch_bit, unit_bit
+from tandem.hw.topology import Unit
 
 
 def test_every_bit_has_one_meaning() -> None:

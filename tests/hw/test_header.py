@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.header import c_header
-from hw.registers import register_map
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.header import c_header
+from tandem.hw.registers import register_map
 
 
 def test_golden(golden: Callable[[str, str], None]) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from hw.config_files import load_config
-from hw.encoding import FIELDS_OF, Opcode, instruction_layout, uop_layout
-from hw.features import Feature
-from hw.instruction_fields import HEADER, MICRO_OP, FieldSpecs, own_fields
-from hw.isa import (
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import FIELDS_OF, Opcode, instruction_layout, uop_layout
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import HEADER, MICRO_OP, FieldSpecs, own_fields
+from tandem.hw.isa import (
     Alu,
     Columns,
     Finish,
@@ -24,8 +24,8 @@ from hw.isa import (
     Store,
     Tokens,
 )
-from hw.isa.instructions import AluExtensions, GemmExtensions
-from hw.topology import TOKEN_FLAGS, MemoryId
+from tandem.hw.isa.instructions import AluExtensions, GemmExtensions
+from tandem.hw.topology import TOKEN_FLAGS, MemoryId
 
 EXTENDED = load_config("pynq").replace(name="extended", features=frozenset(Feature))
 CLASSES: Mapping[Opcode, type[Instruction]] = {

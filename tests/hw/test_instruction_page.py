@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.config_files import load_config
-from hw.instruction_page import instruction_page
+from tandem.hw.config_files import load_config
+from tandem.hw.instruction_page import instruction_page
 
 
 def test_the_page_is_up_to_date(golden: Callable[[str, str], None]) -> None:

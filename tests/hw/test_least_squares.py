@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.least_squares import fitted
+from tandem.hw.least_squares import fitted
 
 
 def test_coefficients_are_found_again() -> None:

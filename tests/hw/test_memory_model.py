@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.errors import MemoryModelError
-from hw.memory_model import DEFAULT_MEMORY, MEMORY_PRESETS, MemoryModel, parse_memory
+from tandem.hw.errors import MemoryModelError
+from tandem.hw.memory_model import DEFAULT_MEMORY, MEMORY_PRESETS, MemoryModel, parse_memory
 
 
 @pytest.mark.parametrize("name", MEMORY_PRESETS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.operations import MAX_SHIFT, AluOp
 from tests.support.hw.alu_cases import CASES, HIGH, LOW, Case, alu_result
 
 INT32 = st.one_of(st.integers(LOW, HIGH), st.sampled_from([LOW, LOW + 1, -1, 0, 1, HIGH]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import RegisterMapError
-from hw.register_model import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import RegisterMapError
+from tandem.hw.register_model import (
     Access,
     Flag,
     Register,

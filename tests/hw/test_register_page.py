@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hw.register_page import register_page
+from tandem.hw.register_page import register_page
 
 
 def test_the_page_is_up_to_date(golden: Callable[[str, str], None]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.registers import Control, Interrupt, Status, Waits, register_map, registers_of
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.registers import Control, Interrupt, Status, Waits, register_map, registers_of
+from tandem.hw.topology import MemoryId
 
 EXTENDED = HardwareConfig(features=frozenset(Feature))
 

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from base.sources import source_modules
-from hw.sources import area_digest, clock_digest, resources_digest, verilog_digest
+from tandem.base.sources import source_modules
+from tandem.hw.sources import area_digest, clock_digest, resources_digest, verilog_digest
 
 LOADED = """
 import sys
-from hw.config import HardwareConfig
-from hw.rtl.verilog import generate
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.verilog import generate
 generate(HardwareConfig())
 print(*(name for name, module in sys.modules.items() if not hasattr(module, "__path__")))
 """
@@ -31,20 +31,30 @@ def test_verilog_depends_on_what_is_loaded_to_make_it() -> None:
         [sys.executable, "-c", LOADED], check=True, capture_output=True, text=True
     )
     loaded = {name for name in done.stdout.split() if name.startswith("hw.")}
-    assert loaded == {*source_modules("hw.rtl.verilog", within=("hw",))}
+    assert loaded == {*source_modules("tandem.hw.rtl.verilog", within=("tandem.hw",))}
 
 
 @pytest.mark.parametrize(
     ("module", "own"),
     [
-        ("hw.area.synthesis", {"hw.area.gates", "hw.area.synthesis"}),
-        ("hw.synthesis.synthesize", {"hw.synthesis.families", "hw.synthesis.resources"}),
-        ("hw.synthesis.place", {"hw.synthesis.shell", "hw.synthesis.product_registers"}),
+        ("tandem.hw.area.synthesis", {"tandem.hw.area.gates", "tandem.hw.area.synthesis"}),
+        (
+            "tandem.hw.synthesis.synthesize",
+            {"tandem.hw.synthesis.families", "tandem.hw.synthesis.resources"},
+        ),
+        (
+            "tandem.hw.synthesis.place",
+            {"tandem.hw.synthesis.shell", "tandem.hw.synthesis.product_registers"},
+        ),
     ],
 )
 def test_what_synthesis_says_depends_on_the_verilog_too(module: str, own: set[str]) -> None:
-    found = {*source_modules(module, within=("hw",))}
-    assert {*source_modules("hw.rtl.verilog", within=("hw",))} < found
+    found = {*source_modules(module, within=("tandem.hw",))}
+    assert {*source_modules("tandem.hw.rtl.verilog", within=("tandem.hw",))} < found
     assert own < found
     # Models learn from samples, and make none.
-    assert not found & {"hw.area.estimate", "hw.synthesis.estimate", "hw.synthesis.clock"}
+    assert not found & {
+        "tandem.hw.area.estimate",
+        "tandem.hw.synthesis.estimate",
+        "tandem.hw.synthesis.clock",
+    }

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.rtl.verilog import generate
-from hw.storage import Kind, Storage, queue_of, storage_of
-from hw.topology import MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.storage import Kind, Storage, queue_of, storage_of
+from tandem.hw.topology import MemoryId, Unit
 
 ADDRESSES = re.compile(r"^  tandem_oldest_address_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]

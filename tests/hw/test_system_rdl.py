@@ -13,13 +13,13 @@ from peakrdl_cheader.exporter import CHeaderExporter
 from peakrdl_html import HTMLExporter
 from systemrdl.compiler import RDLCompiler
 
-from hw.config import HardwareConfig
-from hw.faults import Fault
-from hw.features import Feature
-from hw.header import c_header
-from hw.register_model import Access
-from hw.registers import registers_of
-from hw.system_rdl import system_rdl
+from tandem.hw.config import HardwareConfig
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.header import c_header
+from tandem.hw.register_model import Access
+from tandem.hw.registers import registers_of
+from tandem.hw.system_rdl import system_rdl
 
 CONFIGS = [
     HardwareConfig(),

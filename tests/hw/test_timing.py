@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId
-from hw.memory_model import MemoryModel
-from hw.timing import TRANSFER_OVERHEAD, issue_cycles, pipeline_depth
-from sim.engine import Launch
-from sim.events import EventKind
-from sim.memory import place_program
-from sim.pysim import PysimEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, MemoryId
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.timing import TRANSFER_OVERHEAD, issue_cycles, pipeline_depth
+from tandem.sim.engine import Launch
+from tandem.sim.events import EventKind
+from tandem.sim.memory import place_program
+from tandem.sim.pysim import PysimEngine
 
 BEATS = 5
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.encoding import Opcode
-from hw.routing import executing_unit
-from hw.topology import (
+from tandem.hw.encoding import Opcode
+from tandem.hw.routing import executing_unit
+from tandem.hw.topology import (
     LOADED_BY,
     MAX_TOKENS,
     POPS,

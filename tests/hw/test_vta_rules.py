@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.errors import EncodingError
-from hw.features import BASE, Feature
-from hw.isa import Assembler, Program, unit_of
-from hw.operations import AluOp
-from hw.topology import MemoryId, Unit
-from hw.vta_rules import HLS_SHIFTS, VtaRule, vta_warnings
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import EncodingError
+from tandem.hw.features import BASE, Feature
+from tandem.hw.isa import Assembler, Program, unit_of
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId, Unit
+from tandem.hw.vta_rules import HLS_SHIFTS, VtaRule, vta_warnings
 from tests.support.hw.vectors import load_vector, vector_names
 
 TINY = load_config("tiny")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from subprocess import TimeoutExpired
 
-from hw.rtl.verilog import VerilogDesign
+from tandem.hw.rtl.verilog import VerilogDesign
 from tests.mutation.mutants import Mutant
 from tests.mutation.yosys import YosysError, netlist, run_yosys
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hw.rtl.verilog import VerilogDesign
+from tandem.hw.rtl.verilog import VerilogDesign
 from tests.mutation.yosys import netlist, run_yosys
 
 _SPARE = 20

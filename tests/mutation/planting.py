@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hw.rtl.verilog import VerilogDesign
+from tandem.hw.rtl.verilog import VerilogDesign
 from tests.mutation.mutants import Mutant
 from tests.mutation.yosys import netlist, run_yosys
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-import sim.rtl.engine
+import tandem.sim.rtl.engine
 import tests.cocotb.simulators
 import tests.support.sim.compiled_machines
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, parse_config
-from hw.rtl.verilog import VerilogDesign
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config, parse_config
+from tandem.hw.rtl.verilog import VerilogDesign
 
 MakeDesign = Callable[..., VerilogDesign]
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
     # The compiled engine, its bench alone, and the benches in other people's simulators.
     for module, name in (
-        (sim.rtl.engine, "verilog_of"),
+        (tandem.sim.rtl.engine, "verilog_of"),
         (tests.support.sim.compiled_machines, "verilog_of"),
         (tests.cocotb.simulators, "verilog_of"),
     ):

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from sim.rtl.design import verilog_of
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.rtl.design import verilog_of
 from tests.mutation.equivalence import is_equivalent
 from tests.mutation.killing import BUILD_SECONDS, TEST_SECONDS, TESTS, Verdict, run_tests
 from tests.mutation.mutants import Mutant, list_mutants

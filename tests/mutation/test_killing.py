@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from sim.rtl.design import verilog_of
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.rtl.design import verilog_of
 from tests.mutation.killing import BUILD_SECONDS, TESTS, VerdictKind, run_tests
 from tests.mutation.mutants import list_mutants
 from tests.mutation.planting import plant

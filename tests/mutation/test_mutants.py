@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from sim.rtl.design import verilog_of
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.rtl.design import verilog_of
 from tests.mutation.mutants import Mutant, list_mutants, shares
 
 LINE = (

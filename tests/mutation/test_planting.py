@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from sim.rtl.design import verilog_of
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.rtl.design import verilog_of
 from tests.mutation.equivalence import is_equivalent
 from tests.mutation.mutants import Mutant, list_mutants
 from tests.mutation.planting import NUMBER_VARIABLE, plant

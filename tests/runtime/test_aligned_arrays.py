@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.aligned_arrays import aligned_copy, aligned_empty, aligned_size
+from tandem.runtime.aligned_arrays import aligned_copy, aligned_empty, aligned_size
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,), (5, 7), (1000, 1000)])

@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from compiler.driver import build
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from runtime.artifact import Arena, Artifact, Provenance, Step
-from runtime.devices import CpuDevice, Device, StepFunction
-from runtime.errors import InputError, RunError
-from runtime.executor import Executor
+from tandem.compiler.driver import build
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Arena, Artifact, Provenance, Step
+from tandem.runtime.devices import CpuDevice, Device, StepFunction
+from tandem.runtime.errors import InputError, RunError
+from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.graph.recursion import SUM
 from tests.support.runtime.artifacts import compiled, image

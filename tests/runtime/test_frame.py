@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.artifact import Arena, Artifact, Input, Kept, Output, Step, Tensor
-from runtime.devices import Device, StepFunction
-from runtime.errors import RunError
-from runtime.frame import new_frame
+from tandem.runtime.artifact import Arena, Artifact, Input, Kept, Output, Step, Tensor
+from tandem.runtime.devices import Device, StepFunction
+from tandem.runtime.errors import RunError
+from tandem.runtime.frame import new_frame
 
 
 class Box(Device):

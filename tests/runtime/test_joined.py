@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hw.memory_model import parse_memory
-from runtime.artifact import Input, Tensor
-from runtime.devices import AcceleratorDevice, CpuDevice
-from runtime.executor import Executor
-from runtime.inputs.batches import batches_of
-from runtime.joined import join_runs
-from sim.engines import make_engine
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Input, Tensor
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.runtime.inputs.batches import batches_of
+from tandem.runtime.joined import join_runs
+from tandem.sim.engines import make_engine
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, image
 from tests.support.compiler.plan.quantised_graphs import residual_net

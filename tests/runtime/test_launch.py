@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId
-from hw.topology import Unit
-from runtime.launch import run_program
-from sim.errors import EngineError, MemoryImageError
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, MemoryId
+from tandem.hw.topology import Unit
+from tandem.runtime.launch import run_program
+from tandem.sim.errors import EngineError, MemoryImageError
 
 TINY = load_config("tiny")
 LANES = TINY.acc_lanes

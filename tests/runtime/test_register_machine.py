@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compiler.driver import build
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from runtime.artifact import (
+from tandem.compiler.driver import build
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import (
     MAX_CALLS,
     Arena,
     Artifact,
@@ -32,9 +32,9 @@ from runtime.artifact import (
     from_bytes,
     to_bytes,
 )
-from runtime.devices.cpu import CpuDevice
-from runtime.errors import ArtifactError, RunError
-from runtime.executor import Executor
+from tandem.runtime.devices.cpu import CpuDevice
+from tandem.runtime.errors import ArtifactError, RunError
+from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM, SWAP
 

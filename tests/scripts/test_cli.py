@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scripts.cli import VERBS, app
+from tandem.scripts.cli import VERBS, app
 
 HEAVY = ("llvmlite", "amaranth", "numpy")
 
@@ -29,7 +29,7 @@ def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
-        "from scripts.cli import app\n"
+        "from tandem.scripts.cli import app\n"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
         f"print(*(set(sys.modules) & {set(HEAVY)}))\n"
     )
@@ -88,7 +88,7 @@ def test_an_output_that_is_full_is_one_line(arguments: list[str], tmp_path: Path
     environment.pop("PYTHONUNBUFFERED", None)
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "scripts.cli", *arguments],
+            [sys.executable, "-m", "tandem.scripts.cli", *arguments],
             cwd=tmp_path,
             env=environment,
             stdout=full,
@@ -101,7 +101,7 @@ def test_an_output_that_is_full_is_one_line(arguments: list[str], tmp_path: Path
 
 def test_as_a_module() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.cli", "disasm", "no-such-file"],
+        [sys.executable, "-m", "tandem.scripts.cli", "disasm", "no-such-file"],
         capture_output=True,
         text=True,
     )

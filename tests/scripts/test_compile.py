@@ -10,8 +10,8 @@ import pytest
 from onnx import helper
 from typer.testing import CliRunner, Result
 
-from runtime.artifact import read_artifact
-from scripts.cli import app
+from tandem.runtime.artifact import read_artifact
+from tandem.scripts.cli import app
 from tests.support.compiler.models.models import convolution
 from tests.support.scripts.terminal import interrupted
 

@@ -13,12 +13,12 @@ from time import sleep
 import pytest
 import typer
 
-from base.errors import CacheError, Error
-from base.jit import CompilationError
-from hw.errors import ProgramError
-from hw.faults import Fault
-from scripts.console import errors_in_one_line, print_json, repeated_interrupts
-from sim.errors import EngineError
+from tandem.base.errors import CacheError, Error
+from tandem.base.jit import CompilationError
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.scripts.console import errors_in_one_line, print_json, repeated_interrupts
+from tandem.sim.errors import EngineError
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_errors(error: Exception, line: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    "floor", ["base", "base.jit", "hw", "sim", "runtime", "compiler", "tandem", "scripts"]
+    "floor", ["base", "tandem.base.jit", "hw", "sim", "runtime", "compiler", "tandem", "scripts"]
 )
 def test_no_error_of_a_floor_is_an_internal_one(floor: str) -> None:
     module = import_module(f"{floor}.errors")

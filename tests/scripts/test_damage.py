@@ -15,9 +15,9 @@ import onnx
 import pytest
 from typer.testing import CliRunner
 
-from hw.config_files import dump_config, load_config
-from runtime.artifact import from_bytes, streams_of
-from scripts.cli import app
+from tandem.hw.config_files import dump_config, load_config
+from tandem.runtime.artifact import from_bytes, streams_of
+from tandem.scripts.cli import app
 from tests.scripts.damage import damaged_artifact, damaged_bytes, damaged_json, damaged_model
 from tests.support.compiler.frontends.onnx_models import residual
 from tests.support.compiler.models.models import convolution

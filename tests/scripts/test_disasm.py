@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId, Program, Unit, disassemble
-from scripts.cli import app
-from scripts.matmul import matmul_program
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, MemoryId, Program, Unit, disassemble
+from tandem.scripts.cli import app
+from tandem.scripts.matmul import matmul_program
 
 TINY = load_config("tiny")
 

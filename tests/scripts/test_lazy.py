@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from scripts.lazy import Verb, make_group
+from tandem.scripts.lazy import Verb, make_group
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import AssemblyError
-from hw.isa import Finish, validate, work_of
-from hw.topology import MemoryId
-from hw.vta_rules import vta_warnings
-from scripts.matmul import matmul_program
-from scripts.matmul_layout import Int8, Tiles, choose_tiles
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import AssemblyError
+from tandem.hw.isa import Finish, validate, work_of
+from tandem.hw.topology import MemoryId
+from tandem.hw.vta_rules import vta_warnings
+from tandem.scripts.matmul import matmul_program
+from tandem.scripts.matmul_layout import Int8, Tiles, choose_tiles
 from tests.support.sim.reference import run_shuffled
 
 PRESETS = ("batch2", "big32", "block4", "de10", "pynq", "small8", "tiny", "ultra96")

@@ -6,13 +6,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hw.config_files import load_config
-from hw.isa import Program
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from scripts.matmul_demo import command, run_product
-from sim.engine import Bytes, Engine, Launch
-from sim.engines import make_engine
-from sim.result import Result
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.scripts.matmul_demo import command, run_product
+from tandem.sim.engine import Bytes, Engine, Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.result import Result
 
 TINY = load_config("tiny")
 FAST = MEMORY_PRESETS["fast"]

@@ -11,9 +11,9 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
-from scripts.errors import CommandError
-from scripts.outputs import check_outputs
+from tandem.scripts.cli import app
+from tandem.scripts.errors import CommandError
+from tandem.scripts.outputs import check_outputs
 from tests.support.compiler.models.models import convolution
 
 

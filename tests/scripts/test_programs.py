@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from compiler.graph import Var
-from hw.config_files import load_config
-from hw.isa import Program, disassemble
-from runtime.artifact import Artifact, StreamCode, streams_of, write_artifact
-from scripts.cli import app
-from sim.engines import run
+from tandem.compiler.graph import Var
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Program, disassemble
+from tandem.runtime.artifact import Artifact, StreamCode, streams_of, write_artifact
+from tandem.scripts.cli import app
+from tandem.sim.engines import run
 from tests.support.compiler.plan.offloaded import both
 from tests.support.compiler.plan.quantised_graphs import Net
 from tests.support.runtime.artifacts import compiled

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tandem
-from scripts.cli import VERBS, app
+from tandem.scripts.cli import VERBS, app
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from base.cache import default_cache
-from hw.synthesis.families import Family
-from hw.synthesis.resources import MemoryUse, Resources
-from hw.topology import MemoryId
-from scripts.resources import find_resources, print_resources, resources_json
+from tandem.base.cache import default_cache
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.resources import MemoryUse, Resources
+from tandem.hw.topology import MemoryId
+from tandem.scripts.resources import find_resources, print_resources, resources_json
 from tests.support.scripts.terminal import interrupted
 from tests.support.sim.traffic import traffic_design
 
@@ -53,7 +53,7 @@ def test_a_family_asked_for_twice_is_found_once(monkeypatch: pytest.MonkeyPatch)
         asked.append(family)
         return replace(XC7, family=family)
 
-    monkeypatch.setattr("scripts.resources.synthesize", fake)
+    monkeypatch.setattr("tandem.scripts.resources.synthesize", fake)
     wanted = [Family.ECP5, Family.XC7, Family.ECP5]
     found = find_resources(traffic_design(), wanted, quiet=True)
     assert [resources.family for resources in found] == asked == [Family.ECP5, Family.XC7]

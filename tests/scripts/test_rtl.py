@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hw.config_files import load_config
-from hw.header import c_header
-from scripts.cli import app
-from scripts.rtl import module_lines
+from tandem.hw.config_files import load_config
+from tandem.hw.header import c_header
+from tandem.scripts.cli import app
+from tandem.scripts.rtl import module_lines
 
 
 def test_files_and_json(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_resources_without_yosys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def missing(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr("hw.synthesis.yowasp.version", missing)
+    monkeypatch.setattr("tandem.hw.synthesis.yowasp.version", missing)
     arguments = ["rtl", "--config", "tiny", "-o", str(tmp_path / "new"), "--resources"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1

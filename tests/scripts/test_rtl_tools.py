@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hw.config_files import dump_config
-from scripts.cli import app
-from sim.rtl.toolchain import find_toolchain
+from tandem.hw.config_files import dump_config
+from tandem.scripts.cli import app
+from tandem.sim.rtl.toolchain import find_toolchain
 from tests.e2e.random_machines import random_machine
 from tests.mutation.yosys import run_yosys
 

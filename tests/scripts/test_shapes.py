@@ -17,9 +17,9 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from runtime.artifact import read_artifact
-from scripts.cli import app
-from scripts.shapes import parse_shape
+from tandem.runtime.artifact import read_artifact
+from tandem.scripts.cli import app
+from tandem.scripts.shapes import parse_shape
 from tests.support.compiler.frontends.onnx_runs import rival_outputs
 from tests.support.compiler.models.models import convolution
 

@@ -14,7 +14,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from scripts.signals import HUNG_UP, INTERRUPTED, TERMINATED, interruptions_in_one_line, terminable
+from tandem.scripts.signals import (
+    HUNG_UP,
+    INTERRUPTED,
+    TERMINATED,
+    interruptions_in_one_line,
+    terminable,
+)
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
@@ -110,7 +116,17 @@ def test_compilers_end_with_the_command(
     cache = tmp_path / "cache"
     files = ["program.bin", "--image", "image.bin", "-o", "after.bin"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", "sim", *files, "--engine", "rtl", "--config", "tiny"],
+        [
+            sys.executable,
+            "-m",
+            "tandem.scripts.cli",
+            "sim",
+            *files,
+            "--engine",
+            "rtl",
+            "--config",
+            "tiny",
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TANDEM_CACHE": str(cache)},
         stdout=subprocess.PIPE,
@@ -152,7 +168,7 @@ def ended(code: str, number: signal.Signals) -> tuple[int, str]:
 
 
 IN_IMPORTS = """
-from scripts.signals import ended_at_once, terminable
+from tandem.scripts.signals import ended_at_once, terminable
 with terminable():
     try:
         with ended_at_once():
@@ -161,7 +177,7 @@ with terminable():
         print("not at once")
 """
 IN_A_TEXT = """
-from scripts.signals import interruptions_in_one_line
+from tandem.scripts.signals import interruptions_in_one_line
 import sys, typer
 try:
     with interruptions_in_one_line():

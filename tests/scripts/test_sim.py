@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from hw.config_files import load_config
-from hw.isa import Assembler
-from hw.topology import Unit
-from scripts.cli import app
-from scripts.matmul import matmul_program
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler
+from tandem.hw.topology import Unit
+from tandem.scripts.cli import app
+from tandem.scripts.matmul import matmul_program
 from tests.support.sim.fst import FST_HIERARCHY, fst_blocks
 
 TINY = load_config("tiny")

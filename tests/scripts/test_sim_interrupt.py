@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import Assembler, Loop, MicroOp, pack_uops
-from hw.topology import MemoryId
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, Loop, MicroOp, pack_uops
+from tandem.hw.topology import MemoryId
 from tests.support.scripts.terminal import interrupted
 
 TINY = load_config("tiny")

@@ -22,13 +22,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from base.input_files import INCOMPLETE
-from compiler.tune.records import read_records
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from runtime.artifact import read_artifact
-from scripts.cli import app
-from sim.rtl.design import verilog_of
+from tandem.base.input_files import INCOMPLETE
+from tandem.compiler.tune.records import read_records
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact import read_artifact
+from tandem.scripts.cli import app
+from tandem.sim.rtl.design import verilog_of
 from tests.support.compiler.models.models import convolution
 
 ROOT = Path(__file__).parents[2]
@@ -152,7 +152,7 @@ def stop(command: Command, folder: Path, source: random.Random) -> signal.Signal
         environment[name], arguments = value, arguments[2:]
     number, everyone = source.choice(SIGNALS), source.random() < 0.3
     process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *arguments],
+        [sys.executable, "-m", "tandem.scripts.cli", *arguments],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,

@@ -9,20 +9,20 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from hw.config import HardwareConfig
-from hw.isa import Assembler, Unit, work_of
-from hw.synthesis.families import Family
-from hw.synthesis.resources import MemoryUse, Resources
-from scripts.cli import app
-from scripts.counters import print_counters
-from scripts.explain import print_reasons
-from scripts.resources import print_resources
-from scripts.tables import percentage, plain_table, print_table, whole_number
-from scripts.utilization.table import print_rows
-from sim.events import EventTable
-from sim.result import Result, UnitCycles
-from tandem.utilization import ConvLayer, Row, Times
-from tandem.utilization.rows import Traffic
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Assembler, Unit, work_of
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.resources import MemoryUse, Resources
+from tandem.scripts.cli import app
+from tandem.scripts.counters import print_counters
+from tandem.scripts.explain import print_reasons
+from tandem.scripts.resources import print_resources
+from tandem.scripts.tables import percentage, plain_table, print_table, whole_number
+from tandem.scripts.utilization.table import print_rows
+from tandem.sim.events import EventTable
+from tandem.sim.result import Result, UnitCycles
+from tandem.workbench.utilization import ConvLayer, Row, Times
+from tandem.workbench.utilization.rows import Traffic
 
 COLUMNS = 80
 HUGE = 12_345_678_901

@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 SHOWING = {"altair", "argparse", "jinja2", "rich", "typer", "vl_convert"}
 """Libraries that ask people for something, or show them something."""
 TEXTS = {
-    "scripts.errors": "what options refuse",
-    "scripts.calibration": "the text of a warning",
-    "scripts.run.outputs": "the file of --output",
-    "scripts.search.export": "what --export refuses",
-    "scripts.tune.workload_text": "workloads as text",
-    "scripts.matmul": "the program by hand that `make matmul` shows",
-    "scripts.matmul_layout": "its tiles",
-    "scripts.train_digits": "makes a model that comes with Tandem",
+    "tandem.scripts.errors": "what options refuse",
+    "tandem.scripts.calibration": "the text of a warning",
+    "tandem.scripts.run.outputs": "the file of --output",
+    "tandem.scripts.search.export": "what --export refuses",
+    "tandem.scripts.tune.workload_text": "workloads as text",
+    "tandem.scripts.matmul": "the program by hand that `make matmul` shows",
+    "tandem.scripts.matmul_layout": "its tiles",
+    "tandem.scripts.train_digits": "makes a model that comes with Tandem",
 }
 """Modules that import none of these, and what they are for people nevertheless."""
 
@@ -66,9 +66,12 @@ def test_every_module_asks_or_shows() -> None:
 @pytest.mark.parametrize(
     ("text", "is_silent"),
     [
-        ("from tandem.devices import Cpu\nfrom scripts.errors import CommandError\n", True),
+        (
+            "from tandem.workbench.devices import Cpu\nfrom tandem.scripts.errors import CommandError\n",
+            True,
+        ),
         ("from rich.table import Table\n", False),
-        ("from scripts.shown import show\n", False),
+        ("from tandem.scripts.shown import show\n", False),
     ],
 )
 def test_code_of_a_library_is_found(tmp_path: Path, text: str, is_silent: bool) -> None:

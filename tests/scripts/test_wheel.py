@@ -43,7 +43,7 @@ def test_its_command_is_tandem(installed: Path) -> None:
     (entry_points,) = installed.glob("*.dist-info/entry_points.txt")
     parser = ConfigParser()
     parser.read(entry_points)
-    assert dict(parser["console_scripts"]) == {"tandem": "scripts.cli:main"}
+    assert dict(parser["console_scripts"]) == {"tandem": "tandem.scripts.cli:main"}
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_the_command_works_from_it(
 ) -> None:
     # A path in front of everything else, so that the working copy is not what runs.
     code = (
-        "import scripts.cli, sys\n"
-        f"assert scripts.cli.__file__.startswith({str(installed)!r})\n"
-        "scripts.cli.main()\n"
+        "import tandem.scripts.cli, sys\n"
+        f"assert tandem.scripts.cli.__file__.startswith({str(installed)!r})\n"
+        "tandem.scripts.cli.main()\n"
     )
     (tmp_path / "program.bin").write_bytes(bytes([3]) + bytes(15))
     done = subprocess.run(

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId, Program
-from hw.topology import Unit
-from sim.compare import Comparison, Difference, compare_runs
-from sim.cycle.engine import CycleEngine
-from sim.engine import Bytes, Launch
-from sim.events import EventKind, EventTable
-from sim.functional.engine import FunctionalEngine
-from sim.memory import place_program
-from sim.result import Result
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, MemoryId, Program
+from tandem.hw.topology import Unit
+from tandem.sim.compare import Comparison, Difference, compare_runs
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.events import EventKind, EventTable
+from tandem.sim.functional.engine import FunctionalEngine
+from tandem.sim.memory import place_program
+from tandem.sim.result import Result
 
 TINY = load_config("tiny")
 OUT_BYTES = TINY.element_bytes(MemoryId.OUT)

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.isa import AluOp, Assembler, MemoryId, Program
-from hw.memory_model import MEMORY_PRESETS
-from sim.compare import Comparison
-from sim.cycle.engine import CycleEngine
-from sim.engine import Bytes, Engine, Launch
-from sim.engine_pair import EnginePair
-from sim.engines import make_pair
-from sim.errors import BusError, CycleLimitError, EngineError, EnginesDifferError
-from sim.functional.engine import FunctionalEngine
-from sim.result import Result
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import AluOp, Assembler, MemoryId, Program
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.sim.compare import Comparison
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Bytes, Engine, Launch
+from tandem.sim.engine_pair import EnginePair
+from tandem.sim.engines import make_pair
+from tandem.sim.errors import BusError, CycleLimitError, EngineError, EnginesDifferError
+from tandem.sim.functional.engine import FunctionalEngine
+from tandem.sim.result import Result
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 

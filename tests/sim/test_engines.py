@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.isa import Assembler
-from hw.memory_model import MEMORY_PRESETS
-from sim.engines import ENGINES, make_engine, run
-from sim.errors import CycleLimitError, EngineError
-from sim.functional import FunctionalEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Assembler
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.sim.engines import ENGINES, make_engine, run
+from tandem.sim.errors import CycleLimitError, EngineError
+from tandem.sim.functional import FunctionalEngine
 from tests.support.hw.vectors import load_vector
 
 
@@ -64,7 +64,7 @@ def test_run_can_fill_the_chip() -> None:
 
 def test_heavy_packages_wait_until_an_engine_is_made() -> None:
     code = (
-        "import sys, sim, sim.engines, sim.memory, sim.result\n"
+        "import sys, sim, tandem.sim.engines, tandem.sim.memory, tandem.sim.result\n"
         "heavy = {'llvmlite', 'amaranth'} & sys.modules.keys()\n"
         "assert not heavy, heavy\n"
     )

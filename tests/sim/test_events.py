@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.topology import POPS, PUSHES, TokenQueue, Unit
-from sim.events import KINDS, NEVER, POP_SLOTS, PUSH_SLOTS, SLOTS, Event, EventKind, EventTable
+from tandem.hw.topology import POPS, PUSHES, TokenQueue, Unit
+from tandem.sim.events import (
+    KINDS,
+    NEVER,
+    POP_SLOTS,
+    PUSH_SLOTS,
+    SLOTS,
+    Event,
+    EventKind,
+    EventTable,
+)
 
 EVENTS = st.builds(
     Event,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import Assembler, Loop, MemoryId, Unit
-from sim.engine import Engine, Launch
-from sim.engines import ENGINES, make_engine
-from sim.errors import EngineError
-from sim.fill import fill_on_chip
-from sim.memory import place_program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import Assembler, Loop, MemoryId, Unit
+from tandem.sim.engine import Engine, Launch
+from tandem.sim.engines import ENGINES, make_engine
+from tandem.sim.errors import EngineError
+from tandem.sim.fill import fill_on_chip
+from tandem.sim.memory import place_program
 from tests.support.hw.configs import presets
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import ProgramError
-from hw.isa import Assembler, Program
-from hw.topology import MemoryId
-from sim.errors import MemoryImageError
-from sim.image_bounds import check_image_bounds
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ProgramError
+from tandem.hw.isa import Assembler, Program
+from tandem.hw.topology import MemoryId
+from tandem.sim.errors import MemoryImageError
+from tandem.sim.image_bounds import check_image_bounds
 from tests.support.hw.vectors import load_vector, vector_names
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.isa import Finish, Program
-from sim.engine import Launch
-from sim.errors import MemoryImageError
-from sim.memory import load_program, place_program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Finish, Program
+from tandem.sim.engine import Launch
+from tandem.sim.errors import MemoryImageError
+from tandem.sim.memory import load_program, place_program
 
 CONFIG = HardwareConfig()
 PROGRAM = Program.from_instructions(CONFIG, [Finish()] * 3)

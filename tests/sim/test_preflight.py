@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import ProgramError
-from hw.isa import Finish, Program
-from sim.engine import Launch
-from sim.errors import EngineError, MemoryImageError
-from sim.preflight import preflight
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ProgramError
+from tandem.hw.isa import Finish, Program
+from tandem.sim.engine import Launch
+from tandem.sim.errors import EngineError, MemoryImageError
+from tandem.sim.preflight import preflight
 
 CONFIG = HardwareConfig()
 PROGRAM = Program.from_instructions(CONFIG, [Finish()])

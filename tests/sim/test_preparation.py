@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from hw.config_files import load_config
-from sim.cycle import engine as cycle
-from sim.engine import Engine
-from sim.functional import engine as functional
+from tandem.hw.config_files import load_config
+from tandem.sim.cycle import engine as cycle
+from tandem.sim.engine import Engine
+from tandem.sim.functional import engine as functional
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 

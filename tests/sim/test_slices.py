@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.slices import next_slice
+from tandem.sim.slices import next_slice
 
 
 @pytest.mark.parametrize(

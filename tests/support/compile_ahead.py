@@ -14,18 +14,18 @@ from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
-from hw.config_files import load_config
-from hw.isa import Finish, Program
-from hw.isa.columns import make_table
-from scripts.cli import app
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place_program
-from sim.semantics.alu import alu
-from sim.semantics.chip import make_chip
-from sim.semantics.compute import compute
-from sim.semantics.detail import make_detail
-from sim.semantics.requantiser import make_requantiser
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Finish, Program
+from tandem.hw.isa.columns import make_table
+from tandem.scripts.cli import app
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
+from tandem.sim.semantics.alu import alu
+from tandem.sim.semantics.chip import make_chip
+from tandem.sim.semantics.compute import compute
+from tandem.sim.semantics.detail import make_detail
+from tandem.sim.semantics.requantiser import make_requantiser
 from tests.support.compile_yosys import compile_yosys
 from tests.support.sim.programs import random_program
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from base.cache import default_cache
-from hw.synthesis.yosys import YOSYS
+from tandem.base.cache import default_cache
+from tandem.hw.synthesis.yosys import YOSYS
 
 
 def compile_yosys() -> None:

@@ -15,25 +15,25 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from compiler.errors import CompilerError
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from compiler.quantise.options import Mode
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, streams_of
-from runtime.executor import Run
-from runtime.inputs import random_inputs
-from runtime.inputs.network import inputs_of
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place_program
-from tandem.devices import Accelerator
-from tandem.models import ModelOptions
-from tandem.networks import Network, open_model
-from tandem.platform import Platform
-from tandem.utilization.build import HIDING, Convolution
-from tandem.utilization.case import make_case
-from tandem.utilization.conv_layers import FIRST, RESNET18, ConvLayer
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Artifact, streams_of
+from tandem.runtime.executor import Run
+from tandem.runtime.inputs import random_inputs
+from tandem.runtime.inputs.network import inputs_of
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.models import ModelOptions
+from tandem.workbench.networks import Network, open_model
+from tandem.workbench.platform import Platform
+from tandem.workbench.utilization.build import HIDING, Convolution
+from tandem.workbench.utilization.case import make_case
+from tandem.workbench.utilization.conv_layers import FIRST, RESNET18, ConvLayer
 from tests.support.compiler.frontends.onnx_models import light_model
 from tests.support.compiler.plan.offloaded import both
 from tests.support.compiler.plan.random_offloads import Offloading

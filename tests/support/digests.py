@@ -24,7 +24,7 @@ from time import perf_counter
 
 import msgspec
 
-from base.files import write_atomically
+from tandem.base.files import write_atomically
 from tests.support.digest_cases import Case, Digests, all_cases
 from tests.support.model_digests import model_cases
 

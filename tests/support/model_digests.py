@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from compiler.driver.compile_onnx import PreparedNetwork
-from compiler.errors import CompilerError
-from compiler.quantise.options import Mode
-from hw.config_files import load_config, preset_names
-from hw.memory_model import parse_memory
-from tandem.devices import Accelerator, Cpu
-from tandem.models import ModelOptions, import_model
-from tandem.platform import Platform
+from tandem.compiler.driver.compile_onnx import PreparedNetwork
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.memory_model import parse_memory
+from tandem.workbench.devices import Accelerator, Cpu
+from tandem.workbench.models import ModelOptions, import_model
+from tandem.workbench.platform import Platform
 from tests.support.digest_cases import Case, Digests, of_artifact, with_machine_code
 
 _MEMORY = parse_memory("fast")

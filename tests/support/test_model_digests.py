@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from hw.config_files import preset_names
+from tandem.hw.config_files import preset_names
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.digests import main, selected
 from tests.support.model_digests import model_cases

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 import tandem
-from base.errors import BaseError, Error
-from compiler.errors import CompilerError
-from hw.errors import HardwareError
-from runtime.errors import RunError
-from sim.errors import SimulationError
-from tandem.errors import TandemError
+from tandem.base.errors import BaseError, Error
+from tandem.compiler.errors import CompilerError
+from tandem.hw.errors import HardwareError
+from tandem.runtime.errors import RunError
+from tandem.sim.errors import SimulationError
+from tandem.workbench.errors import TandemError
 
 
 def printed(program: str) -> str:
@@ -43,7 +43,7 @@ def test_tables_need_no_numpy() -> None:
 
 
 def test_functions_are_found_in_any_order() -> None:
-    program = "import tandem; tandem.tune; print(callable(tandem.utilization))"
+    program = "import tandem; tandem.tune; print(callable(tandem.workbench.utilization))"
     assert printed(program) == "True\n"
 
 
@@ -65,8 +65,12 @@ def test_every_error_is_one_of_ours() -> None:
 
 
 def test_the_languages_are_those_of_the_compiler() -> None:
-    import compiler.ir
-    import compiler.te
-    import hw.isa
+    import tandem.compiler.ir
+    import tandem.compiler.te
+    import tandem.hw.isa
 
-    assert (tandem.ir, tandem.te, tandem.isa) == (compiler.ir, compiler.te, hw.isa)
+    assert (tandem.ir, tandem.te, tandem.isa) == (
+        tandem.compiler.ir,
+        tandem.compiler.te,
+        tandem.hw.isa,
+    )

@@ -4,10 +4,10 @@
 `operators.CONVERTERS` has the supported operators and versions, also for `docs/operators.md`.
 """
 
-from compiler.frontends.onnx.bindings import StatedShape, has_open_extents, stated_by_arrays
-from compiler.frontends.onnx.importer import Imported, import_model
-from compiler.frontends.onnx.inputs import input_names, input_types
-from compiler.frontends.onnx.reading import external_files, read_model
+from tandem.compiler.frontends.onnx.bindings import StatedShape, has_open_extents, stated_by_arrays
+from tandem.compiler.frontends.onnx.importer import Imported, import_model
+from tandem.compiler.frontends.onnx.inputs import input_names, input_types
+from tandem.compiler.frontends.onnx.reading import external_files, read_model
 
 __all__ = [
     "Imported",

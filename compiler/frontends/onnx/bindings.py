@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, ValueInfoProto
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx.builder import legal_name
-from compiler.graph.extents import Dim, Extent
-from compiler.graph.syntax import unique_name
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx.builder import legal_name
+from tandem.compiler.graph.extents import Dim, Extent
+from tandem.compiler.graph.syntax import unique_name
 
 _NAMELESS = frozenset({"None", "none", "unknown"})
 """Names that exporters write for every extent that they do not know: no two of them are equal."""

@@ -10,18 +10,28 @@ from typing import Final
 
 import numpy as np
 
-from compiler.errors import GraphError, UnsupportedError
-from compiler.frontends.onnx.folding import fold, holds_symbols
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, Global, Let, Param, TupleGet, Var
-from compiler.graph.nodes import Value as GraphValue
-from compiler.graph.operators import OPERATORS
-from compiler.graph.syntax import is_name, unique_name
-from compiler.graph.types import FunctionType, TensorType, Type, tensors_of
-from compiler.graph.visit import all_lets, map_bodies, names_in, rename, renamed, substitute
-from compiler.ir.dtypes import INT64
+from tandem.compiler.errors import GraphError, UnsupportedError
+from tandem.compiler.frontends.onnx.folding import fold, holds_symbols
+from tandem.compiler.frontends.onnx.values import Array, Value
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Function,
+    Global,
+    Let,
+    Param,
+    TupleGet,
+    Var,
+)
+from tandem.compiler.graph.nodes import Value as GraphValue
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.syntax import is_name, unique_name
+from tandem.compiler.graph.types import FunctionType, TensorType, Type, tensors_of
+from tandem.compiler.graph.visit import all_lets, map_bodies, names_in, rename, renamed, substitute
+from tandem.compiler.ir.dtypes import INT64
 
 _FOLDED: Final = 1 << 12
 """The maximum number of elements of a result that is folded although larger than its operands."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from compiler.frontends.onnx.definitions import Definition
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators import OPERATORS
+from tandem.compiler.frontends.onnx.definitions import Definition
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators import OPERATORS
 
 Convert: TypeAlias = Callable[[Node], Value | tuple[Value, ...]]
 """Converts a node to its results; unused trailing results may be missing."""

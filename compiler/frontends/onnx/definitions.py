@@ -11,8 +11,8 @@ from typing import Final, NoReturn, TypeAlias
 from onnx import AttributeProto, NodeProto, defs
 from onnx.helper import make_attribute
 
-from compiler.errors import FrontendError
-from compiler.ir.dtypes import (
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.ir.dtypes import (
     BFLOAT16,
     BOOL,
     FLOAT16,

@@ -15,16 +15,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.errors import GraphError
-from compiler.frontends.onnx.values import Array
-from compiler.graph.attributes import Attributes
-from compiler.graph.extents import Dim, Extent, difference, product, quotient, sum_of
-from compiler.graph.operators.elementwise import Cast, Modulo
-from compiler.graph.operators.parts import Gather, Slice
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, INT64
-from compiler.operators import slicing
+from tandem.compiler.errors import GraphError
+from tandem.compiler.frontends.onnx.values import Array
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.extents import Dim, Extent, difference, product, quotient, sum_of
+from tandem.compiler.graph.operators.elementwise import Cast, Modulo
+from tandem.compiler.graph.operators.parts import Gather, Slice
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, INT64
+from tandem.compiler.operators import slicing
 
 _Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
 """Computes a result from attributes, operands and the shape of the result."""

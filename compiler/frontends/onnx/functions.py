@@ -18,9 +18,9 @@ from onnx import (
 )
 from onnx.helper import make_tensor_type_proto
 
-from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx.node import describe, domain_of, qualified_name
-from compiler.frontends.onnx.reading import guarded, opsets
+from tandem.compiler.errors import FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx.node import describe, domain_of, qualified_name
+from tandem.compiler.frontends.onnx.reading import guarded, opsets
 
 Functions: TypeAlias = Mapping[str, Collection[int]]
 """Versions of operators, by `qualified_name`, that are replaced."""

@@ -9,28 +9,28 @@ from types import MappingProxyType
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
-from compiler.frontends.onnx.bindings import StatedShape
-from compiler.frontends.onnx.bounded import counted
-from compiler.frontends.onnx.builder import MAIN, Builder, constant
-from compiler.frontends.onnx.inputs import input_names, input_types, is_switch
-from compiler.frontends.onnx.loops import known_truth
-from compiler.frontends.onnx.node import Node, Section, describe, qualified_name
-from compiler.frontends.onnx.node_checks import NodeChecks, converter_definition
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.microsoft.domain import is_own, with_own_domain
-from compiler.frontends.onnx.reading import opsets, without_weights
-from compiler.frontends.onnx.segments import check_names, element_types, is_choice
-from compiler.frontends.onnx.stored_floats import narrowed, widened
-from compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
-from compiler.graph.evaluate import NestedArray
-from compiler.graph.nodes import Atom, Body, Function, Let, Module, Tuple, Var
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, TupleType
-from compiler.graph.verify import verify
-from compiler.graph.visit import program
-from compiler.ir.dtypes import BOOL
-from runtime.artifact import cut
+from tandem.compiler.errors import FrontendError, UnknownValueError, UnsupportedError
+from tandem.compiler.frontends.onnx.bindings import StatedShape
+from tandem.compiler.frontends.onnx.bounded import counted
+from tandem.compiler.frontends.onnx.builder import MAIN, Builder, constant
+from tandem.compiler.frontends.onnx.inputs import input_names, input_types, is_switch
+from tandem.compiler.frontends.onnx.loops import known_truth
+from tandem.compiler.frontends.onnx.node import Node, Section, describe, qualified_name
+from tandem.compiler.frontends.onnx.node_checks import NodeChecks, converter_definition
+from tandem.compiler.frontends.onnx.operators import CONVERTERS
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import is_own, with_own_domain
+from tandem.compiler.frontends.onnx.reading import opsets, without_weights
+from tandem.compiler.frontends.onnx.segments import check_names, element_types, is_choice
+from tandem.compiler.frontends.onnx.stored_floats import narrowed, widened
+from tandem.compiler.frontends.onnx.values import DTYPES, Array, Value, array_of, type_name
+from tandem.compiler.graph.evaluate import NestedArray
+from tandem.compiler.graph.nodes import Atom, Body, Function, Let, Module, Tuple, Var
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, TupleType
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import program
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.runtime.artifact import cut
 
 
 @dataclass(frozen=True, slots=True)

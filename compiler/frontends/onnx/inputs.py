@@ -7,12 +7,12 @@ from typing import Final
 
 from onnx import ModelProto, NodeProto, ValueInfoProto
 
-from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx.bindings import Bindings, StatedShape
-from compiler.frontends.onnx.reading import all_nodes
-from compiler.frontends.onnx.values import DTYPES, Array, type_refusal
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import DType
+from tandem.compiler.errors import FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx.bindings import Bindings, StatedShape
+from tandem.compiler.frontends.onnx.reading import all_nodes
+from tandem.compiler.frontends.onnx.values import DTYPES, Array, type_refusal
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import DType
 
 
 def input_names(model: ModelProto) -> tuple[str, ...]:

@@ -7,15 +7,15 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from compiler.frontends.onnx.builder import Builder, Callee
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Body, If, Param, Tuple, TupleGet, Var
-from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.operators.shapes import Expand, Unsqueeze
-from compiler.graph.types import TensorType, TupleType
-from compiler.ir.dtypes import BOOL, INT64
+from tandem.compiler.frontends.onnx.builder import Builder, Callee
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Body, If, Param, Tuple, TupleGet, Var
+from tandem.compiler.graph.operators.parts import Concat, Slice
+from tandem.compiler.graph.operators.shapes import Expand, Unsqueeze
+from tandem.compiler.graph.types import TensorType, TupleType
+from tandem.compiler.ir.dtypes import BOOL, INT64
 
 UNROLLED: Final = 4096
 """The maximum number of values of a loop that is unrolled: iterations times values of a body."""

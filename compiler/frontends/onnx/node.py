@@ -10,17 +10,17 @@ from typing import NoReturn, TypeAlias, TypeVar
 import numpy as np
 from onnx import GraphProto, NodeProto
 
-from compiler.errors import (
+from tandem.compiler.errors import (
     FrontendError,
     GraphError,
     IRError,
     UnknownValueError,
     UnsupportedError,
 )
-from compiler.frontends.onnx.builder import Builder, constant
-from compiler.frontends.onnx.definitions import Definition
-from compiler.frontends.onnx.node_attributes import NodeAttributes
-from compiler.frontends.onnx.values import (
+from tandem.compiler.frontends.onnx.builder import Builder, constant
+from tandem.compiler.frontends.onnx.definitions import Definition
+from tandem.compiler.frontends.onnx.node_attributes import NodeAttributes
+from tandem.compiler.frontends.onnx.values import (
     DTYPES,
     NO_COUNTS,
     Array,
@@ -29,13 +29,13 @@ from compiler.frontends.onnx.values import (
     Value,
     type_name,
 )
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.extents import Dim, Extent, product, quotient
-from compiler.graph.nodes import Atom, Call, Let, Var
-from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.shapes import Reshape, Transpose
-from compiler.graph.opspec import OpSpec
-from compiler.ir.dtypes import INT64, DType
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.extents import Dim, Extent, product, quotient
+from tandem.compiler.graph.nodes import Atom, Call, Let, Var
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.graph.operators.shapes import Reshape, Transpose
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.ir.dtypes import INT64, DType
 
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")

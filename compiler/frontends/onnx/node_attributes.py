@@ -9,9 +9,9 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from onnx import AttributeProto, GraphProto
 
-from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx.values import Array, array_of
-from compiler.graph.attributes import Attributes, declared
+from tandem.compiler.errors import FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx.values import Array, array_of
+from tandem.compiler.graph.attributes import Attributes, declared
 
 A = TypeVar("A", bound=Attributes)
 T = TypeVar("T")

@@ -8,20 +8,20 @@ from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from compiler.errors import UnsupportedError
-from compiler.frontends.onnx.definitions import Definition, standard
-from compiler.frontends.onnx.functions import Functions, definition, expanded, unused_prefix
-from compiler.frontends.onnx.inputs import inputs_behind
-from compiler.frontends.onnx.node import domain_of, qualified_name
-from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
-from compiler.frontends.onnx.operators.microsoft.domain import REMEDIES
-from compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
-from compiler.frontends.onnx.segments import (
+from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.frontends.onnx.definitions import Definition, standard
+from tandem.compiler.frontends.onnx.functions import Functions, definition, expanded, unused_prefix
+from tandem.compiler.frontends.onnx.inputs import inputs_behind
+from tandem.compiler.frontends.onnx.node import domain_of, qualified_name
+from tandem.compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import REMEDIES
+from tandem.compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
+from tandem.compiler.frontends.onnx.segments import (
     check_names,
     outside_choices,
     segment,
 )
-from compiler.frontends.onnx.values import Value
+from tandem.compiler.frontends.onnx.values import Value
 
 _STABLE: Final = 7
 """The first opset after the operators that were experimental, which have no definition now."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Count, Value
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Count, Value
 
 
 def filled(node: Node, value: Value, axis: int, count: Count, number: float | bool) -> Value:

@@ -14,10 +14,10 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs, external_data_helper, inliner
 
-from base.input_files import open_input, read_input
-from base.paths import AnyPath
-from compiler.errors import FrontendError
-from compiler.frontends.onnx.ceil_pools import with_corrected_pools
+from tandem.base.input_files import open_input, read_input
+from tandem.base.paths import AnyPath
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx.ceil_pools import with_corrected_pools
 
 T = TypeVar("T")
 MODEL_BYTES: Final = (1 << 31) - 1

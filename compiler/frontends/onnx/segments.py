@@ -12,11 +12,11 @@ from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx.node import domain_of
-from compiler.frontends.onnx.reading import MAX_SHAPE_ELEMENTS, all_nodes, graphs_of
-from compiler.frontends.onnx.values import DTYPES, Value
-from compiler.graph.extents import Dim
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx.node import domain_of
+from tandem.compiler.frontends.onnx.reading import MAX_SHAPE_ELEMENTS, all_nodes, graphs_of
+from tandem.compiler.frontends.onnx.values import DTYPES, Value
+from tandem.compiler.graph.extents import Dim
 
 _NUMBERS: Final = MappingProxyType({dtype: number for number, dtype in DTYPES.items()})
 """ONNX's numbers of element types."""

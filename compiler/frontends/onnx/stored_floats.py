@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compiler.frontends.onnx.builder import Builder
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.elementwise import Cast
-from compiler.ir.dtypes import FLOAT32, DType
+from tandem.compiler.frontends.onnx.builder import Builder
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.ir.dtypes import FLOAT32, DType
 
 
 def widened(builder: Builder, value: Value) -> Value:

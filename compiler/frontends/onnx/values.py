@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto, numpy_helper
 
-from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx.reading import in_one_line
-from compiler.graph.constant import Constant
-from compiler.graph.extents import Extent
-from compiler.graph.nodes import Atom
-from compiler.graph.types import TensorType
-from compiler.graph.visit import renamed
-from compiler.ir import dtypes
-from compiler.ir.dtypes import DType
+from tandem.compiler.errors import FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx.reading import in_one_line
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.extents import Extent
+from tandem.compiler.graph.nodes import Atom
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.graph.visit import renamed
+from tandem.compiler.ir import dtypes
+from tandem.compiler.ir.dtypes import DType
 
 Array: TypeAlias = NDArray[Any]
 

@@ -1,6 +1,6 @@
 """The registry of operators; names are those of the functions in `compiler.operators`."""
 
-from compiler.graph.operators import (
+from tandem.compiler.graph.operators import (
     elementwise,
     indexed,
     layouts,
@@ -10,7 +10,7 @@ from compiler.graph.operators import (
     reductions,
     shapes,
 )
-from compiler.graph.opspec import Registry, registry
+from tandem.compiler.graph.opspec import Registry, registry
 
 __all__ = ["OPERATORS"]
 

@@ -8,13 +8,13 @@ from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import get_type_hints
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import broadcast
-from compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import DType
-from compiler.operators.broadcast import Elementwise
-from compiler.operators.elementwise import ELEMENTWISE
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.symbolic import broadcast
+from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.operators.broadcast import Elementwise
+from tandem.compiler.operators.elementwise import ELEMENTWISE
 
 
 @dataclass(frozen=True, slots=True)

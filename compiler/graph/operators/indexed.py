@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import axis_of, leading, passed_through, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Operands, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.operators import (
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.symbolic import axis_of, leading, passed_through, same_axes
+from tandem.compiler.graph.opspec import (
+    DATA,
+    AnyOp,
+    Operands,
+    OpPattern,
+    TypeQuery,
+    define_operator,
+)
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.operators import (
     col2im,
     compaction,
     cumulative,
@@ -17,8 +24,8 @@ from compiler.operators import (
     scatter,
     top_k,
 )
-from compiler.operators.sample import Border, SampleMode
-from compiler.operators.scatter import ScatterReduction
+from tandem.compiler.operators.sample import Border, SampleMode
+from tandem.compiler.operators.scatter import ScatterReduction
 
 
 @dataclass(frozen=True, slots=True)

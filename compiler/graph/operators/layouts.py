@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from compiler.errors import GraphError
-from compiler.graph.attributes import Attributes
-from compiler.graph.extents import Dim
-from compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.layouts.conversion import convert, view
-from compiler.layouts.layout import Layout, image_blocks
-from compiler.operators import blocks
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.extents import Dim
+from tandem.compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.layouts.conversion import convert, view
+from tandem.compiler.layouts.layout import Layout, image_blocks
+from tandem.compiler.operators import blocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.extents import sum_of
-from compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
-from compiler.graph.opspec import DATA, AnyOp, Operands, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.operators import gather, pad, slicing
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.extents import sum_of
+from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
+from tandem.compiler.graph.opspec import (
+    DATA,
+    AnyOp,
+    Operands,
+    OpPattern,
+    TypeQuery,
+    define_operator,
+)
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.operators import gather, pad, slicing
 
 _END = 2**31 - 1
 """The smallest end of a slice that exporters write for "up to the end of the axis"."""

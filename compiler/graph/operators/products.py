@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import AxisMap, broadcast, leading, passed_through
-from compiler.graph.opspec import AnyOp, Linear, Operands, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import DType
-from compiler.operators.conv2d import conv2d
-from compiler.operators.matmul import dense, gemm, matmul
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.symbolic import AxisMap, broadcast, leading, passed_through
+from tandem.compiler.graph.opspec import (
+    AnyOp,
+    Linear,
+    Operands,
+    OpPattern,
+    TypeQuery,
+    define_operator,
+)
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.operators.matmul import dense, gemm, matmul
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
-from compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import INT8, DType
-from compiler.operators import quantised
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
+from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import INT8, DType
+from tandem.compiler.operators import quantised
 
 
 @dataclass(frozen=True, slots=True)

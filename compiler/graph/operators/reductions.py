@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.operators.symbolic import AxisMap, axis_of, leading, passed_through, same_axes
-from compiler.graph.opspec import (
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.symbolic import (
+    AxisMap,
+    axis_of,
+    leading,
+    passed_through,
+    same_axes,
+)
+from tandem.compiler.graph.opspec import (
     DATA,
     AnyOp,
     ChannelAffine,
@@ -20,8 +26,8 @@ from compiler.graph.opspec import (
     TypeQuery,
     define_operator,
 )
-from compiler.graph.types import TensorType
-from compiler.operators import norm, pool, reduce
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.operators import norm, pool, reduce
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.extents import Dim, Extent, product, quotient
-from compiler.graph.operators.symbolic import (
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.extents import Dim, Extent, product, quotient
+from tandem.compiler.graph.operators.symbolic import (
     axis_of,
     leading,
     passed_through,
     same_axes,
     substituted_shapes,
 )
-from compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
-from compiler.graph.types import TensorType
-from compiler.operators import layout
+from tandem.compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.operators import layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TypeAlias
 
-from compiler.graph.attributes import Attributes
-from compiler.graph.extents import Dim, Extent
-from compiler.graph.opspec import TypeQuery
-from compiler.graph.types import TensorType
-from compiler.operators.broadcast import broadcast_extents
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.extents import Dim, Extent
+from tandem.compiler.graph.opspec import TypeQuery
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.operators.broadcast import broadcast_extents
 
 AxisMap: TypeAlias = dict[tuple[int, int], int | None]
 """Maps (operand, axis) to the result's axis of the same extent, or None if there is none. Extents

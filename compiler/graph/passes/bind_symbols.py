@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from compiler.errors import GraphError
-from compiler.graph.binding import bind
-from compiler.graph.constant import Constant
-from compiler.graph.extents import Extent, replaced
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, Global, Let, Param
-from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import FunctionType, Type, specialised, symbols_of
-from compiler.graph.visit import functions, rewrite_lets
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.binding import bind
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.extents import Extent, replaced
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Call, Function, Global, Let, Param
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import FunctionType, Type, specialised, symbols_of
+from tandem.compiler.graph.visit import functions, rewrite_lets
 
 MAX_SPECIALISED: Final = 100
 """The maximum number of copies of a function for different sizes."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Var
-from compiler.graph.visit import bodies, map_bodies, map_functions, rename, renamed
+from tandem.compiler.graph.nodes import Atom, Body, Function, Let, Tuple, TupleGet, Var
+from tandem.compiler.graph.visit import bodies, map_bodies, map_functions, rename, renamed
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.graph.nodes import Body, Function, Let, Var
-from compiler.graph.visit import called_by_name, map_bodies, map_functions, names_of
+from tandem.compiler.graph.nodes import Body, Function, Let, Var
+from tandem.compiler.graph.visit import called_by_name, map_bodies, map_functions, names_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, Type, symbols_of
-from compiler.ir.expr import Load
-from compiler.ir.visit import subexpressions
-from compiler.te import placeholder
-from compiler.te.build import stages
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Call, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, Type, symbols_of
+from tandem.compiler.ir.expr import Load
+from tandem.compiler.ir.visit import subexpressions
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.build import stages
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from compiler.graph.constant import Constant
-from compiler.graph.evaluate import NestedArray, Runner, run_call, type_of
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Body, Call, Function, Global, If, Let, Tuple, TupleGet, Value
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import tensors_of
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, map_functions, rename, renamed
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.evaluate import NestedArray, Runner, run_call, type_of
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Function,
+    Global,
+    If,
+    Let,
+    Tuple,
+    TupleGet,
+    Value,
+)
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import tensors_of
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_bodies, map_functions, rename, renamed
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_bodies, map_functions, use_counts
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Value, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_bodies, map_functions, use_counts
 
 
 @dataclass(frozen=True, slots=True)

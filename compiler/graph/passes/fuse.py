@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let, Value, Var
-from compiler.graph.opspec import AnyOp, OpPattern, OpSpec
-from compiler.graph.passes.expression_size import ExpressionSize, expression_size
-from compiler.graph.passes.grouping import Edge, groups_of
-from compiler.graph.passes.kernel_pool import KernelPool
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import functions, map_bodies, map_functions, names_of
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Value, Var
+from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec
+from tandem.compiler.graph.passes.expression_size import ExpressionSize, expression_size
+from tandem.compiler.graph.passes.grouping import Edge, groups_of
+from tandem.compiler.graph.passes.kernel_pool import KernelPool
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import functions, map_bodies, map_functions, names_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from compiler.graph.opspec import OpPattern
+from tandem.compiler.graph.opspec import OpPattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.graph.infer import infer, result_of
-from compiler.graph.nodes import Body, Call, Function, Let
-from compiler.graph.visit import functions, map_functions, rewrite_lets
+from tandem.compiler.graph.infer import infer, result_of
+from tandem.compiler.graph.nodes import Body, Call, Function, Let
+from tandem.compiler.graph.visit import functions, map_functions, rewrite_lets
 
 
 @dataclass(frozen=True, slots=True)

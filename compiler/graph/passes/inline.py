@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.graph.infer import result_of
-from compiler.graph.nodes import (
+from tandem.compiler.graph.infer import result_of
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -17,10 +17,10 @@ from compiler.graph.nodes import (
     Let,
     Var,
 )
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import FunctionType
-from compiler.graph.verify import verify
-from compiler.graph.visit import (
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import FunctionType
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import (
     all_lets,
     calls_by_name,
     copied,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Param, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import Type
-from compiler.graph.visit import map_atoms
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, FunctionKind, Let, Param, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import Type
+from tandem.compiler.graph.visit import map_atoms
 
 _NAMED = 4
 """The maximum number of operators that a kernel's name lists."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from compiler.errors import GraphError
-from compiler.graph.evaluate import Interpreter, Runner
-from compiler.graph.nodes import Function
-from compiler.graph.passes.eliminate_common import EliminateCommon
-from compiler.graph.passes.eliminate_dead import EliminateDead
-from compiler.graph.passes.fold_constants import FoldConstants
-from compiler.graph.passes.fold_normalisation import FoldNormalisation
-from compiler.graph.passes.inline import Inline
-from compiler.graph.passes.unroll import Unroll
-from compiler.graph.verify import verify
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.evaluate import Interpreter, Runner
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.passes.eliminate_common import EliminateCommon
+from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
+from tandem.compiler.graph.passes.fold_constants import FoldConstants
+from tandem.compiler.graph.passes.fold_normalisation import FoldNormalisation
+from tandem.compiler.graph.passes.inline import Inline
+from tandem.compiler.graph.passes.unroll import Unroll
+from tandem.compiler.graph.verify import verify
 
 
 class GraphPass(Protocol):

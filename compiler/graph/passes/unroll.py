@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.graph.constant import Constant
-from compiler.graph.evaluate import Runner
-from compiler.graph.nodes import Atom, Body, Call, Function, Global, Let, Var
-from compiler.graph.passes.fold_constants import FoldConstants
-from compiler.graph.passes.inline import recursive_functions
-from compiler.graph.verify import verify
-from compiler.graph.visit import (
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.evaluate import Runner
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Global, Let, Var
+from tandem.compiler.graph.passes.fold_constants import FoldConstants
+from tandem.compiler.graph.passes.inline import recursive_functions
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import (
     all_lets,
     calls_by_name,
     copied,

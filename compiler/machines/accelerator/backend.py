@@ -6,30 +6,30 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
-from compiler.errors import BuildError
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Call, Function, Tuple, Var
-from compiler.graph.operators.layouts import View
-from compiler.graph.passes.pipeline import GraphPass
-from compiler.graph.types import TensorType
-from compiler.graph.visit import names_of, rename
-from compiler.machines.accelerator.lower import Operator, Stream, compile_stream
-from compiler.machines.accelerator.lower.programs import ProgramCache
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.planned_calls import (
+from tandem.compiler.errors import BuildError
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Atom, Call, Function, Tuple, Var
+from tandem.compiler.graph.operators.layouts import View
+from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.graph.visit import names_of, rename
+from tandem.compiler.machines.accelerator.lower import Operator, Stream, compile_stream
+from tandem.compiler.machines.accelerator.lower.programs import ProgramCache
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.planned_calls import (
     PlannedCall,
     PlannedStream,
     StreamPlaces,
     places_of,
     template_of,
 )
-from compiler.plan.offload import offload_passes
-from compiler.plan.parts import ArtifactParts, Invocation
-from compiler.plan.placement import placement_of
-from compiler.plan.planner import Planner, kernel_of
-from compiler.plan.target import Backend, Target
-from runtime.artifact import Step
-from runtime.artifact.stream import Layer, PlacedTensor, StreamCode
+from tandem.compiler.plan.offload import offload_passes
+from tandem.compiler.plan.parts import ArtifactParts, Invocation
+from tandem.compiler.plan.placement import placement_of
+from tandem.compiler.plan.planner import Planner, kernel_of
+from tandem.compiler.plan.target import Backend, Target
+from tandem.runtime.artifact import Step
+from tandem.runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 
 
 class StreamBackend(Backend):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.features import COUNTED, features
-from compiler.machines.accelerator.templates.lower_bound import lower_bound
-from compiler.plan.space import Choices, Floats
-from compiler.plan.target import TemplateCosts
+from tandem.compiler.machines.accelerator.templates.features import COUNTED, features
+from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bound
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.plan.target import TemplateCosts
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call
-from compiler.graph.operators.parts import Gather
-from compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.operators.parts import Gather
+from tandem.compiler.graph.opspec import OpPattern, OpSpec
 
 _PIXEL_AXES = (2, 3)
 

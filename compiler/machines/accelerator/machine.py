@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Scope
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     TensorInstruction,
     base_instructions,
     immediate_by_name,
 )
-from compiler.machines.accelerator.intrinsics.extensions import extension_instructions
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.intrinsics.extensions import extension_instructions
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from compiler.errors import BuildError
-from compiler.graph.memory import LiveRange, plan_memory
-from compiler.graph.nodes import Call
-from compiler.graph.types import TensorType, Type
-from compiler.ir.buffer import Scope
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.lower.dram_layout import dram_alignment, first_address
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.plan.placement import bytes_of, regions_of
-from compiler.plan.planner import Plan
-from hw.config import HardwareConfig
+from tandem.compiler.errors import BuildError
+from tandem.compiler.graph.memory import LiveRange, plan_memory
+from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.lower.dram_layout import dram_alignment, first_address
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.plan.placement import bytes_of, regions_of
+from tandem.compiler.plan.planner import Plan
+from tandem.hw.config import HardwareConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.errors import RecordError
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from compiler.plan.target import Target
-from hw.config_files import parse_config
-from hw.errors import HardwareError
-from hw.memory_model import parse_memory
+from tandem.compiler.errors import RecordError
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.compiler.plan.target import Target
+from tandem.hw.config_files import parse_config
+from tandem.hw.errors import HardwareError
+from tandem.hw.memory_model import parse_memory
 
 
 def recorded_accelerator(machine: Mapping[str, Any], memory: str) -> Target[AcceleratorTarget]:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.machines.accelerator.backend import StreamBackend
-from compiler.machines.accelerator.costs import AcceleratorCosts
-from compiler.machines.accelerator.limits import limit_of
-from compiler.machines.accelerator.lower.programs import accelerator_passes
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.alu_lowering import is_exact
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.dense import DenseOnArray
-from compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
-from compiler.machines.accelerator.templates.elementwise import ElementwiseOnAlu
-from compiler.machines.accelerator.templates.global_average_pool import GlobalPoolOnAlu
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.machines.accelerator.templates.matmul import MatmulOnArray
-from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.upsample import UpsampleByStores
-from compiler.plan.target import Target, TunedChoices
-from hw.config import HardwareConfig
+from tandem.compiler.machines.accelerator.backend import StreamBackend
+from tandem.compiler.machines.accelerator.costs import AcceleratorCosts
+from tandem.compiler.machines.accelerator.limits import limit_of
+from tandem.compiler.machines.accelerator.lower.programs import accelerator_passes
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.alu_lowering import is_exact
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray
+from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
+from tandem.compiler.machines.accelerator.templates.elementwise import ElementwiseOnAlu
+from tandem.compiler.machines.accelerator.templates.global_average_pool import GlobalPoolOnAlu
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.machines.accelerator.templates.matmul import MatmulOnArray
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.upsample import UpsampleByStores
+from tandem.compiler.plan.target import Target, TunedChoices
+from tandem.hw.config import HardwareConfig
 
 TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),

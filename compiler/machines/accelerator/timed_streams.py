@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.evaluate import Runner
-from compiler.graph.nodes import Call, Function, FunctionKind
-from compiler.graph.passes import simplifying_passes, transform
-from compiler.graph.visit import all_lets
-from compiler.machines.accelerator.backend import StreamBackend
-from compiler.machines.accelerator.lower import Stream
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.planned_calls import PlannedCall
-from compiler.plan.target import Target
-from hw.config import HardwareConfig
+from tandem.compiler.graph.evaluate import Runner
+from tandem.compiler.graph.nodes import Call, Function, FunctionKind
+from tandem.compiler.graph.passes import simplifying_passes, transform
+from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.machines.accelerator.backend import StreamBackend
+from tandem.compiler.machines.accelerator.lower import Stream
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.planned_calls import PlannedCall
+from tandem.compiler.plan.target import Target
+from tandem.hw.config import HardwareConfig
 
 TIME_FIELDS = (
     "longest_burst",

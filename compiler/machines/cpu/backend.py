@@ -10,26 +10,26 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.constant import Constant
-from compiler.graph.expressions import tensors
-from compiler.graph.nodes import Call, Function, Var
-from compiler.graph.opspec import OpSpec
-from compiler.graph.passes.fuse import Fuse
-from compiler.graph.passes.infer_types import InferTypes
-from compiler.graph.passes.pipeline import GraphPass
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
-from compiler.machines.cpu.schedules.generic import cpu_schedule
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
-from compiler.plan.parts import ArtifactParts, Invocation, Progress
-from compiler.plan.planner import Plan, Planner
-from compiler.plan.target import Backend, Target
-from compiler.te import Schedule
-from compiler.te.build import macs_of
-from compiler.te.knobs import Choice
-from runtime.artifact import HOST, Step
-from runtime.native import ObjectCode
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.nodes import Call, Function, Var
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes.fuse import Fuse
+from tandem.compiler.graph.passes.infer_types import InferTypes
+from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
+from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
+from tandem.compiler.plan.planner import Plan, Planner
+from tandem.compiler.plan.target import Backend, Target
+from tandem.compiler.te import Schedule
+from tandem.compiler.te.build import macs_of
+from tandem.compiler.te.knobs import Choice
+from tandem.runtime.artifact import HOST, Step
+from tandem.runtime.native import ObjectCode
 
 _Key: TypeAlias = tuple[str, int | None]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INT8, INT32, UINT8, DType
-from compiler.ir.expr import Var
-from compiler.ir.ops import cast, index, load
-from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INT8, INT32, UINT8, DType
+from tandem.compiler.ir.expr import Var
+from tandem.compiler.ir.ops import cast, index, load
+from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 
 DEPTH = 4
 """Products in a sum: the bytes of a 32-bit lane."""

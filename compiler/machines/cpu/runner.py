@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from compiler.graph.evaluate import Array, Computation, Runner
-from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.machines.cpu.schedules.generic import cpu_schedule
-from compiler.machines.cpu.schedules.simd import Simd
-from runtime.native import NativeFunction
+from tandem.compiler.graph.evaluate import Array, Computation, Runner
+from tandem.compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.runtime.native import NativeFunction
 
 
 class NativeRunner(Runner):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from compiler.lower.lowering import LOOP_PASSES
-from compiler.machines.cpu.backend import KernelBackend
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import exact_runner
-from compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
-from compiler.machines.cpu.templates.dense import DenseOnCpu
-from compiler.machines.cpu.templates.winograd import WinogradOnCpu
-from compiler.plan.target import Target, TemplateCosts, TunedChoices
+from tandem.compiler.lower.lowering import LOOP_PASSES
+from tandem.compiler.machines.cpu.backend import KernelBackend
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import exact_runner
+from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
+from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
+from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
+from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
 
 TEMPLATES = (WinogradOnCpu(), Conv2dOnCpu(), DenseOnCpu())
 """Templates of layers with packed weights; all other kernels use the generic schedule."""

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.layouts import Convert, View
-from compiler.graph.operators.shapes import Transpose
-from compiler.graph.opspec import OpSpec
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import all_lets, map_atoms, map_bodies, map_functions, names_of
-from compiler.layouts.layout import Layout
-from compiler.plan.placement import PLACED
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.layouts import Convert, View
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import all_lets, map_atoms, map_bodies, map_functions, names_of
+from tandem.compiler.layouts.layout import Layout
+from tandem.compiler.plan.placement import PLACED
 
 _SHAPES = frozenset({"reshape", "flatten", "squeeze", "unsqueeze"})
 """Operators that change a tensor's shape only, not the order of elements."""

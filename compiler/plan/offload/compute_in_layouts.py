@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from compiler.graph.constant import Constant
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.layouts import Convert, View
-from compiler.graph.opspec import OpPattern, OpSpec
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import all_lets, map_functions, names_of, rewrite_bodies
-from compiler.layouts.layout import Bytes, Layout
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.layouts import Convert, View
+from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import all_lets, map_functions, names_of, rewrite_bodies
+from tandem.compiler.layouts.layout import Bytes, Layout
 
 
 @dataclass(frozen=True, slots=True)

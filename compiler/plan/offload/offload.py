@@ -7,23 +7,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from compiler.errors import Refusal
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, Let
-from compiler.graph.passes.eliminate_common import EliminateCommon
-from compiler.graph.passes.eliminate_dead import EliminateDead
-from compiler.graph.passes.kernel_pool import KernelPool
-from compiler.graph.passes.pipeline import GraphPass
-from compiler.graph.reasons import Reason
-from compiler.graph.types import Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import all_bodies, all_lets, functions, map_functions, rewrite_bodies
-from compiler.plan.offload.cancel_conversions import CancelConversions
-from compiler.plan.offload.place_parts import PlaceParts
-from compiler.plan.offload.rewrite import Rewrite, rewrite
-from compiler.plan.offload.streams import FormStreams
-from compiler.plan.planner import Candidate, candidates
-from compiler.plan.target import Target
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let
+from tandem.compiler.graph.passes.eliminate_common import EliminateCommon
+from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
+from tandem.compiler.graph.passes.kernel_pool import KernelPool
+from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.graph.types import Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import (
+    all_bodies,
+    all_lets,
+    functions,
+    map_functions,
+    rewrite_bodies,
+)
+from tandem.compiler.plan.offload.cancel_conversions import CancelConversions
+from tandem.compiler.plan.offload.place_parts import PlaceParts
+from tandem.compiler.plan.offload.rewrite import Rewrite, rewrite
+from tandem.compiler.plan.offload.streams import FormStreams
+from tandem.compiler.plan.planner import Candidate, candidates
+from tandem.compiler.plan.target import Target
 
 Plans: TypeAlias = Callable[[Call], object]
 """A function that raises `Refusal` for kernel calls that the target does not support."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from compiler.errors import Refusal
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.layouts import Convert, View
-from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.opspec import OpSpec
-from compiler.graph.passes.kernel_pool import KernelPool
-from compiler.graph.reasons import Reason
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.verify import verify
-from compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
-from compiler.layouts.layout import Layout, image_blocks
-from compiler.plan.placement import PLACED, Regions, first_channel, place_call
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.layouts import Convert, View
+from tandem.compiler.graph.operators.parts import Concat, Slice
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes.kernel_pool import KernelPool
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
+from tandem.compiler.layouts.layout import Layout, image_blocks
+from tandem.compiler.plan.placement import PLACED, Regions, first_channel, place_call
 
 _CHANNELS = 1
 """The axis that is divided into blocks."""

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.graph.nodes import Atom, Call, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.layouts import Convert
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import map_atoms
-from compiler.layouts.layout import Bytes, Layout
-from compiler.plan.pattern import Match
-from compiler.plan.schedule_template import RESULT, ScheduleTemplate
+from tandem.compiler.graph.nodes import Atom, Call, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.layouts import Convert
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import map_atoms
+from tandem.compiler.layouts.layout import Bytes, Layout
+from tandem.compiler.plan.pattern import Match
+from tandem.compiler.plan.schedule_template import RESULT, ScheduleTemplate
 
 
 @dataclass(frozen=True, slots=True)

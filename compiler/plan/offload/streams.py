@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.graph.infer import infer
-from compiler.graph.nodes import (
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
@@ -18,10 +18,10 @@ from compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from compiler.graph.operators.layouts import View
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import Type
-from compiler.graph.visit import (
+from tandem.compiler.graph.operators.layouts import View
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import Type
+from tandem.compiler.graph.visit import (
     atoms,
     functions,
     map_functions,
@@ -30,7 +30,7 @@ from compiler.graph.visit import (
     rewrite_bodies,
     substitute,
 )
-from compiler.plan.placement import placement_of
+from tandem.compiler.plan.placement import placement_of
 
 
 @dataclass(frozen=True, slots=True)

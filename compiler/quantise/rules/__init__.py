@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from compiler.quantise.rewriter import Rewriter
-from compiler.quantise.rule import Rule
-from compiler.quantise.rules.accumulators import ACCUMULATORS
-from compiler.quantise.rules.data_movement import DATA_MOVEMENT, POOLS
-from compiler.quantise.rules.products import PRODUCTS
-from compiler.quantise.rules.qdq import QDQ
+from tandem.compiler.quantise.rewriter import Rewriter
+from tandem.compiler.quantise.rule import Rule
+from tandem.compiler.quantise.rules.accumulators import ACCUMULATORS
+from tandem.compiler.quantise.rules.data_movement import DATA_MOVEMENT, POOLS
+from tandem.compiler.quantise.rules.products import PRODUCTS
+from tandem.compiler.quantise.rules.qdq import QDQ
 
 __all__ = ["DATA_MOVEMENT", "RULES"]
 

@@ -8,21 +8,21 @@ from types import MappingProxyType
 
 import numpy as np
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call
-from compiler.graph.operators.elementwise import Clip
-from compiler.ir.dtypes import INT8, INT32
-from compiler.quantise.fold_affine import affine_of, by_channel
-from compiler.quantise.forms import PendingAccumulator
-from compiler.quantise.rewriter import (
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Call
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.quantise.fold_affine import affine_of, by_channel
+from tandem.compiler.quantise.forms import PendingAccumulator
+from tandem.compiler.quantise.rewriter import (
     Rewriter,
     attributes_of,
 )
-from compiler.quantise.rule import (
+from tandem.compiler.quantise.rule import (
     Rule,
 )
-from compiler.quantise.rules.refusals import never_reached, not_int8
-from compiler.quantise.weights import LARGEST_BIAS
+from tandem.compiler.quantise.rules.refusals import never_reached, not_int8
+from tandem.compiler.quantise.weights import LARGEST_BIAS
 
 
 def _add(rewriter: Rewriter, name: str, call: Call) -> bool:

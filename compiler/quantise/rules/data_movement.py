@@ -9,24 +9,24 @@ from types import MappingProxyType
 
 import numpy as np
 
-from compiler.graph.nodes import Atom, Call, Var
-from compiler.graph.operators.parts import Pad
-from compiler.graph.operators.products import Conv2d
-from compiler.graph.operators.reductions import AveragePool, Reduction
-from compiler.operators.pad import PadMode
-from compiler.quantise.forms import Concatenation, Movement, PendingAccumulator, Upsampling
-from compiler.quantise.rewriter import (
+from tandem.compiler.graph.nodes import Atom, Call, Var
+from tandem.compiler.graph.operators.parts import Pad
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.graph.operators.reductions import AveragePool, Reduction
+from tandem.compiler.operators.pad import PadMode
+from tandem.compiler.quantise.forms import Concatenation, Movement, PendingAccumulator, Upsampling
+from tandem.compiler.quantise.rewriter import (
     Rewriter,
     attributes_of,
 )
-from compiler.quantise.rule import (
+from tandem.compiler.quantise.rule import (
     Rule,
     always,
 )
-from compiler.quantise.rules.products import convolved
-from compiler.quantise.rules.refusals import never_reached, not_int8
-from compiler.quantise.stated_constants import MOVES
-from compiler.quantise.weights import Weights
+from tandem.compiler.quantise.rules.products import convolved
+from tandem.compiler.quantise.rules.refusals import never_reached, not_int8
+from tandem.compiler.quantise.stated_constants import MOVES
+from tandem.compiler.quantise.weights import Weights
 
 _GIVES_SHAPE = ": --shape, which gives it, would help"
 _MOST_TERMS = 1 << 23

@@ -10,24 +10,24 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Var
-from compiler.graph.operators.parts import Gather, Pad
-from compiler.graph.operators.products import Conv2d, Gemm, Product
-from compiler.ir.dtypes import INT8, INT32
-from compiler.quantise.centred_operands import CentredOperands, centred_depth
-from compiler.quantise.forms import Int8Value, PendingAccumulator
-from compiler.quantise.narrow_weights import NarrowWeights
-from compiler.quantise.rewriter import (
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Call, Var
+from tandem.compiler.graph.operators.parts import Gather, Pad
+from tandem.compiler.graph.operators.products import Conv2d, Gemm, Product
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.quantise.centred_operands import CentredOperands, centred_depth
+from tandem.compiler.quantise.forms import Int8Value, PendingAccumulator
+from tandem.compiler.quantise.narrow_weights import NarrowWeights
+from tandem.compiler.quantise.rewriter import (
     Rewriter,
     attributes_of,
 )
-from compiler.quantise.rule import (
+from tandem.compiler.quantise.rule import (
     Rule,
     always,
 )
-from compiler.quantise.rules.refusals import never_reached, not_constant
-from compiler.quantise.weights import Weights, quantised_weights
+from tandem.compiler.quantise.rules.refusals import never_reached, not_constant
+from tandem.compiler.quantise.weights import Weights, quantised_weights
 
 _Layer: TypeAlias = tuple[Int8Value, Weights, NDArray[np.int64]]
 _LARGEST_TERM = int(INT8.low) ** 2

@@ -7,14 +7,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call
-from compiler.ir.dtypes import FLOAT32, INT8, UINT8
-from compiler.quantise.forms import Scale, StatedInt8
-from compiler.quantise.rewriter import Rewriter
-from compiler.quantise.rule import Rule
-from compiler.quantise.stated_constants import StatedConstant
-from compiler.quantise.weights import Weights
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Call
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, UINT8
+from tandem.compiler.quantise.forms import Scale, StatedInt8
+from tandem.compiler.quantise.rewriter import Rewriter
+from tandem.compiler.quantise.rule import Rule
+from tandem.compiler.quantise.stated_constants import StatedConstant
+from tandem.compiler.quantise.weights import Weights
 
 _ONE_SCALE = (
     "one constant and positive scale in float32, with a zero point of int8 or uint8, would help"

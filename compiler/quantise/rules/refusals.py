@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom
-from compiler.ir.dtypes import FLOAT32
-from compiler.quantise.rewriter import Rewriter
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.quantise.rewriter import Rewriter
 
 
 def not_int8(rewriter: Rewriter, operand: str, atom: Atom) -> str:

@@ -1,18 +1,18 @@
 """The primitives of schedules: program transformations that keep the result."""
 
-from compiler.te.primitives.annotate import Eager, Parallel, Unroll, Vectorize, VirtualThread
-from compiler.te.primitives.base import Primitive
-from compiler.te.primitives.caches import CacheRead, CacheWrite
-from compiler.te.primitives.compute_at import ComputeAt
-from compiler.te.primitives.compute_inline import ComputeInline
-from compiler.te.primitives.decompose import DecomposeReduction
-from compiler.te.primitives.fuse import Fuse
-from compiler.te.primitives.partition import Partition
-from compiler.te.primitives.reorder import Reorder
-from compiler.te.primitives.skip_terms import SkipTerms
-from compiler.te.primitives.split import Split
-from compiler.te.primitives.storage import MultiBuffer, SetLayout, SetScope
-from compiler.te.primitives.tensorize import Tensorize
+from tandem.compiler.te.primitives.annotate import Eager, Parallel, Unroll, Vectorize, VirtualThread
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.primitives.caches import CacheRead, CacheWrite
+from tandem.compiler.te.primitives.compute_at import ComputeAt
+from tandem.compiler.te.primitives.compute_inline import ComputeInline
+from tandem.compiler.te.primitives.decompose import DecomposeReduction
+from tandem.compiler.te.primitives.fuse import Fuse
+from tandem.compiler.te.primitives.partition import Partition
+from tandem.compiler.te.primitives.reorder import Reorder
+from tandem.compiler.te.primitives.skip_terms import SkipTerms
+from tandem.compiler.te.primitives.split import Split
+from tandem.compiler.te.primitives.storage import MultiBuffer, SetLayout, SetScope
+from tandem.compiler.te.primitives.tensorize import Tensorize
 
 __all__ = [
     "PRIMITIVES",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from compiler.ir.stmt import For, LoopKind, PrimFunc
-from compiler.ir.visit import loops
-from compiler.te.dependences import carried_dependence, vectorization_obstacle
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import loops_on_path, path_to, replace_loop
+from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc
+from tandem.compiler.ir.visit import loops
+from tandem.compiler.te.dependences import carried_dependence, vectorization_obstacle
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import loops_on_path, path_to, replace_loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, NoReturn
 
-from compiler.errors import ScheduleError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Const, Expr
-from compiler.ir.ops import index
-from compiler.ir.simplify import simplify
-from compiler.ir.stmt import Block, For, IterKind, LoopKind, PrimFunc, Stmt
-from compiler.ir.visit import blocks, buffers_in, substitute
-from compiler.te.dependences import axis_kinds
-from compiler.te.tree import (
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.expr import Const, Expr
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.simplify import simplify
+from tandem.compiler.ir.stmt import Block, For, IterKind, LoopKind, PrimFunc, Stmt
+from tandem.compiler.ir.visit import blocks, buffers_in, substitute
+from tandem.compiler.te.dependences import axis_kinds
+from tandem.compiler.te.tree import (
     LoopRef,
     allocated,
     axes_of,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Load, Var
-from compiler.ir.stmt import Alloc, Block, Invoke, IterKind, PrimFunc, Seq, Stmt, Store
-from compiler.ir.visit import blocks, buffers_in, writes
-from compiler.te.build import stage_nest
-from compiler.te.primitives.base import Primitive, element_nest
-from compiler.te.primitives.compute_at import ComputeAt
-from compiler.te.tree import (
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.expr import Load, Var
+from tandem.compiler.ir.stmt import Alloc, Block, Invoke, IterKind, PrimFunc, Seq, Stmt, Store
+from tandem.compiler.ir.visit import blocks, buffers_in, writes
+from tandem.compiler.te.build import stage_nest
+from tandem.compiler.te.primitives.base import Primitive, element_nest
+from tandem.compiler.te.primitives.compute_at import ComputeAt
+from tandem.compiler.te.tree import (
     LoopRef,
     allocated,
     allocations,

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from compiler.ir.boxes import Box, UnboundedBoxError, box, union
-from compiler.ir.expr import Binary, Expr, Load
-from compiler.ir.interval import Ranges
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import linear
-from compiler.ir.operations import BinaryOp
-from compiler.ir.ops import index
-from compiler.ir.prove import prove
-from compiler.ir.simplify import simplify
-from compiler.ir.stmt import Alloc, Block, For, IterKind, LoopKind, PrimFunc, Stmt, Store
-from compiler.ir.visit import blocks, reads, substitute, variables, writes
-from compiler.te.build import nest
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import (
+from tandem.compiler.ir.boxes import Box, UnboundedBoxError, box, union
+from tandem.compiler.ir.expr import Binary, Expr, Load
+from tandem.compiler.ir.interval import Ranges
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import linear
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.prove import prove
+from tandem.compiler.ir.simplify import simplify
+from tandem.compiler.ir.stmt import Alloc, Block, For, IterKind, LoopKind, PrimFunc, Stmt, Store
+from tandem.compiler.ir.visit import blocks, reads, substitute, variables, writes
+from tandem.compiler.te.build import nest
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import (
     NO_OP,
     LoopRef,
     allocated,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.expr import Expr, Load
-from compiler.ir.stmt import Invoke, PrimFunc, Stmt, Store
-from compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements, substitute
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import NO_OP, read_by, replace_stmt, without_alloc
+from tandem.compiler.ir.expr import Expr, Load
+from tandem.compiler.ir.stmt import Invoke, PrimFunc, Stmt, Store
+from tandem.compiler.ir.visit import map_expressions, rewrite, rewrite_expr, statements, substitute
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import NO_OP, read_by, replace_stmt, without_alloc
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.ops import index
-from compiler.ir.printer import text
-from compiler.ir.simplify import simplify
-from compiler.ir.stmt import IterKind, PrimFunc
-from compiler.ir.visit import sequence, substitute
-from compiler.te.dependences import axis_kinds
-from compiler.te.primitives.base import Primitive, element_nest
-from compiler.te.tree import loops_on_path, path_to, replace_loop, replace_stmt
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.simplify import simplify
+from tandem.compiler.ir.stmt import IterKind, PrimFunc
+from tandem.compiler.ir.visit import sequence, substitute
+from tandem.compiler.te.dependences import axis_kinds
+from tandem.compiler.te.primitives.base import Primitive, element_nest
+from tandem.compiler.te.tree import loops_on_path, path_to, replace_loop, replace_stmt
 
 
 @dataclass(frozen=True, slots=True)

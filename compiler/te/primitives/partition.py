@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.interval_ops import Interval
-from compiler.ir.ops import index, not_equal
-from compiler.ir.prove import prove
-from compiler.ir.stmt import Block, For, IterKind, PrimFunc, Stmt
-from compiler.ir.visit import blocks, map_children, sequence, substitute_in
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import (
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.ops import index, not_equal
+from tandem.compiler.ir.prove import prove
+from tandem.compiler.ir.stmt import Block, For, IterKind, PrimFunc, Stmt
+from tandem.compiler.ir.visit import blocks, map_children, sequence, substitute_in
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import (
     LoopRef,
     allocated,
     extent_of,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from compiler.ir.stmt import For, IterKind, PrimFunc, Stmt
-from compiler.ir.visit import blocks
-from compiler.te.dependences import axis_kinds, reassociable
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import loops_on_path, path_to, replace_loop
+from tandem.compiler.ir.stmt import For, IterKind, PrimFunc, Stmt
+from tandem.compiler.ir.visit import blocks
+from tandem.compiler.te.dependences import axis_kinds, reassociable
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import loops_on_path, path_to, replace_loop
 
 
 @dataclass(frozen=True, slots=True)

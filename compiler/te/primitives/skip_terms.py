@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.expr import (
+from tandem.compiler.ir.expr import (
     Binary,
     Const,
     Expr,
     Load,
     Select,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
-from compiler.ir.ops import all_of
-from compiler.ir.printer import text
-from compiler.ir.stmt import Block, If, PrimFunc, Store
-from compiler.ir.visit import blocks, substitute
-from compiler.te.primitives.base import Primitive, with_guard
-from compiler.te.tensor import Combiner
-from compiler.te.tree import replace_stmt, written_by
+from tandem.compiler.ir.ops import all_of
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import Block, If, PrimFunc, Store
+from tandem.compiler.ir.visit import blocks, substitute
+from tandem.compiler.te.primitives.base import Primitive, with_guard
+from tandem.compiler.te.tensor import Combiner
+from tandem.compiler.te.tree import replace_stmt, written_by
 
 
 @dataclass(frozen=True, slots=True)

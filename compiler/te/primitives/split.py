@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.expr import Var
-from compiler.ir.ops import index
-from compiler.ir.stmt import For, LoopKind, PrimFunc
-from compiler.ir.visit import substitute_in
-from compiler.te.primitives.base import Primitive, with_guard
-from compiler.te.tree import extent_of, map_blocks, replace_loop
+from tandem.compiler.ir.expr import Var
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc
+from tandem.compiler.ir.visit import substitute_in
+from tandem.compiler.te.primitives.base import Primitive, with_guard
+from tandem.compiler.te.tree import extent_of, map_blocks, replace_loop
 
 
 @dataclass(frozen=True, slots=True)

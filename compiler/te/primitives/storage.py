@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Expr
-from compiler.ir.facts import facts
-from compiler.ir.stmt import Invoke, PrimFunc
-from compiler.ir.visit import map_accesses_in, statements
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import map_buffers
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.stmt import Invoke, PrimFunc
+from tandem.compiler.ir.visit import map_accesses_in, statements
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import map_buffers
 
 _PART = re.compile(r"(\d+)(?:([/%])(\d+))?\Z")
 

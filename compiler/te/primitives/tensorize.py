@@ -6,9 +6,9 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from compiler.errors import IRError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -19,11 +19,11 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.linear import Linear, linear
-from compiler.ir.operations import (
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
-from compiler.ir.stmt import (
+from tandem.compiler.ir.stmt import (
     Block,
     BlockIter,
     For,
@@ -37,9 +37,9 @@ from compiler.ir.stmt import (
     Store,
     parameters,
 )
-from compiler.ir.visit import blocks, loops, substitute, variables
-from compiler.te.primitives.base import Primitive
-from compiler.te.tree import extent_of, loops_on_path, path_to, replace_loop
+from tandem.compiler.ir.visit import blocks, loops, substitute, variables
+from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.tree import extent_of, loops_on_path, path_to, replace_loop
 
 
 @dataclass(frozen=True, slots=True)

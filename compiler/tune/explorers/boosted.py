@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.plan.space import Floats, Ints
-from compiler.tune.boosted_trees import BoostedTrees, Measured
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.explorer import Explorer
-from compiler.tune.trial import Trial
+from tandem.compiler.plan.space import Floats, Ints
+from tandem.compiler.tune.boosted_trees import BoostedTrees, Measured
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.tune.trial import Trial
 
 FIRST = 8
 """Random choices that are measured before the first training."""

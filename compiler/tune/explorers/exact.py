@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.explorer import Explorer
 
 
 class Exact(Explorer):

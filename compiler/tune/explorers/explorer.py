@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.plan.space import Bools
-from compiler.tune.candidates import Candidates
-from compiler.tune.trial import Trial
+from tandem.compiler.plan.space import Bools
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.trial import Trial
 
 
 class Explorer(ABC):

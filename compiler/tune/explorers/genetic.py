@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.explorer import Explorer
-from compiler.tune.trial import Trial
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.tune.trial import Trial
 
 ELITE = 16
 """The number of best choices that have children."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.plan.space import Ints
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.plan.space import Ints
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.explorer import Explorer
 
 
 class InOrder(Explorer):

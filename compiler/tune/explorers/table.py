@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from compiler.tune.boosted_trees import Measured
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.boosted import Boosted
-from compiler.tune.explorers.exact import Exact
-from compiler.tune.explorers.explorer import Explorer
-from compiler.tune.explorers.genetic import Genetic
-from compiler.tune.explorers.plain import ByEstimate, Grid, Random
+from tandem.compiler.tune.boosted_trees import Measured
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.boosted import Boosted
+from tandem.compiler.tune.explorers.exact import Exact
+from tandem.compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.tune.explorers.genetic import Genetic
+from tandem.compiler.tune.explorers.plain import ByEstimate, Grid, Random
 
 EXPLORERS: Mapping[str, Callable[[Candidates, int], Explorer]] = MappingProxyType(
     {

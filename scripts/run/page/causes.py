@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from runtime.layer_profiles import LayerProfile
-from scripts.page.charts import ChartSpec, Values, data, layer_axis, short_axis, spec_of
-from scripts.run.page.layer_rows import LayerRow
-from scripts.run.page.paired_bars import (
+from tandem.runtime.layer_profiles import LayerProfile
+from tandem.scripts.page.charts import ChartSpec, Values, data, layer_axis, short_axis, spec_of
+from tandem.scripts.run.page.layer_rows import LayerRow
+from tandem.scripts.run.page.paired_bars import (
     BAR,
     end_labels,
     hiding_kinds,
@@ -18,8 +18,8 @@ from scripts.run.page.paired_bars import (
     pairs_height,
     runs,
 )
-from scripts.run.page.style import CAUSE_COLOURS, Hiding
-from sim.why.causes import Cause
+from tandem.scripts.run.page.style import CAUSE_COLOURS, Hiding
+from tandem.sim.why.causes import Cause
 
 _LABEL_SPACE = 1.2
 """Ratio of the chart's width to the longest bar, whose label is at its end."""

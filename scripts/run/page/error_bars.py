@@ -7,10 +7,10 @@ from math import isfinite
 
 import altair as alt
 
-from compiler.quantise.layer_errors import LayerError
-from scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, spec_of
-from scripts.run.page.paired_bars import BAR
-from scripts.run.page.style import OWN_LOSS
+from tandem.compiler.quantise.layer_errors import LayerError
+from tandem.scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, spec_of
+from tandem.scripts.run.page.paired_bars import BAR
+from tandem.scripts.run.page.style import OWN_LOSS
 
 
 def error_bars(errors: Sequence[LayerError]) -> ChartSpec | None:

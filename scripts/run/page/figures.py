@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from scripts.page.charts import Figure
-from scripts.run.page.causes import cause_bars, cause_totals
-from scripts.run.page.error_bars import error_bars
-from scripts.run.page.layer_bars import byte_bars, utilization_bars
-from scripts.run.page.layer_rows import rows
-from scripts.run.page.memory_map import memory_map
-from scripts.run.page.page import Page
-from scripts.run.page.roofline import layer_runs, roofline
+from tandem.scripts.page.charts import Figure
+from tandem.scripts.run.page.causes import cause_bars, cause_totals
+from tandem.scripts.run.page.error_bars import error_bars
+from tandem.scripts.run.page.layer_bars import byte_bars, utilization_bars
+from tandem.scripts.run.page.layer_rows import rows
+from tandem.scripts.run.page.memory_map import memory_map
+from tandem.scripts.run.page.page import Page
+from tandem.scripts.run.page.roofline import layer_runs, roofline
 
 
 def figures(page: Page) -> tuple[Figure, ...]:

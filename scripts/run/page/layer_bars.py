@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, short_axis, spec_of
-from scripts.run.page.layer_rows import LayerRow
-from scripts.run.page.paired_bars import (
+from tandem.scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, short_axis, spec_of
+from tandem.scripts.run.page.layer_rows import LayerRow
+from tandem.scripts.run.page.paired_bars import (
     BAR,
     end_labels,
     hiding_colour,
@@ -18,7 +18,7 @@ from scripts.run.page.paired_bars import (
     pairs_height,
     runs,
 )
-from scripts.run.page.style import LOADED, STORED
+from tandem.scripts.run.page.style import LOADED, STORED
 
 
 def utilization_bars(rows: Sequence[LayerRow]) -> ChartSpec:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.layer_profiles import LayerProfile
-from scripts.run.page.page import Page
+from tandem.runtime.layer_profiles import LayerProfile
+from tandem.scripts.run.page.page import Page
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.page.charts import ChartSpec, Values, data, short_axis, spec_of
-from scripts.run.page.page import Area, AreaKind
+from tandem.scripts.page.charts import ChartSpec, Values, data, short_axis, spec_of
+from tandem.scripts.run.page.page import Area, AreaKind
 
 # Okabe and Ito's colours, as in the other charts; each kind also has its own row.
 _COLOURS = {

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from hw.config import HardwareConfig
-from hw.memory_model import MemoryModel, parse_memory
-from runtime.layer_profiles import LayerProfile
-from scripts.errors import CommandError
-from tandem.accuracy import ClassAccuracy, LayerLosses
-from tandem.clock import Clock
-from tandem.why import Why
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel, parse_memory
+from tandem.runtime.layer_profiles import LayerProfile
+from tandem.scripts.errors import CommandError
+from tandem.workbench.accuracy import ClassAccuracy, LayerLosses
+from tandem.workbench.clock import Clock
+from tandem.workbench.why import Why
 
 
 class AreaKind(Enum):
@@ -94,7 +94,7 @@ class Page:
     ------
     CommandError
         If there is nothing to show, or the parts do not fit each other.
-    hw.errors.MemoryModelError
+    tandem.hw.errors.MemoryModelError
         If `memory` is no memory model.
     """
 

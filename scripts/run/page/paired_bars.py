@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from runtime.layer_profiles import LayerProfile
-from scripts.page.charts import INK
-from scripts.run.page.layer_rows import LayerRow
-from scripts.run.page.style import HIDING_COLOURS, Hiding
+from tandem.runtime.layer_profiles import LayerProfile
+from tandem.scripts.page.charts import INK
+from tandem.scripts.run.page.layer_rows import LayerRow
+from tandem.scripts.run.page.style import HIDING_COLOURS, Hiding
 
 BAR = 10
 """The height of a bar in pixels."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.page.template import render_template
-from scripts.run.page.figures import figures
-from scripts.run.page.layer_rows import rows, totals
-from scripts.run.page.page import Page
-from sim.why.causes import Cause
-from sim.why.critical_path import EdgeKind
-from tandem.sqnr import ratio_text
+from tandem.scripts.page.template import render_template
+from tandem.scripts.run.page.figures import figures
+from tandem.scripts.run.page.layer_rows import rows, totals
+from tandem.scripts.run.page.page import Page
+from tandem.sim.why.causes import Cause
+from tandem.sim.why.critical_path import EdgeKind
+from tandem.workbench.sqnr import ratio_text
 
 
 def render(page: Page) -> str:

@@ -8,15 +8,15 @@ from typing import Any
 
 import altair as alt
 
-from scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
-from scripts.run.page.layer_rows import LayerRow
-from scripts.run.page.paired_bars import (
+from tandem.scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
+from tandem.scripts.run.page.layer_rows import LayerRow
+from tandem.scripts.run.page.paired_bars import (
     hiding_colour,
     hiding_legend,
     hiding_tooltip,
     runs,
 )
-from scripts.run.page.style import Hiding
+from tandem.scripts.run.page.style import Hiding
 
 _MARGIN = 2.0
 """Margin on each side of the points, as a factor."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from sim.why.causes import Cause
+from tandem.sim.why.causes import Cause
 
 # Okabe and Ito's colours, which stay apart for every kind of colour blindness. Their yellow is too
 # pale for a white page; wine and olive are Tol's, and grey stands for start and end.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.page.write import write_page as write
-from scripts.run.page.page import Page
+from tandem.scripts.page.write import write_page as write
+from tandem.scripts.run.page.page import Page
 
 
 def write_page(page: Page, path: Path) -> None:
@@ -19,7 +19,7 @@ def write_page(page: Page, path: Path) -> None:
 
     def rendered() -> str:
         # Imported here, because the libraries that draw are large and optional.
-        from scripts.run.page.render import render
+        from tandem.scripts.run.page.render import render
 
         return render(page)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import altair as alt
 
-from compiler.search.objectives import Objective
-from compiler.search.points import Point
-from scripts.page.charts import INK, PALE, Figure, Values, data, spec_of
-from scripts.search.page.page import SearchPage
-from scripts.utilization.picture import encode, styled
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import Point
+from tandem.scripts.page.charts import INK, PALE, Figure, Values, data, spec_of
+from tandem.scripts.search.page.page import SearchPage
+from tandem.scripts.utilization.picture import encode, styled
 
 _HEIGHT = 420
 _WIDTH = 640

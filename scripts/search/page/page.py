@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.search.bounds import Bound, bounded_by, utilization
-from compiler.search.front import Values, hypervolume, pareto_front
-from compiler.search.objectives import Objective
-from compiler.search.points import Point
-from hw.memory_model import MemoryModel
-from tandem.search.machine_text import describe
+from tandem.compiler.search.bounds import Bound, bounded_by, utilization
+from tandem.compiler.search.front import Values, hypervolume, pareto_front
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import Point
+from tandem.hw.memory_model import MemoryModel
+from tandem.workbench.search.machine_text import describe
 
 MARGIN = 1.1
 """How far the corner of the hypervolume lies beyond the worst point."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.page.template import render_template
-from scripts.search.page.figures import figures
-from scripts.search.page.page import SearchPage
+from tandem.scripts.page.template import render_template
+from tandem.scripts.search.page.figures import figures
+from tandem.scripts.search.page.page import SearchPage
 
 
 def render(page: SearchPage) -> str:

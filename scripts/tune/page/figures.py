@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scripts.page.charts import Figure
-from scripts.tune.page.gaps import gap_bars
-from scripts.tune.page.page import TuningPage
-from scripts.tune.page.predicted import predicted_points
-from scripts.tune.page.progress import progress_lines
+from tandem.scripts.page.charts import Figure
+from tandem.scripts.tune.page.gaps import gap_bars
+from tandem.scripts.tune.page.page import TuningPage
+from tandem.scripts.tune.page.predicted import predicted_points
+from tandem.scripts.tune.page.progress import progress_lines
 
 
 def figures(page: TuningPage) -> tuple[Figure, ...]:

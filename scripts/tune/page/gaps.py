@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, spec_of
-from scripts.tune.page.page import TaskReport
+from tandem.scripts.page.charts import INK, ChartSpec, Values, data, layer_axis, spec_of
+from tandem.scripts.tune.page.page import TaskReport
 
 _BAR = 22
 """The height of a task in pixels."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from hw.config import HardwareConfig
+from tandem.hw.config import HardwareConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
-from scripts.tune.page.page import TaskReport
+from tandem.scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
+from tandem.scripts.tune.page.page import TaskReport
 
 _HEIGHT = 420
 _MARGIN = 1.1

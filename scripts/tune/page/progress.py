@@ -6,8 +6,8 @@ from math import isfinite
 
 import altair as alt
 
-from scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
-from scripts.tune.page.page import TaskReport
+from tandem.scripts.page.charts import INK, PALE, ChartSpec, Values, data, spec_of
+from tandem.scripts.tune.page.page import TaskReport
 
 # Okabe and Ito's colours without their yellow, which is too pale for a white page.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#882255", "#999933"]

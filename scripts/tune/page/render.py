@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.page.template import render_template
-from scripts.tune.page.figures import figures
-from scripts.tune.page.page import TuningPage
+from tandem.scripts.page.template import render_template
+from tandem.scripts.tune.page.figures import figures
+from tandem.scripts.tune.page.page import TuningPage
 
 
 def render(page: TuningPage) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from compiler.tune.plain import to_plain
-from compiler.tune.records import Record
-from compiler.tune.run import DEFAULT
-from compiler.tune.session import TaskTuning
-from compiler.tune.tuner import settings_text
-from scripts.tune.page.page import Point, Search, TaskReport
-from scripts.tune.workload_text import workload_text
+from tandem.compiler.tune.plain import to_plain
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.run import DEFAULT
+from tandem.compiler.tune.session import TaskTuning
+from tandem.compiler.tune.tuner import settings_text
+from tandem.scripts.tune.page.page import Point, Search, TaskReport
+from tandem.scripts.tune.workload_text import workload_text
 
 
 def task_report(

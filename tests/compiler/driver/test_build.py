@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.driver.build import Backends, build
-from compiler.errors import BuildError, CodegenError, GraphError
-from compiler.graph import Constant, Function
-from compiler.graph.evaluate import NestedArray, evaluate
-from compiler.graph.nodes import If
-from compiler.graph.types import symbols_of
-from compiler.graph.visit import all_lets
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.cpu.target import cpu
-from compiler.plan.target import Target
-from runtime.artifact import Arena, Artifact, Provenance, to_bytes
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
-from runtime.native import ObjectCode
+from tandem.compiler.driver.build import Backends, build
+from tandem.compiler.errors import BuildError, CodegenError, GraphError
+from tandem.compiler.graph import Constant, Function
+from tandem.compiler.graph.evaluate import NestedArray, evaluate
+from tandem.compiler.graph.nodes import If
+from tandem.compiler.graph.types import symbols_of
+from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.plan.target import Target
+from tandem.runtime.artifact import Arena, Artifact, Provenance, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.runtime.native import ObjectCode
 from tests.support.compiler.graph.graphs import graph, graphs, inputs, same_values
 from tests.support.runtime.artifacts import compiled, network
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.driver.call_sequence import call_sequence
-from compiler.errors import BuildError, GraphError
-from compiler.graph.passes import Fuse, transform
+from tandem.compiler.driver.call_sequence import call_sequence
+from tandem.compiler.errors import BuildError, GraphError
+from tandem.compiler.graph.passes import Fuse, transform
 from tests.support.compiler.graph.graphs import graph
 
 

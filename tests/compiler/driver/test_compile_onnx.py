@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from compiler.driver.compile_onnx import (
+from tandem.compiler.driver.compile_onnx import (
     Calibration,
     CompileOptions,
     compile_network,
@@ -18,14 +18,14 @@ from compiler.driver.compile_onnx import (
     input_tensors,
     prepare_network,
 )
-from compiler.errors import BuildError
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from compiler.machines.defaults import compile_options
-from runtime.artifact import Artifact, Provenance, Tensor, to_bytes
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
-from runtime.native import ObjectCode
+from tandem.compiler.errors import BuildError
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.defaults import compile_options
+from tandem.runtime.artifact import Artifact, Provenance, Tensor, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.runtime.native import ObjectCode
 from tests.support.compiler.models.models import convolution
 from tests.support.compiler.models.transformers import Transformer
 

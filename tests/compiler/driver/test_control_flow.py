@@ -9,22 +9,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compiler.driver.build import Backends, build
-from compiler.errors import CompilerError
-from compiler.graph.evaluate import evaluate
-from compiler.graph.operators import OPERATORS
-from compiler.graph.parser import parse_function
-from compiler.graph.passes import simplifying_passes, transform
-from compiler.graph.printer import text
-from compiler.graph.types import leaves
-from compiler.graph.verify import verify
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.cpu.target import cpu
-from compiler.plan.target import Target
-from runtime.artifact import Provenance, from_bytes, to_bytes
-from runtime.devices.cpu import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver.build import Backends, build
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.passes import simplifying_passes, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.types import leaves
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.plan.target import Target
+from tandem.runtime.artifact import Provenance, from_bytes, to_bytes
+from tandem.runtime.devices.cpu import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.compiler.driver.random_programs import programs
 from tests.support.compiler.graph.graphs import same_values
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from compiler.driver.memory import kept_tensors, moved_tensors
-from runtime.artifact import Branch, CallFunction, Jump, Kept, Move, Return, RunStep, Step, TailCall
+from tandem.compiler.driver.memory import kept_tensors, moved_tensors
+from tandem.runtime.artifact import (
+    Branch,
+    CallFunction,
+    Jump,
+    Kept,
+    Move,
+    Return,
+    RunStep,
+    Step,
+    TailCall,
+)
 
 
 def step(device: str, inputs: str, outputs: str) -> Step:

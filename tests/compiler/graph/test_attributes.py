@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from compiler.graph.attributes import Attributes, declared, fits, refusal
-from compiler.graph.operators.parts import Pad
-from compiler.ir import INT8, DType
-from compiler.operators.arithmetic import Direction
+from tandem.compiler.graph.attributes import Attributes, declared, fits, refusal
+from tandem.compiler.graph.operators.parts import Pad
+from tandem.compiler.ir import INT8, DType
+from tandem.compiler.operators.arithmetic import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.graph import Dim, Extent, TensorType, TupleType, Type
-from compiler.graph.binding import bind
-from compiler.graph.types import specialised
-from compiler.ir import FLOAT32, INT8
+from tandem.compiler.graph import Dim, Extent, TensorType, TupleType, Type
+from tandem.compiler.graph.binding import bind
+from tandem.compiler.graph.types import specialised
+from tandem.compiler.ir import FLOAT32, INT8
 
 M, N = Dim(("M",)), Dim(("N",))
 MN = Dim(("M", "N"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import GraphError
-from compiler.graph import Constant
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Constant
 
 
 def test_the_same_content_is_the_same_constant() -> None:

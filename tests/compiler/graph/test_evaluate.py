@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import GraphError
-from compiler.graph import Function
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import Fuse, transform
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Function
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.graph.graphs import agree, graph, graphs, inputs, same_values
 
 LAYER = """

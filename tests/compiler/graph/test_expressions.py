@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import GraphError
-from compiler.graph.expressions import tensors
-from compiler.ir import FLOAT32
-from compiler.te import placeholder
-from compiler.te.build import stages
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.ir import FLOAT32
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.build import stages
 from tests.support.compiler.graph.graphs import graph
 
 KERNEL = """

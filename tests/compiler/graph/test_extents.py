@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import GraphError
-from compiler.graph import Dim, Extent
-from compiler.graph.extents import (
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Dim, Extent
+from tandem.compiler.graph.extents import (
     difference,
     product,
     quotient,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.graph.indices import rows_of_tables
+from tandem.compiler.graph.indices import rows_of_tables
 from tests.support.compiler.quantise.networks import network
 
 

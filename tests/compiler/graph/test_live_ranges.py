@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import GraphError
-from compiler.graph import Function, TupleType
-from compiler.graph.live_ranges import live_ranges
-from compiler.graph.memory import plan_memory
-from compiler.graph.passes import BindSymbols
-from compiler.graph.types import symbols_of
-from compiler.graph.visit import all_lets
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Function, TupleType
+from tandem.compiler.graph.live_ranges import live_ranges
+from tandem.compiler.graph.memory import plan_memory
+from tandem.compiler.graph.passes import BindSymbols
+from tandem.compiler.graph.types import symbols_of
+from tandem.compiler.graph.visit import all_lets
 from tests.support.compiler.graph.graphs import graph, graphs
 
 PROGRAM = """

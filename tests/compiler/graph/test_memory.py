@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import GraphError
-from compiler.graph.memory import LiveRange, peak, plan_memory
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.memory import LiveRange, peak, plan_memory
 
 
 @st.composite

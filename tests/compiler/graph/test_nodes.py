@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.errors import GraphError
-from compiler.graph import Body, Call, Function, If, Let, Param, TensorType, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.printer import text
-from compiler.graph.verify import verify
-from compiler.graph.visit import functions
-from compiler.ir import BOOL, FLOAT32
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Body, Call, Function, If, Let, Param, TensorType, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import functions
+from tandem.compiler.ir import BOOL, FLOAT32
 from tests.support.compiler.graph.graphs import graph
 
 X = Param("x", TensorType((2,), FLOAT32))

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import ParseError
-from compiler.graph import Body, Constant, Function, Module, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.parser import parse, parse_function
-from compiler.graph.passes import Fuse, InferTypes, transform
-from compiler.graph.printer import text
-from compiler.graph.verify import verify
-from compiler.graph.visit import constants
+from tandem.compiler.errors import ParseError
+from tandem.compiler.graph import Body, Constant, Function, Module, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse, parse_function
+from tandem.compiler.graph.passes import Fuse, InferTypes, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import constants
 from tests.support.compiler.graph.graphs import graph, graphs
 
 EVERYTHING = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.graph.reasons import Reason, describe
+from tandem.compiler.graph.reasons import Reason, describe
 
 
 def test_operators_of_one_reason_stand_together() -> None:

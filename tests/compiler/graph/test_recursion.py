@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import EvaluationError, GraphError, ParseError
-from compiler.graph import Body, Call, Constant, Function, FunctionType, Global, Let, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.operators import OPERATORS
-from compiler.graph.parser import parse, parse_function
-from compiler.graph.passes import BindSymbols, EliminateDead, InferTypes, Inline, transform
-from compiler.graph.printer import text
-from compiler.graph.verify import verify
-from compiler.graph.visit import constants
+from tandem.compiler.errors import EvaluationError, GraphError, ParseError
+from tandem.compiler.graph import Body, Call, Constant, Function, FunctionType, Global, Let, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse, parse_function
+from tandem.compiler.graph.passes import BindSymbols, EliminateDead, InferTypes, Inline, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import constants
 from tests.support.compiler.graph.graphs import graph, same_values
 from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM
 
@@ -60,13 +60,13 @@ def test_recursion() -> None:
 
 
 def test_tail_calls_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.graph.evaluate.MAX_CALLS", 3)
+    monkeypatch.setattr("tandem.compiler.graph.evaluate.MAX_CALLS", 3)
     x = np.array([1.0, -2.0], np.float32)
     same_values(evaluate(graph(COUNT), [scalar(20), x]), (x + np.float32(20), scalar(0)))
 
 
 def test_recursion_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.graph.evaluate.MAX_CALLS", 30)
+    monkeypatch.setattr("tandem.compiler.graph.evaluate.MAX_CALLS", 30)
     with pytest.raises(EvaluationError, match="function sum: more than 30 calls wait"):
         evaluate(graph(SUM), [scalar(-1)])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import GraphError
-from compiler.graph import Dim, FunctionType, TensorType, TupleType
-from compiler.graph.types import specialised, symbols_of, tensors_of
-from compiler.ir import FLOAT32, INT8
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Dim, FunctionType, TensorType, TupleType
+from tandem.compiler.graph.types import specialised, symbols_of, tensors_of
+from tandem.compiler.ir import FLOAT32, INT8
 
 N = Dim(("N",))
 BATCH = TensorType((N, 3), FLOAT32)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.errors import GraphError
-from compiler.graph import (
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import (
     Body,
     Call,
     Constant,
@@ -20,14 +20,14 @@ from compiler.graph import (
     TensorType,
     Var,
 )
-from compiler.graph.attributes import Attributes
-from compiler.graph.infer import infer, result_of
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.reductions import Softmax
-from compiler.graph.parser import parse_function
-from compiler.graph.verify import verify
-from compiler.ir import FLOAT32
-from compiler.te import Tensor
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.infer import infer, result_of
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.reductions import Softmax
+from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.ir import FLOAT32
+from tandem.compiler.te import Tensor
 from tests.support.compiler.graph.graphs import graph
 
 ELU = OPERATORS["elu"].attributes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.graph import Constant, Let, Var
-from compiler.graph.printer import text
-from compiler.graph.visit import (
+from tandem.compiler.graph import Constant, Let, Var
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.visit import (
     all_lets,
     constants,
     functions,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -28,7 +28,7 @@ from compiler.ir import (
     Kind,
     UnaryOp,
 )
-from compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
+from tandem.compiler.ir.arithmetic import binary_function, cast_function, unary_function, value_of
 from tests.support.compiler.ir.ir_strategies import TYPES, constants
 
 INTEGERS = [each for each in TYPES if each.is_integer]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import FLOAT32, INT32, INT64, Buffer, Const, Expr, Load, Var
-from compiler.ir.boxes import Box, UnboundedBoxError, box, union
-from compiler.ir.interval_ops import Interval
-from compiler.ir.ops import cast, index
-from compiler.ir.printer import text
-from compiler.ir.visit import variables
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import FLOAT32, INT32, INT64, Buffer, Const, Expr, Load, Var
+from tandem.compiler.ir.boxes import Box, UnboundedBoxError, box, union
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.ops import cast, index
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.visit import variables
 from tests.support.compiler.ir.index_values import indices, points, ranges, value
 
 INNER, OUTER = ("i", "j"), ("o", "p")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir import INT64, Buffer, Expr, Load, Var
-from compiler.ir.divisions import DivisionSimplifier, match_division, steps
-from compiler.ir.dtypes import INDEX
-from compiler.ir.interval import NO_RANGES
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import Linear, linear
-from compiler.ir.operations import BinaryOp
-from compiler.ir.ops import maximum, minimum
-from compiler.ir.printer import text
-from compiler.ir.simplify import simplify
+from tandem.compiler.ir import INT64, Buffer, Expr, Load, Var
+from tandem.compiler.ir.divisions import DivisionSimplifier, match_division, steps
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.interval import NO_RANGES
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.ops import maximum, minimum
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.simplify import simplify
 from tests.support.compiler.ir.index_values import indices, points, ranges, value
 
 NAMES = ("i", "j", "k")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -32,8 +32,8 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir import ops as o
-from compiler.ir.expr import binary, binary_dtype, constant, represented, unary, unary_dtype
+from tandem.compiler.ir import ops as o
+from tandem.compiler.ir.expr import binary, binary_dtype, constant, represented, unary, unary_dtype
 from tests.support.compiler.ir.ir_strategies import TYPES, expressions
 
 X, Y = Var("x"), Var("y")

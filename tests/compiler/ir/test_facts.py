@@ -8,16 +8,27 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from compiler.errors import IRError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import FLOAT32
-from compiler.ir.expr import Const, Expr, Load, Var
-from compiler.ir.facts import expr_facts, facts
-from compiler.ir.ops import index
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, PrimFunc, Seq, Stmt, Store
-from compiler.ir.syntax import MAX_DEPTH
-from compiler.ir.verify import verify
-from compiler.ir.visit import children, expressions, operands, statements, subexpressions
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.ir.expr import Const, Expr, Load, Var
+from tandem.compiler.ir.facts import expr_facts, facts
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    If,
+    Invoke,
+    LoopKind,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+)
+from tandem.compiler.ir.syntax import MAX_DEPTH
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.ir.visit import children, expressions, operands, statements, subexpressions
 from tests.support.compiler.ir.ir_strategies import functions
 
 A = Buffer("A", (8,), FLOAT32)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import LoopKind, PrimFunc
-from compiler.ir.interpreter import run
-from compiler.ir.parser import parse
-from compiler.ir.stmt import For, Stmt
-from compiler.ir.visit import rewrite
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import LoopKind, PrimFunc
+from tandem.compiler.ir.interpreter import run
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import For, Stmt
+from tandem.compiler.ir.visit import rewrite
 from tests.support.compiler.ir.ir_strategies import INTRINSICS, arrays, functions
 
 MATMUL = """

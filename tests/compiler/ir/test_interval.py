@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     INDEX,
@@ -28,11 +28,11 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.expr import binary, unary
-from compiler.ir.interval import interval
-from compiler.ir.interval_ops import Interval
-from compiler.ir.ops import cast, index, maximum, minimum, select
-from compiler.ir.visit import variables
+from tandem.compiler.ir.expr import binary, unary
+from tandem.compiler.ir.interval import interval
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.ops import cast, index, maximum, minimum, select
+from tandem.compiler.ir.visit import variables
 from tests.support.compiler.ir.index_values import conditions, indices, points, ranges, value
 
 NAMES = ("i", "j", "k")

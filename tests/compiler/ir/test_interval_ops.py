@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir import Binary, BinaryOp, Const, UnaryOp
-from compiler.ir.interval_ops import ANY, EMPTY, Interval, binary_interval, unary_interval
+from tandem.compiler.ir import Binary, BinaryOp, Const, UnaryOp
+from tandem.compiler.ir.interval_ops import ANY, EMPTY, Interval, binary_interval, unary_interval
 from tests.support.compiler.ir.index_values import value
 
 SPAN = range(-9, 10)

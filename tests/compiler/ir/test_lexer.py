@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import ParseError
-from compiler.ir.lexer import TokenKind, tokens
+from tandem.compiler.errors import ParseError
+from tandem.compiler.ir.lexer import TokenKind, tokens
 
 
 def kinds(text: str) -> list[str]:

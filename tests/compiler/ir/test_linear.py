@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import INT32, INT64, Buffer, Const, Expr, Load, Var
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import Linear, linear
-from compiler.ir.ops import index, minimum, select
-from compiler.ir.printer import text
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import INT32, INT64, Buffer, Const, Expr, Load, Var
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.ops import index, minimum, select
+from tandem.compiler.ir.printer import text
 from tests.support.compiler.ir.index_values import indices, points, ranges, value
 
 NAMES = ("i", "j", "k")

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir import BOOL, FLOAT32, INT8, Binary, BinaryOp, Const, Expr, Var
-from compiler.ir.divisions import DivisionSimplifier
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import linear
-from compiler.ir.linear_ops import compared, negated
-from compiler.ir.ops import equal, not_equal
-from compiler.ir.simplify import simplify
+from tandem.compiler.ir import BOOL, FLOAT32, INT8, Binary, BinaryOp, Const, Expr, Var
+from tandem.compiler.ir.divisions import DivisionSimplifier
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import linear
+from tandem.compiler.ir.linear_ops import compared, negated
+from tandem.compiler.ir.ops import equal, not_equal
+from tandem.compiler.ir.simplify import simplify
 from tests.support.compiler.ir.index_values import conditions, indices, points, ranges, value
 
 NAMES = ("i", "j", "k")

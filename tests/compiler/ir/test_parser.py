@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import ParseError
-from compiler.ir import (
+from tandem.compiler.errors import ParseError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -34,11 +34,11 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.ops import index, minimum
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.syntax import MAX_DEPTH
-from compiler.ir.verify import verify
+from tandem.compiler.ir.ops import index, minimum
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.syntax import MAX_DEPTH
+from tandem.compiler.ir.verify import verify
 from tests.support.compiler.ir.ir_strategies import (
     INTRINSICS,
     TYPES,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.ir import (
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -41,9 +41,9 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.ops import equal, index, load, maximum, minimum, not_equal, power, select
-from compiler.ir.printer import text
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.ir.ops import equal, index, load, maximum, minimum, not_equal, power, select
+from tandem.compiler.ir.printer import text
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 
 X, Y, Z = Var("x"), Var("y"), Var("z")
 A = Buffer("A", (8, 8), FLOAT32)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir import BOOL, FLOAT32, INT8, INT64, Buffer, Const, Expr, Load, Var
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import Linear
-from compiler.ir.ops import cast, equal, maximum, minimum, not_equal, select
-from compiler.ir.prove import contradictory, prove
+from tandem.compiler.ir import BOOL, FLOAT32, INT8, INT64, Buffer, Const, Expr, Load, Var
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import Linear
+from tandem.compiler.ir.ops import cast, equal, maximum, minimum, not_equal, select
+from tandem.compiler.ir.prove import contradictory, prove
 from tests.support.compiler.ir.index_values import conditions, points, ranges, value
 
 NAMES = ("i", "j", "k")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import IRError
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.verify import verify
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 
 PROGRAM = """\
 func f(X: float32[8], N: int64[8]) -> (Y: uint32[8], Z: float64[8]):

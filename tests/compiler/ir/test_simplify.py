@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir import (
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -25,13 +25,13 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.interpreter import run
-from compiler.ir.interval import NO_RANGES
-from compiler.ir.interval_ops import Interval
-from compiler.ir.ops import cast, const, equal, index, maximum, minimum, not_equal, select
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.simplify import simplify, simplify_function
+from tandem.compiler.ir.interpreter import run
+from tandem.compiler.ir.interval import NO_RANGES
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.ops import cast, const, equal, index, maximum, minimum, not_equal, select
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.simplify import simplify, simplify_function
 from tests.support.compiler.ir.index_values import conditions, indices, points, ranges, value
 from tests.support.compiler.ir.ir_strategies import arrays, functions
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir import FLOAT32, Buffer, PrimFunc, Seq
-from compiler.ir.expr import Const
-from compiler.ir.stmt import Invoke, Region, kept_axes, parameters
+from tandem.compiler.ir import FLOAT32, Buffer, PrimFunc, Seq
+from tandem.compiler.ir.expr import Const
+from tandem.compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 
 
 def test_one_that_is_both_comes_once() -> None:

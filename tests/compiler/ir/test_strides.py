@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir.dtypes import FLOAT32
-from compiler.ir.stmt import Block
-from compiler.ir.strides import accesses, row_length, stride, strides
-from compiler.ir.visit import blocks
-from compiler.layouts.conversion import convert
-from compiler.layouts.layout import image_blocks
-from compiler.operators.layout import reshape
-from compiler.operators.slicing import slice_of
-from compiler.te import Tensor, compute, placeholder
-from compiler.te.schedule import Schedule
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.ir.stmt import Block
+from tandem.compiler.ir.strides import accesses, row_length, stride, strides
+from tandem.compiler.ir.visit import blocks
+from tandem.compiler.layouts.conversion import convert
+from tandem.compiler.layouts.layout import image_blocks
+from tandem.compiler.operators.layout import reshape
+from tandem.compiler.operators.slicing import slice_of
+from tandem.compiler.te import Tensor, compute, placeholder
+from tandem.compiler.te.schedule import Schedule
 
 X = placeholder((4, 6, 5), FLOAT32, "X")
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -46,11 +46,11 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.ops import index, select
-from compiler.ir.parser import parse
-from compiler.ir.syntax import MAX_DEPTH
-from compiler.ir.verify import verify
-from compiler.ir.visit import expressions, loops, rewrite, statements, variables
+from tandem.compiler.ir.ops import index, select
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.syntax import MAX_DEPTH
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.ir.visit import expressions, loops, rewrite, statements, variables
 from tests.support.compiler.ir.ir_strategies import INTRINSICS, functions
 
 A, C = Buffer("A", (4, 4), FLOAT32), Buffer("C", (4,), FLOAT32)

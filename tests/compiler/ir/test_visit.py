@@ -9,7 +9,7 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir import (
+from tandem.compiler.ir import (
     FLOAT32,
     INDEX,
     Alloc,
@@ -27,10 +27,10 @@ from compiler.ir import (
     Store,
     Var,
 )
-from compiler.ir.ops import index, select
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.visit import (
+from tandem.compiler.ir.ops import index, select
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.visit import (
     blocks,
     buffers_in,
     children,

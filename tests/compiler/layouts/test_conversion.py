@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir import interpreter
-from compiler.ir.dtypes import INT8, INT32
-from compiler.layouts.conversion import convert, view
-from compiler.layouts.layout import Layout, Whole, image_blocks, in_blocks, row_blocks
-from compiler.machines.accelerator.templates import packing
-from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.layouts.conversion import convert, view
+from tandem.compiler.layouts.layout import Layout, Whole, image_blocks, in_blocks, row_blocks
+from tandem.compiler.machines.accelerator.templates import packing
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import program_of
 from tests.compiler.layouts.test_parse import layouts
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.streams import Array

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import GraphError
-from compiler.ir.dtypes import FLOAT32, INT8, INT32
-from compiler.layouts.layout import (
+from tandem.compiler.errors import GraphError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
+from tandem.compiler.layouts.layout import (
     Bytes,
     Inner,
     Layout,
@@ -19,7 +19,7 @@ from compiler.layouts.layout import (
     in_blocks,
     row_blocks,
 )
-from runtime.artifact import PaddedAxis
+from tandem.runtime.artifact import PaddedAxis
 
 IMAGES = image_blocks(2, 4)
 

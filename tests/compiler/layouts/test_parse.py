@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import ParseError
-from compiler.ir.lexer import Cursor
-from compiler.layouts.layout import Bytes, Layout, One, Part, Whole, in_blocks
-from compiler.layouts.parse import layout
+from tandem.compiler.errors import ParseError
+from tandem.compiler.ir.lexer import Cursor
+from tandem.compiler.layouts.layout import Bytes, Layout, One, Part, Whole, in_blocks
+from tandem.compiler.layouts.parse import layout
 
 
 @st.composite

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, PrimFunc
-from compiler.ir.visit import statements
-from compiler.lower.compact_buffers import CompactBuffers
-from compiler.lower.lower_blocks import LowerBlocks
-from compiler.te.schedule import Schedule
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import Alloc, PrimFunc
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.lower.compact_buffers import CompactBuffers
+from tandem.compiler.lower.lower_blocks import LowerBlocks
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import blur
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.hoist_conditions import HoistConditions
-from compiler.lower.lower_blocks import LowerBlocks
+from tandem.compiler.lower.hoist_conditions import HoistConditions
+from tandem.compiler.lower.lower_blocks import LowerBlocks
 from tests.support.compiler.ir.ir_strategies import arrays, functions
 from tests.support.compiler.machines.accelerator.lower.passes import (
     becomes,

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir.parser import parse
-from compiler.ir.stmt import For, Seq
-from compiler.lower.loop_dependences import independent, independent_across_iterations
-from compiler.lower.ranges import all_ranges
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import For, Seq
+from tandem.compiler.lower.loop_dependences import independent, independent_across_iterations
+from tandem.compiler.lower.ranges import all_ranges
 
 _APART = """
 func f() -> (C: int32[64]):

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir.stmt import Block
-from compiler.ir.visit import statements
-from compiler.lower.lower_blocks import LowerBlocks
+from tandem.compiler.ir.stmt import Block
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.lower.lower_blocks import LowerBlocks
 from tests.support.compiler.ir.ir_strategies import arrays, functions
 from tests.support.compiler.machines.accelerator.lower.passes import becomes, keeps_meaning
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import IRError
-from compiler.ir.expr import Var
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.stmt import PrimFunc, Store
-from compiler.ir.visit import rewrite
-from compiler.lower import LOOP_PASSES, lower
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir.expr import Var
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import PrimFunc, Store
+from tandem.compiler.ir.visit import rewrite
+from tandem.compiler.lower import LOOP_PASSES, lower
 from tests.support.compiler.ir.ir_strategies import arrays, functions
 from tests.support.compiler.machines.accelerator.lower.passes import keeps_meaning
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.parser import parse
-from compiler.ir.stmt import LoopKind
-from compiler.lower.lowering import lower
-from compiler.lower.program_features import features
-from compiler.te import Schedule, compute, placeholder, reduce_axis
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import LoopKind
+from tandem.compiler.lower.lowering import lower
+from tandem.compiler.lower.program_features import features
+from tandem.compiler.te import Schedule, compute, placeholder, reduce_axis
 
 MATMUL = (4, 6, 8)
 """Rows, columns, depth."""

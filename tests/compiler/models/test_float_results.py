@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from compiler.frontends.onnx import import_model
-from compiler.models import BUILT_IN, built_in
-from compiler.quantise.samples import synthetic
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.models import BUILT_IN, built_in
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.frontends.onnx_runs import agree
 
 QUICK = ("dqn-tiny", "dcgan-tiny")

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto
 
-from compiler.models import BUILT_IN, built_in
-from compiler.models.mobilenet import mobilenet_v1, mobilenet_v2
+from tandem.compiler.models import BUILT_IN, built_in
+from tandem.compiler.models.mobilenet import mobilenet_v1, mobilenet_v2
 
 PUBLISHED = {
     "mobilenet-v1": 4_231_976,

@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import ModelProto
 
-from compiler.frontends.onnx import import_model
-from compiler.graph.types import TensorType
-from compiler.models import BUILT_IN, built_in, resnet18, resnet34, resnet50
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.models import BUILT_IN, built_in, resnet18, resnet34, resnet50
 
 SIZES = {resnet18: 11_689_512, resnet34: 21_797_672, resnet50: 25_557_032}
 """Parameters of torchvision's networks, without running statistics."""

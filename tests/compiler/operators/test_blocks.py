@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir import interpreter
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates import packing
-from compiler.operators.blocks import pack_windows
-from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates import packing
+from tandem.compiler.operators.blocks import pack_windows
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import program_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_workloads import convolve
 from tests.support.compiler.machines.accelerator.templates.streams import Array

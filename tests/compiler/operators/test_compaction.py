@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import BOOL, UINT8
-from compiler.operators.compaction import true_positions
-from compiler.te import placeholder
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import BOOL, UINT8
+from tandem.compiler.operators.compaction import true_positions
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.operators import evaluate, given_as, same
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, DType
-from compiler.operators.conv2d import conv2d
-from compiler.te import Tensor, placeholder
-from compiler.te.build import stages
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT8, DType
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import stages
 from tests.support.compiler.operators.operators import (
     Array,
     evaluate,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import TensorError
-from compiler.frontends.onnx.operators.elementwise import ELEMENTWISE as CONVERTED
-from compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT32, dtype_of
-from compiler.operators.activations import GeluForm, gelu, prelu, shrink
-from compiler.operators.arithmetic import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.frontends.onnx.operators.elementwise import ELEMENTWISE as CONVERTED
+from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT32, dtype_of
+from tandem.compiler.operators.activations import GeluForm, gelu, prelu, shrink
+from tandem.compiler.operators.arithmetic import (
     Direction,
     cast,
     clip,
@@ -25,8 +25,8 @@ from compiler.operators.arithmetic import (
     power,
     where,
 )
-from compiler.operators.elementwise import ELEMENTWISE
-from compiler.te import placeholder
+from tandem.compiler.operators.elementwise import ELEMENTWISE
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.broadcasts import broadcasting_shapes
 from tests.support.compiler.operators.operators import (
     Array,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32, INT64
-from compiler.operators.gather import gather, gather_elements, gather_nd, one_hot
-from compiler.te import placeholder
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT64
+from tandem.compiler.operators.gather import gather, gather_elements, gather_nd, one_hot
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.broadcasts import shapes
 from tests.support.compiler.operators.operators import (
     Array,

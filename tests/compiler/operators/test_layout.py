@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32
-from compiler.operators.layout import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.operators.layout import (
     depth_to_space,
     expand,
     flatten,
@@ -24,7 +24,7 @@ from compiler.operators.layout import (
     unsqueeze,
     upsample,
 )
-from compiler.te import placeholder
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.broadcasts import broadcasting_shapes, shapes
 from tests.support.compiler.operators.operators import evaluate, given_as, numbers, onnx, same
 

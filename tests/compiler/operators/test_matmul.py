@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32, INT8, INT32
-from compiler.operators.matmul import dense, gemm, matmul
-from compiler.te import placeholder
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
+from tandem.compiler.operators.matmul import dense, gemm, matmul
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.broadcasts import broadcasting_shapes
 from tests.support.compiler.operators.operators import (
     Array,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32, INT8
-from compiler.operators.norm import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8
+from tandem.compiler.operators.norm import (
     batch_norm,
     instance_norm,
     layer_norm,
@@ -17,8 +17,8 @@ from compiler.operators.norm import (
     rms_norm,
     softmax,
 )
-from compiler.te import placeholder
-from compiler.te.build import stages
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.build import stages
 from tests.support.compiler.operators.broadcasts import shapes
 from tests.support.compiler.operators.operators import evaluate, given_as, numbers, onnx, same
 

@@ -11,10 +11,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import BOOL, FLOAT32, INT8
-from compiler.operators.pool import average_pool, global_average_pool, global_max_pool, max_pool
-from compiler.te import placeholder
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT8
+from tandem.compiler.operators.pool import (
+    average_pool,
+    global_average_pool,
+    global_max_pool,
+    max_pool,
+)
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.operators import (
     Array,
     evaluate,

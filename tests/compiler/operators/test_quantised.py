@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32, INT8, INT32, INT64, UINT8, DType, dtype_of
-from compiler.operators.quantised import dequantise, quantise, requantise, requantise_add
-from compiler.te import placeholder
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, INT64, UINT8, DType, dtype_of
+from tandem.compiler.operators.quantised import dequantise, quantise, requantise, requantise_add
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.operators import (
     Array,
     evaluate,

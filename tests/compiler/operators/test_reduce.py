@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.frontends.onnx.operators.reductions import REDUCTIONS as CONVERTED
-from compiler.ir.dtypes import BOOL, FLOAT32, INT32
-from compiler.operators.reduce import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.frontends.onnx.operators.reductions import REDUCTIONS as CONVERTED
+from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT32
+from tandem.compiler.operators.reduce import (
     REDUCTIONS,
     arg_max,
     arg_min,
@@ -28,7 +28,7 @@ from compiler.operators.reduce import (
     reduce_sum,
     reduce_sum_square,
 )
-from compiler.te import Tensor, placeholder
+from tandem.compiler.te import Tensor, placeholder
 from tests.support.compiler.operators.broadcasts import shapes
 from tests.support.compiler.operators.operators import (
     Array,

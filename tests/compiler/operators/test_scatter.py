@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.errors import TensorError
-from compiler.ir.dtypes import FLOAT32, INT64
-from compiler.operators.scatter import ScatterReduction, scatter_elements
-from compiler.te import placeholder
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT64
+from tandem.compiler.operators.scatter import ScatterReduction, scatter_elements
+from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.operators import evaluate, given_as, numbers, same
 
 Array = NDArray[Any]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.errors import IRError, TensorError
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, DType
-from compiler.ir.ops import cast, const
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.schedules.generic import cpu_schedule
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.operators.elementwise import ELEMENTWISE
-from compiler.te import placeholder, reinterpret
+from tandem.compiler.errors import IRError, TensorError
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, DType
+from tandem.compiler.ir.ops import cast, const
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.operators.elementwise import ELEMENTWISE
+from tandem.compiler.te import placeholder, reinterpret
 from tests.support.compiler.operators.operators import evaluate, given_as
 
 STORED = (FLOAT16, BFLOAT16)

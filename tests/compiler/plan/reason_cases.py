@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.driver import build
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.plan.target import Target
-from compiler.quantise.network import quantise_network
-from compiler.quantise.samples import synthetic
-from runtime.artifact import Provenance
+from tandem.compiler.driver import build
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.samples import synthetic
+from tandem.runtime.artifact import Provenance
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.quantise.networks import network

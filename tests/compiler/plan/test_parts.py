@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.graph import Constant
-from compiler.plan.parts import ArtifactParts
-from runtime.artifact import ConstantPlace, Tensor
-from runtime.native import ALIGNMENT
+from tandem.compiler.graph import Constant
+from tandem.compiler.plan.parts import ArtifactParts
+from tandem.runtime.artifact import ConstantPlace, Tensor
+from tandem.runtime.native import ALIGNMENT
 
 
 def parts(**types: object) -> ArtifactParts:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal
-from compiler.graph import Constant, Function, Var
-from compiler.graph.infer import infer
-from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.products import Product
-from compiler.ir.dtypes import INT8, INT32
-from compiler.plan.pattern import Apply, Matcher, Mismatch, Operand, Pattern, inner_patterns
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph import Constant, Function, Var
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.plan.pattern import Apply, Matcher, Mismatch, Operand, Pattern, inner_patterns
 from tests.support.compiler.graph.graphs import graph
 
 DATA = Operand("data", INT8, (2, 4))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.graph import Call, Function
-from compiler.graph.operators.parts import Slice
-from compiler.plan.placement import Regions, first_channel, placement_of, regions_of
+from tandem.compiler.graph import Call, Function
+from tandem.compiler.graph.operators.parts import Slice
+from tandem.compiler.plan.placement import Regions, first_channel, placement_of, regions_of
 from tests.support.compiler.graph.graphs import graph
 
 B4 = "{0, 1/4, 2, 3, _, 1%4}"

@@ -8,18 +8,18 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal, ReplayError, ScheduleError
-from compiler.graph import Atom, Call, Constant, Function, Var
-from compiler.graph.infer import infer
-from compiler.graph.passes import InferTypes
-from compiler.graph.reasons import describe
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from compiler.plan.pattern import Apply, Operand
-from compiler.plan.planner import Planner, best_choice, candidates
-from compiler.plan.space import Choices, Floats
-from compiler.plan.target import CostModel, Target
-from hw.topology import MemoryId
+from tandem.compiler.errors import Refusal, ReplayError, ScheduleError
+from tandem.compiler.graph import Atom, Call, Constant, Function, Var
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.graph.reasons import describe
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
+from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.planner import Planner, best_choice, candidates
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.plan.target import CostModel, Target
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import Net

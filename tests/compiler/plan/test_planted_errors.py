@@ -10,22 +10,22 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import pytest
 
-from compiler.driver import build
-from compiler.errors import CompilerError, LoweringError, Refusal, ReplayError, ScheduleError
-from compiler.graph import Function, Var
-from compiler.graph.operators.shapes import Flatten
-from compiler.machines.accelerator.intrinsics.base import fill
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.plan.schedule_template import Arguments
-from compiler.plan.space import Space
-from compiler.plan.target import Target
-from compiler.te import compute
-from compiler.te.knobs import Knob
-from compiler.te.primitives import ComputeAt, Primitive, SetScope, Split, Tensorize
-from compiler.te.schedule import Schedule
-from runtime.artifact import Artifact, Provenance, streams_of
+from tandem.compiler.driver import build
+from tandem.compiler.errors import CompilerError, LoweringError, Refusal, ReplayError, ScheduleError
+from tandem.compiler.graph import Function, Var
+from tandem.compiler.graph.operators.shapes import Flatten
+from tandem.compiler.machines.accelerator.intrinsics.base import fill
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.plan.schedule_template import Arguments
+from tandem.compiler.plan.space import Space
+from tandem.compiler.plan.target import Target
+from tandem.compiler.te import compute
+from tandem.compiler.te.knobs import Knob
+from tandem.compiler.te.primitives import ComputeAt, Primitive, SetScope, Split, Tensorize
+from tandem.compiler.te.schedule import Schedule
+from tandem.runtime.artifact import Artifact, Provenance, streams_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.plan.quantised_graphs import Net

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.plan.space import Choices, Space, rank_by, tile_sizes
-from compiler.te.knobs import Setting
+from tandem.compiler.plan.space import Choices, Space, rank_by, tile_sizes
+from tandem.compiler.te.knobs import Setting
 
 SPACE = Space({"threads": (2, 1), "order": ("rows", "columns"), "oc": (1, 2, 5)})
 

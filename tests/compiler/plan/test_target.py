@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.machines.accelerator.target import TEMPLATES, accelerator
+from tandem.compiler.machines.accelerator.target import TEMPLATES, accelerator
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 
 

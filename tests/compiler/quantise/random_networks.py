@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from compiler.graph import Constant, Function, Var
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.operators.parts import Concat
-from compiler.graph.operators.products import Conv2d, Product
-from compiler.graph.operators.reductions import AveragePool, MaxPool
-from compiler.graph.operators.shapes import Flatten, Transpose
+from tandem.compiler.graph import Constant, Function, Var
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.operators.parts import Concat
+from tandem.compiler.graph.operators.products import Conv2d, Product
+from tandem.compiler.graph.operators.reductions import AveragePool, MaxPool
+from tandem.compiler.graph.operators.shapes import Flatten, Transpose
 from tests.support.compiler.graph.drawn_graphs import Drawing
 
 _STEPS = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import QuantisationError
-from compiler.graph.evaluate import evaluate
-from compiler.graph.verify import verify
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.quantise.calibrate import calibrate
-from compiler.quantise.histogram import Histogram
-from compiler.quantise.points import int8_values, return_values
-from compiler.quantise.samples import synthetic
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.quantise.calibrate import calibrate
+from tandem.compiler.quantise.histogram import Histogram
+from tandem.compiler.quantise.points import int8_values, return_values
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import network, residual
 
 IMAGE = "x: float32[1, 4, 6, 6], w: float32[4, 4, 1, 1]"

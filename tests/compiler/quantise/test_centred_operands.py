@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.graph import Body, Function, Param, TensorType, Tuple, Var
-from compiler.graph.nodes import Let
-from compiler.ir.dtypes import INT8
-from compiler.quantise.builder import Builder
-from compiler.quantise.centred_operands import CentredOperands, centred_depth
-from compiler.quantise.forms import Int8Value, Scale
+from tandem.compiler.graph import Body, Function, Param, TensorType, Tuple, Var
+from tandem.compiler.graph.nodes import Let
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.centred_operands import CentredOperands, centred_depth
+from tandem.compiler.quantise.forms import Int8Value, Scale
 from tests.support.compiler.quantise.quantised_reference import reference
 
 Matrices = NDArray[np.int8]

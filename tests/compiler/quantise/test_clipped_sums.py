@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.quantise.clipped_sums import with_common_scales
-from compiler.quantise.forms import Scale
+from tandem.compiler.quantise.clipped_sums import with_common_scales
+from tandem.compiler.quantise.forms import Scale
 from tests.support.compiler.quantise.networks import network
 
 PARAMS = "x: float32[1, 4, 5, 5], w: float32[4, 4, 1, 1], b: float32[4, 1, 1]"

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.graph import Call, Function
-from compiler.graph.evaluate import evaluate
-from compiler.graph.visit import all_lets
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.quantise.calibrate import calibrate
-from compiler.quantise.network import Quantised, quantise_network
+from tandem.compiler.graph import Call, Function
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.calibrate import calibrate
+from tandem.compiler.quantise.network import Quantised, quantise_network
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, run_on

@@ -8,20 +8,20 @@ import numpy as np
 import onnxruntime
 import pytest
 
-import compiler.models
-from compiler.frontends.onnx import import_model
-from compiler.graph import Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import Fuse, transform
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.models import built_in
-from compiler.quantise.network import quantise_network
-from compiler.quantise.options import Mode, QuantiseOptions
+import tandem.compiler.models
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph import Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.models import built_in
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.options import Mode, QuantiseOptions
 from tests.support.compiler.quantise.quantised_reference import reference
 
 RUN = NativeRunner()
-IMAGES = np.load(Path(compiler.models.__file__).parent / "digits.npz")
+IMAGES = np.load(Path(tandem.compiler.models.__file__).parent / "digits.npz")
 HELD_OUT, LABELS, CALIBRATION = (
     IMAGES["images"].astype("float32") / 16,
     IMAGES["labels"],

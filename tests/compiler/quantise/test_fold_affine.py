@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph.nodes import Call
-from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
-from compiler.graph.visit import all_lets
-from compiler.quantise.fold_affine import FoldAffine
+from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.passes import EliminateDead, FoldNormalisation, transform
+from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.quantise.fold_affine import FoldAffine
 from tests.support.compiler.graph.graphs import agree
 from tests.support.compiler.quantise.networks import called, network
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import QuantisationError
-from compiler.quantise.histogram import BINS, Histogram, power_of_two, scale_of
-from compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.quantise.histogram import BINS, Histogram, power_of_two, scale_of
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
 
 
 def counted(*samples: list[float]) -> Histogram:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.printer import text
-from compiler.quantise.image_splits import SliceImages
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.quantise.image_splits import SliceImages
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 

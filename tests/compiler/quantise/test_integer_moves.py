@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph.evaluate import evaluate
-from compiler.graph.printer import text
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.quantise.integer_moves import IntegerMoves
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.printer import text
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.quantise.integer_moves import IntegerMoves
 from tests.support.compiler.graph.graphs import graph
 
 SCALE = "float32[](0.037), {zero}"

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.graph import Constant
-from compiler.graph.visit import substitute
-from compiler.quantise.integer_products import IntegerProducts
+from tandem.compiler.graph import Constant
+from tandem.compiler.graph.visit import substitute
+from tandem.compiler.quantise.integer_products import IntegerProducts
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine

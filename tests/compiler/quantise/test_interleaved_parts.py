@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.printer import text
-from compiler.quantise.interleaved_parts import ComputeOnParts
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.quantise.interleaved_parts import ComputeOnParts
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 PARTS = ", ".join(f"{name}: float32[1, 2, 2, 3]" for name in "pqrs")

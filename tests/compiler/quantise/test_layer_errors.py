@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.graph.evaluate import evaluate
-from compiler.graph.nodes import Function
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.quantise.calibrate import calibrate
-from compiler.quantise.forms import Scale
-from compiler.quantise.layer_errors import layer_errors
-from compiler.quantise.layers import layers
-from compiler.quantise.network import apply_scales, quantise_network, scales_from
-from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.points import return_values
-from compiler.quantise.samples import synthetic
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.calibrate import calibrate
+from tandem.compiler.quantise.forms import Scale
+from tandem.compiler.quantise.layer_errors import layer_errors
+from tandem.compiler.quantise.layers import layers
+from tandem.compiler.quantise.network import apply_scales, quantise_network, scales_from
+from tandem.compiler.quantise.options import Mode, QuantiseOptions
+from tandem.compiler.quantise.points import return_values
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import network, residual
 from tests.support.compiler.quantise.quantised_reference import reference
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.graph.nodes import Function
-from compiler.graph.printer import text
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.quantise.layers import layers
-from compiler.quantise.network import Quantised, quantise_network
-from compiler.quantise.samples import synthetic
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.printer import text
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.layers import layers
+from tandem.compiler.quantise.network import Quantised, quantise_network
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import network
 
 EXACT_ON = compile_options().exact_on

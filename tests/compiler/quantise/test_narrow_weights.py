@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.quantise.narrow_weights import NarrowWeights
+from tandem.compiler.quantise.narrow_weights import NarrowWeights
 
 
 def test_a_weight_is_the_sum_of_its_parts() -> None:

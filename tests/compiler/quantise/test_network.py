@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.errors import QuantisationError
-from compiler.graph import Constant, Function, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.operators.quantised import Requantise
-from compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
-from compiler.graph.printer import text
-from compiler.graph.visit import names_of
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.cpu.target import cpu
-from compiler.machines.defaults import compile_options
-from compiler.plan.target import Target
-from compiler.quantise.builder import Builder
-from compiler.quantise.forms import Scale
-from compiler.quantise.network import apply_scales, quantise_network
-from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.samples import synthetic
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph import Constant, Function, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.operators.quantised import Requantise
+from tandem.compiler.graph.passes import EliminateCommon, Fuse, InferTypes, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.visit import names_of
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.forms import Scale
+from tandem.compiler.quantise.network import apply_scales, quantise_network
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.quantise.networks import called, calls, network, residual, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference

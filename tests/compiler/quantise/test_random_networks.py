@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.graph import Function, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import EliminateDead, Fuse, transform
-from compiler.graph.verify import verify
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.quantise.network import quantise_network
-from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.samples import synthetic
+from tandem.compiler.graph import Function, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import EliminateDead, Fuse, transform
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.quantise.samples import synthetic
 from tests.compiler.quantise.random_networks import networks
 from tests.support.compiler.quantise.networks import called, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference

@@ -18,18 +18,18 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-from compiler.frontends.onnx import import_model
-from compiler.graph import Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import Fuse, transform
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.models import built_in
-from compiler.quantise.layer_errors import layer_errors
-from compiler.quantise.layers import layers
-from compiler.quantise.network import quantise_network
-from compiler.quantise.options import Mode, QuantiseOptions
-from compiler.quantise.samples import synthetic
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph import Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.models import built_in
+from tandem.compiler.quantise.layer_errors import layer_errors
+from tandem.compiler.quantise.layers import layers
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.options import Mode, QuantiseOptions
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called
 from tests.support.compiler.quantise.quantised_reference import reference
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import QuantisationError
-from compiler.quantise.samples import synthetic
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import network, residual
 
 

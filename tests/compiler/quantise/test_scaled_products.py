@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.printer import text
-from compiler.quantise.scaled_products import ScaleProducts
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.quantise.scaled_products import ScaleProducts
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 ATTENTION = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import Call, Constant
-from compiler.graph.passes import EliminateDead, transform
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.quantise.stated_constants import MoveDequantise, StatedConstant
+from tandem.compiler.graph import Call, Constant
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.quantise.stated_constants import MoveDequantise, StatedConstant
 from tests.support.compiler.graph.graphs import agree
 from tests.support.compiler.quantise.networks import network
 

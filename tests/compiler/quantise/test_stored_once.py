@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.graph import Body, TensorType
-from compiler.graph.visit import all_bodies, all_lets, names_of
-from compiler.machines.defaults import compile_options
-from compiler.plan.target import Target
-from compiler.quantise.forms import Scale
-from compiler.quantise.network import Quantised, apply_scales
-from compiler.quantise.options import QuantiseOptions
-from compiler.requantisation import RequantSpec
+from tandem.compiler.graph import Body, TensorType
+from tandem.compiler.graph.visit import all_bodies, all_lets, names_of
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.forms import Scale
+from tandem.compiler.quantise.network import Quantised, apply_scales
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.requantisation import RequantSpec
 from tests.support.compiler.quantise.networks import called, network
 from tests.support.compiler.quantise.quantised_reference import reference
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph.nodes import Call
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.visit import all_lets
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.quantise.network import quantise_network
-from compiler.quantise.samples import synthetic
-from compiler.quantise.token_layers import TokenLayers
-from runtime.artifact import streams_of
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.samples import synthetic
+from tandem.compiler.quantise.token_layers import TokenLayers
+from tandem.runtime.artifact import streams_of
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.graphs import agree
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, run_on, targets

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.quantise.trampoline import Steps, run
+from tandem.compiler.quantise.trampoline import Steps, run
 
 DEEP = 20_000
 

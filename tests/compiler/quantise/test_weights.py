@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.weights import Weights, quantised_weights
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.quantise.weights import Weights, quantised_weights
 
 
 def some(shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import QuantisationError
-from compiler.machines.accelerator.templates.alu_lowering import is_exact, lower_requantisation
-from compiler.requantisation import RequantSpec, ScaledResidual
-from compiler.requantisation.scales import relative_error
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
+    is_exact,
+    lower_requantisation,
+)
+from tandem.compiler.requantisation import RequantSpec, ScaledResidual
+from tandem.compiler.requantisation.scales import relative_error
 from tests.support.compiler.machines.accelerator.templates.alu_emulator import (
     emulate_requantisation,
 )

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import QuantisationError
-from compiler.requantisation import RequantSpec, Residual
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.requantisation import RequantSpec, Residual
 
 LEAST, GREATEST = -(1 << 31), (1 << 31) - 1
 

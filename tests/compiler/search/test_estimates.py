@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.search.estimates import Estimator
-from compiler.search.space import Limits
-from hw.config_files import load_config
-from hw.synthesis.clock import ClockModel
-from hw.synthesis.clock import samples as clock_samples
-from hw.synthesis.devices import DEVICES
-from hw.synthesis.families import Family
+from tandem.compiler.search.estimates import Estimator
+from tandem.compiler.search.space import Limits
+from tandem.hw.config_files import load_config
+from tandem.hw.synthesis.clock import ClockModel
+from tandem.hw.synthesis.clock import samples as clock_samples
+from tandem.hw.synthesis.devices import DEVICES
+from tandem.hw.synthesis.families import Family
 
 
 @pytest.mark.parametrize(

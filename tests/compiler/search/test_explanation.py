@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.search.explanation import Explanation, Step
+from tandem.compiler.search.explanation import Explanation, Step
 from tests.support.compiler.search.search_points import points
 
 

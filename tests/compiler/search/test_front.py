@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.search.front import dominates, hypervolume, pareto_front
+from tandem.compiler.search.front import dominates, hypervolume, pareto_front
 
 GRID = 6
 coordinates = st.integers(0, GRID - 1).map(float)

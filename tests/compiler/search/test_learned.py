@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from compiler.errors import SearchError
-from compiler.search import learned
-from compiler.search.estimates import Estimator
-from compiler.search.learned import Learned, OwnSamples, sample_line
-from compiler.search.objectives import Objective
-from compiler.search.space import Limits, load_space
-from compiler.search.storage import Storage, default_url
-from hw.area import estimate as area
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.synthesis.devices import DEVICES
+from tandem.compiler.errors import SearchError
+from tandem.compiler.search import learned
+from tandem.compiler.search.estimates import Estimator
+from tandem.compiler.search.learned import Learned, OwnSamples, sample_line
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.space import Limits, load_space
+from tandem.compiler.search.storage import Storage, default_url
+from tandem.hw.area import estimate as area
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.synthesis.devices import DEVICES
 
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)
 MINE = load_config("small8").replace(name="mine", log_inp_buffer=12, log_uop_buffer=13)

@@ -10,7 +10,7 @@ import optuna
 from optuna.distributions import IntDistribution
 from optuna.samplers.nsgaii._mutation import perform_mutation
 
-from compiler.search.mutation import STEPS, NeighbourMutation
+from tandem.compiler.search.mutation import STEPS, NeighbourMutation
 
 
 def mutated(value: int, most: int) -> Counter[int]:

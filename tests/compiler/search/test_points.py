@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from compiler.search.bounds import Bound, bounded_by, utilization
-from compiler.search.objectives import Objective
-from compiler.search.points import with_front
-from compiler.search.work import LayerWork
-from hw.config_files import parse_config
-from hw.memory_model import MemoryModel, parse_memory
+from tandem.compiler.search.bounds import Bound, bounded_by, utilization
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import with_front
+from tandem.compiler.search.work import LayerWork
+from tandem.hw.config_files import parse_config
+from tandem.hw.memory_model import MemoryModel, parse_memory
 from tests.support.compiler.search.search_points import OBJECTIVES, point, points
 
 

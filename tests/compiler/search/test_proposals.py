@@ -6,13 +6,20 @@ import json
 
 import pytest
 
-from compiler.errors import SpaceError
-from compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
-from compiler.search.explorer_names import Explorer
-from compiler.search.front import hypervolume
-from compiler.search.proposals import BATCH, FIRST_MACHINES, MACHINES, Finished, Proposal, Proposer
-from compiler.search.space import Space, load_space, parse_space
-from hw.config import HardwareConfig
+from tandem.compiler.errors import SpaceError
+from tandem.compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.front import hypervolume
+from tandem.compiler.search.proposals import (
+    BATCH,
+    FIRST_MACHINES,
+    MACHINES,
+    Finished,
+    Proposal,
+    Proposer,
+)
+from tandem.compiler.search.space import Space, load_space, parse_space
+from tandem.hw.config import HardwareConfig
 
 
 def values(space: Space, proposal: Proposal) -> tuple[float, float] | None:

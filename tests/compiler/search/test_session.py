@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from compiler.errors import SearchError
-from compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
-from compiler.search.estimates import Estimator
-from compiler.search.explorer_names import Explorer
-from compiler.search.objectives import Objective
-from compiler.search.points import Point, with_front
-from compiler.search.proposals import Proposer
-from compiler.search.results import Results, open_results
-from compiler.search.session import Search
-from compiler.search.space import Limits, load_space
-from compiler.search.storage import Storage
-from compiler.search.work import Group, LayerWork, StreamWork, Times
-from hw.config import HardwareConfig
+from tandem.compiler.errors import SearchError
+from tandem.compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
+from tandem.compiler.search.estimates import Estimator
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import Point, with_front
+from tandem.compiler.search.proposals import Proposer
+from tandem.compiler.search.results import Results, open_results
+from tandem.compiler.search.session import Search
+from tandem.compiler.search.space import Limits, load_space
+from tandem.compiler.search.storage import Storage
+from tandem.compiler.search.work import Group, LayerWork, StreamWork, Times
+from tandem.hw.config import HardwareConfig
 
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)
 POINTS = 110

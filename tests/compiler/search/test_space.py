@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from compiler.errors import SpaceError
-from compiler.search.space import load_space, parse_space, space_names
-from hw.config_files import load_config
-from hw.errors import ConfigError
-from hw.features import Feature
+from tandem.compiler.errors import SpaceError
+from tandem.compiler.search.space import load_space, parse_space, space_names
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
 
 TINY: dict[str, Any] = {
     "base": "tiny",

@@ -8,13 +8,13 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from compiler.errors import SearchError
-from compiler.search.objectives import Objective
-from compiler.search.proposals import Finished, Proposal
-from compiler.search.results import Measured
-from compiler.search.space import load_space
-from compiler.search.storage import Storage, Stored, alone, default_url
-from compiler.search.work import LayerWork, StreamWork
+from tandem.compiler.errors import SearchError
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.proposals import Finished, Proposal
+from tandem.compiler.search.results import Measured
+from tandem.compiler.search.space import load_space
+from tandem.compiler.search.storage import Storage, Stored, alone, default_url
+from tandem.compiler.search.work import LayerWork, StreamWork
 
 SPACE = load_space("small")
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)

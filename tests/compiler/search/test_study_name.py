@@ -7,18 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
-from compiler.search import estimates
-from compiler.search import study_name as study_names
-from compiler.search.estimates import Estimator
-from compiler.search.explorer_names import Explorer
-from compiler.search.objectives import Objective
-from compiler.search.proposals import Proposer
-from compiler.search.results import open_results
-from compiler.search.session import Search
-from compiler.search.space import Limits, load_space
-from compiler.search.study_name import study_name
-from hw.synthesis.devices import DEVICES
+from tandem.compiler.machines.accelerator.timed_streams import TIME_FIELDS, code_of
+from tandem.compiler.search import estimates
+from tandem.compiler.search import study_name as study_names
+from tandem.compiler.search.estimates import Estimator
+from tandem.compiler.search.explorer_names import Explorer
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.proposals import Proposer
+from tandem.compiler.search.results import open_results
+from tandem.compiler.search.session import Search
+from tandem.compiler.search.space import Limits, load_space
+from tandem.compiler.search.study_name import study_name
+from tandem.hw.synthesis.devices import DEVICES
 from tests.compiler.search.test_session import CountingPool
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir import FLOAT32, INT8
-from compiler.operators.conv2d import conv2d
-from compiler.operators.matmul import dense, matmul
-from compiler.operators.reduce import reduce_sum
-from compiler.te import placeholder
-from compiler.te.build import macs_of
+from tandem.compiler.ir import FLOAT32, INT8
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.operators.matmul import dense, matmul
+from tandem.compiler.operators.reduce import reduce_sum
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.build import macs_of
 
 
 @pytest.mark.parametrize("dtype", [FLOAT32, INT8])

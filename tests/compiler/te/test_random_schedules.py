@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.te.schedule import Schedule
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.random_schedules import random_outputs, random_schedule
 from tests.support.compiler.te.schedules import agree
 

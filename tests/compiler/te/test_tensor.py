@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import TensorError
-from compiler.ir import interpreter
-from compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT32, UINT8
-from compiler.te import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT8, INT32, UINT8
+from tandem.compiler.te import (
     Tensor,
     any_along,
     cast,
@@ -22,7 +22,7 @@ from compiler.te import (
     select,
     sum,
 )
-from compiler.te.build import program_of
+from tandem.compiler.te.build import program_of
 
 A = placeholder((4, 6), INT8, "A")
 

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from compiler.errors import ReplayError, ScheduleError
-from compiler.ir.buffer import Scope
-from compiler.te.knobs import knob, knobs_of
-from compiler.te.primitives import Split
-from compiler.te.schedule import Schedule, Sketch
-from compiler.te.trace import trace_from_json, trace_to_json
+from tandem.compiler.errors import ReplayError, ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.te.knobs import knob, knobs_of
+from tandem.compiler.te.primitives import Split
+from tandem.compiler.te.schedule import Schedule, Sketch
+from tandem.compiler.te.trace import trace_from_json, trace_to_json
 from tests.support.compiler.te.random_schedules import random_outputs, random_schedule
 from tests.support.compiler.te.schedules import agree, blur, matmul
 

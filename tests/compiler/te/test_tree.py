@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, PrimFunc, Stmt
-from compiler.ir.visit import buffers_in, children, statements
-from compiler.te.tree import map_buffers, read_by, written_by
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import Alloc, PrimFunc, Stmt
+from tandem.compiler.ir.visit import buffers_in, children, statements
+from tandem.compiler.te.tree import map_buffers, read_by, written_by
 from tests.support.compiler.ir.ir_strategies import functions
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from compiler.tune.best_known import best_record, of_machine
-from compiler.tune.records import Record
-from compiler.tune.trial import Status
+from tandem.compiler.tune.best_known import best_record, of_machine
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.trial import Status
 
 
 def record(x: int, cost: float | None, default_cost: float | UnsetType = UNSET) -> Record:

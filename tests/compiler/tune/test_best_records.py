@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from compiler.tune.best_known import BestKnown
-from compiler.tune.best_records import best_records
-from compiler.tune.records import Record
-from compiler.tune.trial import Status
+from tandem.compiler.tune.best_known import BestKnown
+from tandem.compiler.tune.best_records import best_records
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.trial import Status
 from tests.support.hw.rtl.rtl import seeds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.tune.boosted_trees import UNMEASURED, BoostedTrees, Measured
+from tandem.compiler.tune.boosted_trees import UNMEASURED, BoostedTrees, Measured
 from tests.support.hw.rtl.rtl import seeds
 
 

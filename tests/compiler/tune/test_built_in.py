@@ -7,15 +7,15 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import TEMPLATES
-from compiler.tune.best_records import best_records
-from compiler.tune.built_in import built_in_files
-from compiler.tune.plain import canonical_text, from_plain
-from compiler.tune.records import Record, read_records
-from compiler.tune.trial import Status
-from hw.config_files import load_config, parse_config
-from hw.memory_model import MEMORY_PRESETS, parse_memory
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import TEMPLATES
+from tandem.compiler.tune.best_records import best_records
+from tandem.compiler.tune.built_in import built_in_files
+from tandem.compiler.tune.plain import canonical_text, from_plain
+from tandem.compiler.tune.records import Record, read_records
+from tandem.compiler.tune.trial import Status
+from tandem.hw.config_files import load_config, parse_config
+from tandem.hw.memory_model import MEMORY_PRESETS, parse_memory
 
 
 @pytest.mark.parametrize("path", built_in_files(), ids=lambda path: path.stem)

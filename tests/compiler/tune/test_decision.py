@@ -9,18 +9,18 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.target import accelerator
-from compiler.plan.schedule_template import Arguments
-from compiler.plan.space import Space
-from compiler.te.knobs import Choice
-from compiler.tune.decision import MARGIN, Decisions, decide
-from compiler.tune.recorded import Identity
-from compiler.tune.records import Record
-from compiler.tune.session import TaskTuning
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Outcome, Status
-from compiler.tune.tuner import Tuning
-from hw.config_files import load_config
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.plan.schedule_template import Arguments
+from tandem.compiler.plan.space import Space
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.decision import MARGIN, Decisions, decide
+from tandem.compiler.tune.recorded import Identity
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.session import TaskTuning
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome, Status
+from tandem.compiler.tune.tuner import Tuning
+from tandem.hw.config_files import load_config
 
 ROUNDS = 15
 TARGET = accelerator(load_config("tiny"))

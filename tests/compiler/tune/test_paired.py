@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import TuningError
-from compiler.tune.paired import CONFIDENCE, LEAST_PAIRS, paired_gain
+from tandem.compiler.errors import TuningError
+from tandem.compiler.tune.paired import CONFIDENCE, LEAST_PAIRS, paired_gain
 
 TIMES = st.lists(
     st.tuples(st.floats(1e-6, 1.0), st.floats(1e-6, 1.0), st.floats(0.5, 2.0)),

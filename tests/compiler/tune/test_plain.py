@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import RecordError
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
-from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
-from compiler.tune.plain import canonical, from_plain, to_plain
-from hw.operations import AluOp
+from tandem.compiler.errors import RecordError
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
+from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.tune.plain import canonical, from_plain, to_plain
+from tandem.hw.operations import AluOp
 
 
 class Colour(Enum):

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.te.knobs import Choice
-from compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
-from compiler.tune.records import Record
-from compiler.tune.trial import Outcome, Status
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.recorded import Identity, Proposer, RecordedMeasure, RecordedOutcomes
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.trial import Outcome, Status
 
 IDENTITY = Identity("1", "accelerator", {"name": "tiny"}, "latency=16", "conv2d", [1, 2])
 BY = Proposer("random", 7)

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from compiler.errors import RecordError
-from compiler.tune.records import (
+from tandem.compiler.errors import RecordError
+from tandem.compiler.tune.records import (
     Record,
     append_records,
     dump_records,
     merge_records,
     read_records,
 )
-from compiler.tune.trial import Status
+from tandem.compiler.tune.trial import Status
 
 OUTCOMES = st.one_of(
     st.tuples(st.just(Status.MEASURED), st.integers(1, 10**12), st.just("")),

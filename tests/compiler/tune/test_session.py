@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from compiler.plan.schedule_template import Arguments
-from compiler.plan.space import Choices, Floats
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.session import Budget, TaskTuning, tune_tasks
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Tuning
+from tandem.compiler.plan.schedule_template import Arguments
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.session import Budget, TaskTuning, tune_tasks
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import Tuning
 from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from compiler.errors import RecordError
-from compiler.machines.accelerator.target import TEMPLATES, accelerator
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from compiler.machines.defaults import LEARNED
-from compiler.tune.candidates import Candidates
-from compiler.tune.explorers.table import make_explorer
-from compiler.tune.plain import canonical, from_plain, to_plain
-from compiler.tune.records import Record
-from compiler.tune.transfer import LEAST, Example, examples, workload_type
-from compiler.tune.trial import Status
-from hw.config_files import dump_config, load_config
+from tandem.compiler.errors import RecordError
+from tandem.compiler.machines.accelerator.target import TEMPLATES, accelerator
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.compiler.machines.defaults import LEARNED
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.table import make_explorer
+from tandem.compiler.tune.plain import canonical, from_plain, to_plain
+from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.transfer import LEAST, Example, examples, workload_type
+from tandem.compiler.tune.trial import Status
+from tandem.hw.config_files import dump_config, load_config
 from tests.support.compiler.machines.accelerator.templates.random_choices import drawn
 
 CONFIG = load_config("small8")

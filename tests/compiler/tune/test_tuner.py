@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from compiler.errors import BoundError
-from compiler.plan.space import Choices, Floats
-from compiler.te.knobs import Choice
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Certificate, Tuning
+from tandem.compiler.errors import BoundError
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import Certificate, Tuning
 from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 

@@ -7,10 +7,10 @@ from statistics import median
 
 import pytest
 
-from hw.area.estimate import AreaModel, samples
-from hw.area.memory_bits import memory_bits
-from hw.config import HardwareConfig
-from hw.config_files import load_config
+from tandem.hw.area.estimate import AreaModel, samples
+from tandem.hw.area.memory_bits import memory_bits
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
 
 
 def test_machines_that_were_left_out() -> None:
@@ -29,7 +29,7 @@ def test_machines_that_were_left_out() -> None:
 def test_machines_of_spaces_that_it_never_saw() -> None:
     """Machines drawn from the spaces `small`, `fpga` and `asic` after the model was fitted.
 
-    `python -m scripts.search.samples area` with the seeds 1901, 1902 and 1903.
+    `python -m tandem.scripts.search.samples area` with the seeds 1901, 1902 and 1903.
     """
     found = samples(Path(__file__).with_name("held_out.jsonl"))
     model = AreaModel(samples())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hw.area.gates import gate_area
-from hw.synthesis.errors import SynthesisError
+from tandem.hw.area.gates import gate_area
+from tandem.hw.synthesis.errors import SynthesisError
 
 
 def test_gates_in_nand2() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.area.estimate import samples
-from hw.area.memory_bits import memory_bits, queue_bits
-from hw.config import HardwareConfig
+from tandem.hw.area.estimate import samples
+from tandem.hw.area.memory_bits import memory_bits, queue_bits
+from tandem.hw.config import HardwareConfig
 
 
 def test_every_synthesised_machine() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from base.cache import default_cache
-from hw.area.gates import MEMORY_BIT, gate_area
-from hw.area.synthesis import design_area
-from hw.rtl.verilog import VerilogDesign
+from tandem.base.cache import default_cache
+from tandem.hw.area.gates import MEMORY_BIT, gate_area
+from tandem.hw.area.synthesis import design_area
+from tandem.hw.rtl.verilog import VerilogDesign
 
 CELL = """\
 module pair(input clk, input a, input b, output reg y);

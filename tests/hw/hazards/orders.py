@@ -11,7 +11,16 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from hw.isa import Instruction, Load, MemoryId, Program, Requantise, TokenQueue, Unit, unit_of
+from tandem.hw.isa import (
+    Instruction,
+    Load,
+    MemoryId,
+    Program,
+    Requantise,
+    TokenQueue,
+    Unit,
+    unit_of,
+)
 from tests.support.hw.hazards.dependences import OFF, Touch, touches
 
 

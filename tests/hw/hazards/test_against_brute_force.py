@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import DeadlockError
-from hw.faults import Fault
-from hw.features import Feature
-from hw.hazards import HazardReport, Unknown, check_hazards
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import DeadlockError
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.hazards import HazardReport, Unknown, check_hazards
+from tandem.hw.isa import (
     AluOp,
     Assembler,
     Finish,
@@ -32,7 +32,7 @@ from hw.isa import (
     pack_uops,
     unit_of,
 )
-from scripts.matmul import matmul_program
+from tandem.scripts.matmul import matmul_program
 from tests.hw.hazards.orders import Conflict, Run, clashes_of, run_of
 from tests.support.hw.hazards.dependences import DRAM
 from tests.support.hw.vectors import load_vector

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.hazards import check_hazards
-from hw.hazards.hazard_report import HazardError
-from hw.isa import Assembler, Loop, MemoryId, Program, TokenQueue, Unit
+from tandem.hw.hazards import check_hazards
+from tandem.hw.hazards.hazard_report import HazardError
+from tandem.hw.isa import Assembler, Loop, MemoryId, Program, TokenQueue, Unit
 from tests.support.hw.hazards.hazard_steps import (
     PLACE,
     TINY,

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from hw.config_files import load_config
-from hw.hazards import check_hazards, conflicts, dram_pieces, micro_ops, operands, order
-from hw.isa import Program, Tokens
+from tandem.hw.config_files import load_config
+from tandem.hw.hazards import check_hazards, conflicts, dram_pieces, micro_ops, operands, order
+from tandem.hw.isa import Program, Tokens
 from tests.support.base.compiled import plain
 from tests.support.sim.programs import random_program
 
@@ -52,7 +52,7 @@ def test_plain_python_reports_the_same(seed: int, monkeypatch: pytest.MonkeyPatc
 
 def test_llvm_waits_until_a_proof_is_made() -> None:
     code = (
-        "import sys, hw.hazards, hw.vta_rules, compiler.machines.accelerator.lower.stream\n"
+        "import sys, tandem.hw.hazards, tandem.hw.vta_rules, tandem.compiler.machines.accelerator.lower.stream\n"
         "assert 'llvmlite' not in sys.modules\n"
     )
 

@@ -8,13 +8,23 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import hw.hazards
-from hw.errors import DeadlockError, EncodingError, ProgramError
-from hw.faults import Fault
-from hw.hazards import HazardReport, Overwrite, Unchecked, Unknown, check_hazards
-from hw.hazards.check import RACES_KEPT
-from hw.hazards.hazard_report import HazardError
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
+import tandem.hw.hazards
+from tandem.hw.errors import DeadlockError, EncodingError, ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.hazards import HazardReport, Overwrite, Unchecked, Unknown, check_hazards
+from tandem.hw.hazards.check import RACES_KEPT
+from tandem.hw.hazards.hazard_report import HazardError
+from tandem.hw.isa import (
+    AluOp,
+    Assembler,
+    Loop,
+    MemoryId,
+    MicroOp,
+    Program,
+    TokenQueue,
+    Unit,
+    pack_uops,
+)
 from tests.support.hw.hazards.hazard_steps import (
     TINY,
     alu,
@@ -288,5 +298,5 @@ def test_bytes_are_an_image() -> None:
 
 
 def test_the_example() -> None:
-    results = doctest.testmod(hw.hazards, raise_on_error=False)
+    results = doctest.testmod(tandem.hw.hazards, raise_on_error=False)
     assert (results.failed, results.attempted > 0) == (0, True)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.hazards.interval_sets import IntervalSets, group_rows
-from hw.isa.columns import Ints
+from tandem.hw.hazards.interval_sets import IntervalSets, group_rows
+from tandem.hw.isa.columns import Ints
 from tests.support.base.compiled import plain
 
 Group = Callable[[Ints], tuple[Ints, Ints]]

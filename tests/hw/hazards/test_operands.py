@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.hazards.operands import reached_elements
-from hw.isa.columns import Ints
+from tandem.hw.hazards.operands import reached_elements
+from tandem.hw.isa.columns import Ints
 from tests.support.base.compiled import plain
 
 Function = Callable[[Ints, int, int, int, int, int], Ints]

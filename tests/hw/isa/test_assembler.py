@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import hw.isa.assembler
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import AssemblyError, EncodingError
-from hw.features import Feature
-from hw.isa import (
+import tandem.hw.isa.assembler
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import AssemblyError, EncodingError
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Assembler,
@@ -45,7 +45,7 @@ def only(write: Callable[[Assembler], object], config: HardwareConfig = PYNQ) ->
 
 
 def test_the_example_in_the_docstring() -> None:
-    results = doctest.testmod(hw.isa.assembler, raise_on_error=False)
+    results = doctest.testmod(tandem.hw.isa.assembler, raise_on_error=False)
     assert results.attempted > 10
     assert results.failed == 0
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.encoding import (
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import (
     WordLayout,
     alu_layout,
     gemm_layout,
@@ -19,9 +19,9 @@ from hw.encoding import (
     memory_layout,
     uop_layout,
 )
-from hw.errors import EncodingError, ProgramError
-from hw.faults import Fault
-from hw.isa import (
+from tandem.hw.errors import EncodingError, ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Codec,
@@ -41,7 +41,7 @@ from hw.isa import (
     encode_uop,
     unit_of,
 )
-from hw.isa.instructions import opcode_of
+from tandem.hw.isa.instructions import opcode_of
 from tests.support.hw.strategies import configs, instructions, micro_ops
 from tests.support.hw.vectors import load_vector, vector_names
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.encoding import Field, instruction_layout, opcodes_of
-from hw.errors import EncodingError
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import Field, instruction_layout, opcodes_of
+from tandem.hw.errors import EncodingError
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Columns,
     Finish,
     Instruction,
@@ -27,7 +27,7 @@ from hw.isa import (
     pack_uop_columns,
     pack_uops,
 )
-from hw.isa.columns import Ints
+from tandem.hw.isa.columns import Ints
 from tests.support.hw.strategies import configs, instructions, micro_ops
 from tests.support.hw.vectors import load_vector, vector_names
 

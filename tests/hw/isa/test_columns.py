@@ -6,8 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.isa import Instruction, Program, unit_of
-from hw.isa.columns import FIELD_NAMES, FIELDS, FROM_INP, OPCODE, X_PAD_1, make_table, units_of
+from tandem.hw.isa import Instruction, Program, unit_of
+from tandem.hw.isa.columns import (
+    FIELD_NAMES,
+    FIELDS,
+    FROM_INP,
+    OPCODE,
+    X_PAD_1,
+    make_table,
+    units_of,
+)
 from tests.support.hw.strategies import configs, instructions
 
 

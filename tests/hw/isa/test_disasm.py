@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     AluOp,
     Assembler,
     Loop,

@@ -14,11 +14,11 @@ from amaranth.hdl import Module
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.hazards import operands as hazards
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.hazards import operands as hazards
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Finish,
@@ -32,11 +32,11 @@ from hw.isa import (
     encode_uop,
     validate,
 )
-from hw.isa.columns import Columns
-from hw.isa.modes import active_modes, last_parameters
-from hw.isa.operand_use import OPERANDS, operands_used, source_memory
-from hw.rtl.micro_ops import MicroOps
-from hw.rtl.pipeline import Pipeline
+from tandem.hw.isa.columns import Columns
+from tandem.hw.isa.modes import active_modes, last_parameters
+from tandem.hw.isa.operand_use import OPERANDS, operands_used, source_memory
+from tandem.hw.rtl.micro_ops import MicroOps
+from tandem.hw.rtl.pipeline import Pipeline
 from tests.support.hw.rtl.rtl import Context, simulate
 
 TINY = load_config("tiny")

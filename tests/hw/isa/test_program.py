@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.encoding import instruction_layout
-from hw.errors import EncodingError, ProgramError
-from hw.isa import (
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import instruction_layout
+from tandem.hw.errors import EncodingError, ProgramError
+from tandem.hw.isa import (
     Columns,
     Finish,
     Gemm,

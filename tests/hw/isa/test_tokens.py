@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa import (
     Assembler,
     Finish,
     Instruction,
@@ -27,9 +27,9 @@ from hw.isa import (
     unit_of,
     validate,
 )
-from hw.isa.rules import broken_rules, rule_inputs
-from hw.isa.tokens import check_tokens
-from hw.topology import MAX_TOKENS
+from tandem.hw.isa.rules import broken_rules, rule_inputs
+from tandem.hw.isa.tokens import check_tokens
+from tandem.hw.topology import MAX_TOKENS
 from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Finish,

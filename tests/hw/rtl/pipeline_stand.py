@@ -8,13 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.encoding import uop_layout
-from hw.features import Feature
-from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Requantise, Tokens, encode, encode_uop
-from hw.rtl.pipeline import Pipeline
-from hw.timing import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import uop_layout
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
+    Alu,
+    AluOp,
+    Gemm,
+    MemoryId,
+    MicroOp,
+    Requantise,
+    Tokens,
+    encode,
+    encode_uop,
+)
+from tandem.hw.rtl.pipeline import Pipeline
+from tandem.hw.timing import (
     EARLY_OPS,
     FORWARD_DISTANCE,
     OUT_STAGES,

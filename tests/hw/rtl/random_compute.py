@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Gemm,
@@ -23,7 +23,7 @@ from hw.isa import (
     Tokens,
     pack_uops,
 )
-from hw.operations import MAX_SHIFT
+from tandem.hw.operations import MAX_SHIFT
 from tests.support.hw.rtl.compute_stand import BASES, MEMORY_BYTES
 from tests.support.hw.rtl.plain_compute import PlainCompute, RefusedError
 from tests.support.sim.reference import Image

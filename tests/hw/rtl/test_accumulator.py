@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.config import HardwareConfig
-from hw.features import BASE, Feature
-from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import BASE, Feature
+from tandem.hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
+from tandem.hw.topology import MemoryId
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 Element = npt.NDArray[np.int32]

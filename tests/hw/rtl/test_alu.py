@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 import pytest
 from amaranth.hdl import Module, Mux
 
-from hw.operations import MAX_SHIFT, AluOp
-from hw.rtl.alu import Alu, Products, Shifter
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.rtl.alu import Alu, Products, Shifter
 from tests.support.hw.alu_cases import CASES, HIGH, LOW, alu_result, wrapped
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 

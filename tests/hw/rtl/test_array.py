@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hw.config import HardwareConfig
-from hw.features import BASE, Feature
-from hw.operations import AluOp
-from hw.rtl.array import Array
-from hw.timing import tree_levels
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import BASE, Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.rtl.array import Array
+from tandem.hw.timing import tree_levels
 from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
 # Half of the cases of each test run always.

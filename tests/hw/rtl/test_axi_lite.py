@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.registers import register_map
+from tandem.hw.config import HardwareConfig
+from tandem.hw.registers import register_map
 from tests.support.hw.rtl.register_slave import RegisterSlave
 from tests.support.hw.rtl.rtl import Context, simulate
 

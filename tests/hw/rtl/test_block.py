@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Fragment, Instance, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.rtl.block import Block, Exporter, ResetBy
+from tandem.hw.rtl.block import Block, Exporter, ResetBy
 from tests.support.hw.rtl.rtl import Context, only_built, simulate
 
 

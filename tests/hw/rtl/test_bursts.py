@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.rtl.bursts import BurstGenerator
-from hw.rtl.layouts import burst_layout, rows_layout
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.rtl.bursts import BurstGenerator
+from tandem.hw.rtl.layouts import burst_layout, rows_layout
 from tests.support.hw.rtl.rtl import Context, Sink, Watch, cycles, only_built, seeds, simulate
 
 # Half of the cases of each test run always.

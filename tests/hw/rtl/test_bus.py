@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.axi import ID_BITS
-from hw.config_files import load_config
-from hw.rtl.bus import Bus
+from tandem.hw.axi import ID_BITS
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.bus import Bus
 from tests.support.hw.rtl.rtl import Context, simulate
 
 TINY = load_config("tiny")

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from hw.rtl.bus_timer import BusTimer
+from tandem.hw.rtl.bus_timer import BusTimer
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 

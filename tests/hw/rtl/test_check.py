@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.encoding import Opcode, WordLayout, alu_layout, memory_layout, opcodes_of
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import Instruction, Load, MemoryId, Store, encode
-from hw.rtl.check import Check
-from hw.timing import CHECK_STAGES
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import Opcode, WordLayout, alu_layout, memory_layout, opcodes_of
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import Instruction, Load, MemoryId, Store, encode
+from tandem.hw.rtl.check import Check
+from tandem.hw.timing import CHECK_STAGES
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 from tests.support.hw.rtl.words import faults_of, near_legal_word
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import (
     AluOp,
     Finish,
     Instruction,
     MicroOp,
     Tokens,
 )
-from hw.timing import pipeline_depth
+from tandem.hw.timing import pipeline_depth
 from tests.support.hw.rtl.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
 from tests.support.hw.rtl.rtl import (
     Context,

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import Instruction, Requantise
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import Instruction, Requantise
 from tests.hw.rtl.random_compute import random_image, random_program, shift_all
 from tests.support.hw.rtl.compute_stand import BASES, Stand
 from tests.support.hw.rtl.plain_compute import PlainCompute

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     AluOp,
     Finish,
     Gemm,
@@ -22,7 +22,7 @@ from hw.isa import (
     Requantise,
     Tokens,
 )
-from hw.timing import OUT_STAGES, out_delay, pipeline_depth
+from tandem.hw.timing import OUT_STAGES, out_delay, pipeline_depth
 from tests.support.hw.rtl.compute_stand import ADD_ONE, FIRST_INDEX, LOAD_UOPS, small_stand
 from tests.support.hw.rtl.rtl import Context, Watch, cycle, cycles, has, simulate
 

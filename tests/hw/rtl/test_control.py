@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.faults import Fault
-from hw.registers import NO_INSTRUCTION
-from hw.rtl.control import Control
-from hw.timing import DEADLOCK_CYCLES
+from tandem.hw.faults import Fault
+from tandem.hw.registers import NO_INSTRUCTION
+from tandem.hw.rtl.control import Control
+from tandem.hw.timing import DEADLOCK_CYCLES
 from tests.support.hw.rtl.rtl import Context, simulate
 
 OUTPUTS = (

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
-from hw.isa.assembler import Units
-from hw.registers import NO_INSTRUCTION
-from hw.timing import out_delay
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.hw.isa.assembler import Units
+from tandem.hw.registers import NO_INSTRUCTION
+from tandem.hw.timing import out_delay
 from tests.support.hw.rtl.core_stand import Stand
 from tests.support.hw.rtl.rtl import Context, Watch, built, cycle, cycles, seeds, simulate
 from tests.support.sim.programs import random_program
@@ -416,7 +416,7 @@ PUSHES = [
 def short_counters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Token counters of 3 bits, in blocks of this test alone."""
     built.cache_clear()
-    monkeypatch.setattr("hw.rtl.tokens.TOKEN_BITS", 3)
+    monkeypatch.setattr("tandem.hw.rtl.tokens.TOKEN_BITS", 3)
     yield
     built.cache_clear()
 

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, MemoryId, Unit
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import AluOp, Assembler, MemoryId, Unit
 from tests.support.hw.rtl.core_stand import Stand
 from tests.support.hw.rtl.rtl import Context, simulate
 

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from hw.registers import State, register_map
-from hw.rtl.counters import Counters, counter_names
-from hw.topology import Unit
+from tandem.hw.registers import State, register_map
+from tandem.hw.rtl.counters import Counters, counter_names
+from tandem.hw.topology import Unit
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 

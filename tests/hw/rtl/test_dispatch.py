@@ -7,12 +7,12 @@ import random
 import pytest
 from amaranth.hdl import Value
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.encoding import INSTRUCTION_BYTES, Opcode
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import INSTRUCTION_BYTES, Opcode
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import (
     Assembler,
     Finish,
     Instruction,
@@ -23,10 +23,10 @@ from hw.isa import (
     unit_of,
     validate,
 )
-from hw.registers import NO_INSTRUCTION
-from hw.rtl.dispatch import Dispatch
-from hw.rtl.layouts import queued_layout
-from hw.timing import CHECK_STAGES
+from tandem.hw.registers import NO_INSTRUCTION
+from tandem.hw.rtl.dispatch import Dispatch
+from tandem.hw.rtl.layouts import queued_layout
+from tandem.hw.timing import CHECK_STAGES
 from tests.support.hw.rtl.rtl import (
     Agent,
     Context,

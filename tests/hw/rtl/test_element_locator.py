@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.rtl.element_locator import ElementLocator
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.element_locator import ElementLocator
+from tandem.hw.topology import MemoryId
 from tests.support.hw.rtl.rtl import Context, only_built, random_bytes, seeds, simulate
 
 BUSES = (64, 128, 256, 512)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from hw.config_files import load_config
-from hw.encoding import memory_layout
-from hw.rtl.gate import Gate
-from hw.rtl.layouts import queued_layout
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import memory_layout
+from tandem.hw.rtl.gate import Gate
+from tandem.hw.rtl.layouts import queued_layout
 from tests.support.hw.rtl.rtl import Context, bits, simulate
 
 TINY = load_config("tiny")

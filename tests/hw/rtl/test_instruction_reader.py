@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.rtl.instruction_reader import InstructionReader
-from hw.timing import FETCH_BURST
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.rtl.instruction_reader import InstructionReader
+from tandem.hw.timing import FETCH_BURST
 from tests.support.hw.rtl.rtl import (
     Context,
     Sink,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hw.instruction_fields import SCALE_BITS
-from hw.operations import MAX_SHIFT, AluOp
-from hw.rtl.lane import Lane
-from hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
+from tandem.hw.instruction_fields import SCALE_BITS
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.rtl.lane import Lane
+from tandem.hw.timing import EARLY_OPS, FORWARD_DISTANCE, tree_levels
 from tests.support.hw.alu_cases import alu_result, wrapped
 from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 

@@ -6,11 +6,11 @@ import random
 
 import numpy as np
 
-from hw.config_files import load_config
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
-from hw.registers import Status
+from tandem.hw.config_files import load_config
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
+from tandem.hw.registers import Status
 from tests.support.hw.rtl.plain_compute import Parameters, parameter_bytes
 from tests.support.hw.rtl.rtl import Context
 from tests.support.hw.rtl.rtl_accelerator import PAGE, Machine

@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config, preset_names
-from hw.encoding import word_layouts
-from hw.features import BASE, Feature
-from hw.isa import Load, MemoryId, Tokens, encode
-from hw.rtl.layouts import UNIT_EVENTS, clog2, row_bits, view_of
-from hw.storage import BEATS_BITS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.encoding import word_layouts
+from tandem.hw.features import BASE, Feature
+from tandem.hw.isa import Load, MemoryId, Tokens, encode
+from tandem.hw.rtl.layouts import UNIT_EVENTS, clog2, row_bits, view_of
+from tandem.hw.storage import BEATS_BITS
 
 
 def test_clog2() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import BASE, Feature
-from hw.isa import Load, MemoryId, Tokens, encode
-from hw.rtl.layouts import queued_layout
-from hw.rtl.load import LoadUnit, load_memories
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import BASE, Feature
+from tandem.hw.isa import Load, MemoryId, Tokens, encode
+from tandem.hw.rtl.layouts import queued_layout
+from tandem.hw.rtl.load import LoadUnit, load_memories
 from tests.support.hw.rtl.rtl import (
     Context,
     Source,

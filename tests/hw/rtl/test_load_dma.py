@@ -10,13 +10,13 @@ from itertools import repeat
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import Load, MemoryId, encode
-from hw.rtl.accumulator import COMPUTE_MEMORIES
-from hw.rtl.load import load_memories
-from hw.rtl.load_dma import LoadDma
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import Load, MemoryId, encode
+from tandem.hw.rtl.accumulator import COMPUTE_MEMORIES
+from tandem.hw.rtl.load import load_memories
+from tandem.hw.rtl.load_dma import LoadDma
 from tests.support.hw.rtl.rtl import (
     Context,
     Watch,

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from hw.rtl.mac import Mac
-from hw.timing import MAC_RADIX, tree_levels
+from tandem.hw.rtl.mac import Mac
+from tandem.hw.timing import MAC_RADIX, tree_levels
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 BLOCKS = tuple(1 << log for log in range(8))

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from amaranth.hdl import ResetInserter, Signal
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import Alu, AluOp, Gemm, MemoryId, Requantise, encode
-from hw.rtl.micro_ops import MicroOps, offsets_layout
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import Alu, AluOp, Gemm, MemoryId, Requantise, encode
+from tandem.hw.rtl.micro_ops import MicroOps, offsets_layout
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 # Half of the cases of each test run always.

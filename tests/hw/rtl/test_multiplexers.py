@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from hw.rtl.multiplexers import unfold_multiplexers
+from tandem.hw.rtl.multiplexers import unfold_multiplexers
 
 BEFORE = "  wire width 4 \\other\n  cell $add \\adder\n    connect \\Y \\other\n  end\n"
 AFTER = "  connect \\last \\other\n"

@@ -8,12 +8,12 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.config_files import load_config
-from hw.rtl.block import Block, ResetBy
-from hw.rtl.mac import Mac
-from hw.rtl.netlist import Netlist, ports_of
-from hw.rtl.queue import Queue
-from hw.rtl.read_stream import ReadStream
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.block import Block, ResetBy
+from tandem.hw.rtl.mac import Mac
+from tandem.hw.rtl.netlist import Netlist, ports_of
+from tandem.hw.rtl.queue import Queue
+from tandem.hw.rtl.read_stream import ReadStream
 from tests.support.hw.rtl.rtl import only_built
 
 

@@ -7,7 +7,7 @@ from collections import deque
 
 import pytest
 
-from hw.rtl.oldest_address import OldestAddress
+from tandem.hw.rtl.oldest_address import OldestAddress
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 DEPTH = 8

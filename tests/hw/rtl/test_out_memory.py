@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pytest
 from amaranth.hdl import Module
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
-from hw.rtl.out_memory import OutMemory
-from hw.timing import OUT_STAGES
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.rtl.accumulator import COMPUTE_MEMORIES, Accumulator
+from tandem.hw.rtl.out_memory import OutMemory
+from tandem.hw.timing import OUT_STAGES
+from tandem.hw.topology import MemoryId
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 DEPTH = 8

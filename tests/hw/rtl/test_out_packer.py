@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import MemoryId, Store, encode
-from hw.rtl.layouts import row_bits, rows_layout, strobed_layout
-from hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import MemoryId, Store, encode
+from tandem.hw.rtl.layouts import row_bits, rows_layout, strobed_layout
+from tandem.hw.timing import OUT_QUEUE_BEATS
 from tests.support.hw.rtl.queued_packer import QueuedPacker
 from tests.support.hw.rtl.rtl import (
     Context,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Requantise, Tokens
-from hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Requantise, Tokens
+from tandem.hw.timing import EARLY_OPS, STALL_STAGE, pipeline_depth
 from tests.hw.rtl.pipeline_stand import (
     ALU,
     BLOCKS,

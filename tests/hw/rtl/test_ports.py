@@ -6,9 +6,9 @@ import pytest
 from amaranth.hdl import Shape
 from amaranth.lib.wiring import In, Out, Signature
 
-from hw.config import HardwareConfig
-from hw.registers import ADDRESS_BITS
-from hw.rtl.ports import AxiLite, axi_master
+from tandem.hw.config import HardwareConfig
+from tandem.hw.registers import ADDRESS_BITS
+from tandem.hw.rtl.ports import AxiLite, axi_master
 
 Wire = tuple[str, int]
 """Direction and width."""

@@ -7,7 +7,7 @@ from collections import deque
 
 import pytest
 
-from hw.rtl.queue import Queue
+from tandem.hw.rtl.queue import Queue
 from tests.support.hw.rtl.rtl import (
     Context,
     Sink,

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.rtl.layouts import burst_layout
-from hw.rtl.read_master import ReadMaster
-from hw.timing import READ_PRIORITY
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.layouts import burst_layout
+from tandem.hw.rtl.read_master import ReadMaster
+from tandem.hw.timing import READ_PRIORITY
 from tests.support.hw.rtl.rtl import (
     Context,
     Source,

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.rtl.layouts import rows_layout
-from hw.rtl.read_stream import ReadStream
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.layouts import rows_layout
+from tandem.hw.rtl.read_stream import ReadStream
 from tests.support.hw.rtl.rtl import (
     Context,
     Sink,

@@ -7,10 +7,10 @@ import random
 import pytest
 from amaranth.hdl import Value
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.register_model import Access, Register
-from hw.registers import ADDRESS_BITS, register_map, registers_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.register_model import Access, Register
+from tandem.hw.registers import ADDRESS_BITS, register_map, registers_of
 from tests.support.hw.rtl.register_slave import RegisterSlave
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 from tests.support.hw.rtl.rtl_bus import SLVERR, AxiLiteDriver

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.features import Feature
-from hw.rtl.requantiser import Requantiser, Requantisers
-from hw.timing import OUT_STAGES
+from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.rtl.requantiser import Requantiser, Requantisers
+from tandem.hw.timing import OUT_STAGES
 from tests.support.hw.rtl.rtl import Context, built, seeds, simulate
 
 # Half of the cases of each test run always.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 
-from hw.rtl.scratchpad import OnChipMemory, Scratchpad
+from tandem.hw.rtl.scratchpad import OnChipMemory, Scratchpad
 from tests.support.hw.rtl.rtl import Context, only_built, seeds, simulate
 
 # Half of the cases of each test run always.

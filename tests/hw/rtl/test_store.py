@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import MemoryId, Store, Tokens, encode
-from hw.rtl.layouts import queued_layout
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import MemoryId, Store, Tokens, encode
+from tandem.hw.rtl.layouts import queued_layout
 from tests.support.hw.rtl.on_bus import StoreOnBus
 from tests.support.hw.rtl.rtl import (
     Agent,

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from hw.rtl.tokens import TokenCounter
-from hw.topology import TOKEN_BITS
+from tandem.hw.rtl.tokens import TokenCounter
+from tandem.hw.topology import TOKEN_BITS
 from tests.support.hw.rtl.rtl import Context, pass_cycles, seeds, simulate
 
 MOST = (1 << TOKEN_BITS) - 1

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.events import RUNNING_BIT
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
-from hw.registers import MAGIC, NO_INSTRUCTION, VERSION, Control, State, Status, register_map
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.events import RUNNING_BIT
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import AluOp, Assembler, MemoryId, MicroOp, Unit, pack_uops
+from tandem.hw.registers import MAGIC, NO_INSTRUCTION, VERSION, Control, State, Status, register_map
 from tests.support.hw.rtl.rtl import Context, Watch, seeds
 from tests.support.hw.rtl.rtl_accelerator import Machine, physical
 from tests.support.sim.programs import random_program

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import hw
-from hw.config_files import load_config
-from hw.rtl import verilog
-from hw.rtl.queue import SHALLOW
-from hw.rtl.verilog import TOP, VerilogDesign, generate
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl import verilog
+from tandem.hw.rtl.queue import SHALLOW
+from tandem.hw.rtl.verilog import TOP, VerilogDesign, generate
 
 QUICK = ("tiny", pytest.param("pynq", marks=pytest.mark.exhaustive))
 
@@ -54,8 +53,8 @@ def test_the_same_bytes_in_another_process() -> None:
     """Nothing may depend on the order of a set or a dictionary of objects."""
     script = (
         "import hashlib\n"
-        "from hw.config_files import load_config\n"
-        "from hw.rtl.verilog import generate\n"
+        "from tandem.hw.config_files import load_config\n"
+        "from tandem.hw.rtl.verilog import generate\n"
         "files = generate(load_config('tiny')).files\n"
         "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())\n"
     )

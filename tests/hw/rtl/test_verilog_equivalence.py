@@ -7,13 +7,13 @@ from functools import cache
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl import verilog
-from hw.rtl.netlist import Netlist
-from hw.rtl.verilog import TOP, VerilogDesign, generate
-from hw.rtl.verilog_module import NAMELESS, drop_unused_resets, parse_module
-from hw.rtl.verilog_names import give_names
-from hw.rtl.verilog_writer import order_ports, write_module
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl import verilog
+from tandem.hw.rtl.netlist import Netlist
+from tandem.hw.rtl.verilog import TOP, VerilogDesign, generate
+from tandem.hw.rtl.verilog_module import NAMELESS, drop_unused_resets, parse_module
+from tandem.hw.rtl.verilog_names import give_names
+from tandem.hw.rtl.verilog_writer import order_ports, write_module
 from tests.mutation.yosys import run_yosys
 
 QUICK = ("tandem_queue_9x4", "tandem_lane", "tandem_store")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hw.rtl.verilog_fields import Field, fields_of, show_fields
-from hw.rtl.verilog_module import VerilogModule, drop_unused_resets, parse_module
-from hw.rtl.verilog_names import give_names
-from hw.rtl.verilog_nesting import nest
-from hw.rtl.verilog_writer import order_ports, write_module
+from tandem.hw.rtl.verilog_fields import Field, fields_of, show_fields
+from tandem.hw.rtl.verilog_module import VerilogModule, drop_unused_resets, parse_module
+from tandem.hw.rtl.verilog_names import give_names
+from tandem.hw.rtl.verilog_nesting import nest
+from tandem.hw.rtl.verilog_writer import order_ports, write_module
 
 PORTS = """\
 module m(clk, rst, a, b, c, v, w, y, q, z);

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.rtl.layouts import burst_layout, order_layout, strobed_layout
-from hw.rtl.write_master import WriteMaster
-from hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.layouts import burst_layout, order_layout, strobed_layout
+from tandem.hw.rtl.write_master import WriteMaster
+from tandem.hw.timing import OUT_QUEUE_BEATS
 from tests.support.hw.rtl.rtl import Context, Source, cycle, cycles, has, seeds, simulate
 from tests.support.hw.rtl.rtl_bus import AxiWriteMemory
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from hw.config_files import load_config
-from hw.synthesis.clock import ClockModel, samples
+from tandem.hw.config_files import load_config
+from tandem.hw.synthesis.clock import ClockModel, samples
 
 
 def test_machines_that_were_left_out() -> None:

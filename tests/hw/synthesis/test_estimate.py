@@ -6,9 +6,9 @@ from statistics import median
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.synthesis.estimate import ResourceModel, multiplier_blocks, resource_model, samples
-from hw.synthesis.families import Family
+from tandem.hw.config import HardwareConfig
+from tandem.hw.synthesis.estimate import ResourceModel, multiplier_blocks, resource_model, samples
+from tandem.hw.synthesis.families import Family
 
 
 @pytest.mark.parametrize("family", [Family.ECP5, Family.XC7])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hw.synthesis.families import CELLS, MEMORY_CELLS, Family
+from tandem.hw.synthesis.families import CELLS, MEMORY_CELLS, Family
 
 
 @pytest.mark.parametrize("family", Family)

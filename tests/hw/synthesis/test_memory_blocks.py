@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.synthesis.estimate import samples
-from hw.synthesis.families import Family
-from hw.synthesis.memory_blocks import Array, arrays, block_ram, table_bits
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.synthesis.estimate import samples
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.memory_blocks import Array, arrays, block_ram, table_bits
 
 
 @pytest.mark.parametrize(

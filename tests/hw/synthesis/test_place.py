@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl.verilog import Port, VerilogDesign
-from hw.synthesis import place, yowasp
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.place import Device, Route, Span, Timing, cached_timing, place_and_route
-from hw.synthesis.yowasp import Report, Tool, Watch
-from sim.rtl.design import verilog_of
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import Port, VerilogDesign
+from tandem.hw.synthesis import place, yowasp
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.place import Device, Route, Span, Timing, cached_timing, place_and_route
+from tandem.hw.synthesis.yowasp import Report, Tool, Watch
+from tandem.sim.rtl.design import verilog_of
 
 COUNTER = VerilogDesign(
     "counter",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hw.synthesis.product_registers import absorb_registers
+from tandem.hw.synthesis.product_registers import absorb_registers
 
 CLOCK, ENABLE, RESET = 2, 3, 4
 BITS = 16

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.families import Family
-from hw.synthesis.resources import MemoryUse, count
-from hw.topology import MemoryId
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.resources import MemoryUse, count
+from tandem.hw.topology import MemoryId
 
 CORE = "accelerator.core"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from base.cache import default_cache
-from hw.config_files import load_config
-from hw.rtl.verilog import Port, VerilogDesign
-from hw.synthesis.shell import SHELL, UNCONNECTED, registered_shell
-from hw.synthesis.yosys import run
-from sim.rtl.design import verilog_of
+from tandem.base.cache import default_cache
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import Port, VerilogDesign
+from tandem.hw.synthesis.shell import SHELL, UNCONNECTED, registered_shell
+from tandem.hw.synthesis.yosys import run
+from tandem.sim.rtl.design import verilog_of
 
 PORTS = (
     Port("aclk", 1, True),

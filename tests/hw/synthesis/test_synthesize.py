@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis import synthesize as module
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.families import MEMORY_CELLS, Family
-from hw.synthesis.resources import Resources
-from hw.synthesis.synthesize import synthesize
-from hw.synthesis.yowasp import Report
-from hw.topology import MemoryId
-from sim.rtl.design import verilog_of
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis import synthesize as module
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.families import MEMORY_CELLS, Family
+from tandem.hw.synthesis.resources import Resources
+from tandem.hw.synthesis.synthesize import synthesize
+from tandem.hw.synthesis.yowasp import Report
+from tandem.hw.topology import MemoryId
+from tandem.sim.rtl.design import verilog_of
 
 BOTH = (Family.XC7, Family.ECP5)
 BLOCK_BITS = 16 * 1024

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from base.cache import default_cache
-from hw.synthesis import yowasp
-from hw.synthesis.errors import SynthesisError
-from hw.synthesis.yosys import run, yosys_version
+from tandem.base.cache import default_cache
+from tandem.hw.synthesis import yowasp
+from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.yosys import run, yosys_version
 
 ROOT = Path(__file__).parents[3]
 COUNTER = "module top(input clk, output reg [7:0] q); always @(posedge clk) q <= q + 1; endmodule\n"

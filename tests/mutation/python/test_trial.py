@@ -21,11 +21,11 @@ FILES = {
     "sim/__init__.py": "",
     "hw/sums.py": "def first(a):\n    return a + 1\n\n\ndef second(a):\n    return a << 1\n\n\n"
     "def third(a):\n    return not a\n\n\ndef fourth(a):\n    return any(a)\n",
-    "sim/users.py": "from hw.sums import second\n\n\ndef twice(a):\n    return second(a)\n",
-    "tests/hw/test_sums.py": "from hw import sums\n\n\ndef test_first():\n"
+    "sim/users.py": "from tandem.hw.sums import second\n\n\ndef twice(a):\n    return second(a)\n",
+    "tests/hw/test_sums.py": "from tandem.hw import sums\n\n\ndef test_first():\n"
     "    assert sums.first(1) == 2\n",
     "tests/hw/test_sums_far.py": "def test_nothing():\n    pass\n",
-    "tests/sim/test_users.py": "from sim.users import twice\n\n\ndef test_twice():\n"
+    "tests/sim/test_users.py": "from tandem.sim.users import twice\n\n\ndef test_twice():\n"
     "    assert twice(3) == 6\n",
     "tests/far/test_far.py": "import importlib\n\n\ndef test_third():\n"
     "    assert importlib.import_module('hw.' + 'sums').third(False)\n",

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from runtime.artifact import Arena, Artifact, ConstantPlace, Manifest, PaddedAxis, Port
-from runtime.errors import ArtifactError
+from tandem.runtime.artifact import Arena, Artifact, ConstantPlace, Manifest, PaddedAxis, Port
+from tandem.runtime.errors import ArtifactError
 from tests.support.runtime.artifacts import compiled
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from compiler.driver import build
-from compiler.errors import BuildError
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from runtime.artifact import Artifact, Count, Provenance, cut, from_bytes, to_bytes
-from runtime.devices import CpuDevice
-from runtime.errors import ArtifactError, RunError
-from runtime.executor import Executor
+from tandem.compiler.driver import build
+from tandem.compiler.errors import BuildError
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Artifact, Count, Provenance, cut, from_bytes, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.errors import ArtifactError, RunError
+from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.graphs import graph
 
 POSITIONS = """

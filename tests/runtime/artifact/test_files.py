@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.artifact import from_bytes, read_artifact, to_bytes, write_artifact
-from runtime.errors import ArtifactError
+from tandem.runtime.artifact import from_bytes, read_artifact, to_bytes, write_artifact
+from tandem.runtime.errors import ArtifactError
 from tests.support.runtime.artifacts import compiled
 
 CHECKSUM = 64
@@ -212,8 +212,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     code = """
 import resource, signal, sys
 from pathlib import Path
-from runtime.artifact import read_artifact, write_artifact
-from runtime.errors import ArtifactError
+from tandem.runtime.artifact import read_artifact, write_artifact
+from tandem.runtime.errors import ArtifactError
 path = Path(sys.argv[1])
 artifact = read_artifact(path)
 path.write_bytes(b"old")
@@ -253,13 +253,13 @@ def test_it_runs_where_there_is_no_compiler(tmp_path: Path) -> None:
     write_artifact(compiled(), path)
     code = """
 import sys
-for name in ("compiler", "onnx", "base.jit", "amaranth"):
+for name in ("tandem.compiler", "onnx", "tandem.base.jit", "amaranth"):
     sys.modules[name] = None
 from pathlib import Path
 import numpy as np
-from runtime.artifact import read_artifact
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.runtime.artifact import read_artifact
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 executor = Executor(read_artifact(Path(sys.argv[1])), [CpuDevice(threads=2)])
 inputs = {each.name: np.zeros(each.shape, each.dtype) for each in executor.inputs}
 print(executor.run(inputs).outputs["t"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.artifact import Output, PaddedAxis, Tensor
+from tandem.runtime.artifact import Output, PaddedAxis, Tensor
 
 IMAGES, CHANNELS = (0, 4), (1, 5)
 

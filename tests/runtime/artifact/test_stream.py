@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from runtime.artifact import Layer, PlacedTensor, StreamCode
-from runtime.errors import ArtifactError
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact import Layer, PlacedTensor, StreamCode
+from tandem.runtime.errors import ArtifactError
 
 CODE = StreamCode(
     "s",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.config_files import load_config
-from runtime.artifact import config_of, streams_of
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact import config_of, streams_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both
 from tests.support.compiler.plan.quantised_graphs import residual_net

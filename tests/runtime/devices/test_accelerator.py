@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.memory_model import parse_memory
-from runtime.artifact import Artifact
-from runtime.devices import AcceleratorDevice, CpuDevice
-from runtime.errors import RunError
-from runtime.executor import Executor
-from sim.engines import make_engine
-from sim.why.causes import Cause
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Artifact
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice
+from tandem.runtime.errors import RunError
+from tandem.runtime.executor import Executor
+from tandem.sim.engines import make_engine
+from tandem.sim.why.causes import Cause
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, image, run_on
 from tests.support.compiler.plan.quantised_graphs import residual_net

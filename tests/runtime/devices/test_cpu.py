@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from runtime.artifact import Artifact
-from runtime.devices import CpuDevice
-from runtime.errors import NativeCodeError
-from runtime.executor import Executor
-from runtime.native import ObjectCode, ThreadPool
+from tandem.runtime.artifact import Artifact
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.errors import NativeCodeError
+from tandem.runtime.executor import Executor
+from tandem.runtime.native import ObjectCode, ThreadPool
 from tests.support.runtime.artifacts import compiled
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.driver import build
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from runtime.artifact import Artifact, Input, Provenance, Tensor
-from runtime.devices import CpuDevice
-from runtime.errors import InputError
-from runtime.executor import Executor
-from runtime.inputs.check import check_finite, check_inputs, rounded_inputs
+from tandem.compiler.driver import build
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Artifact, Input, Provenance, Tensor
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.errors import InputError
+from tandem.runtime.executor import Executor
+from tandem.runtime.inputs.check import check_finite, check_inputs, rounded_inputs
 from tests.support.compiler.graph.graphs import graph
 
 SCALE = "float32[](0.5), int8[](0)"

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runtime.artifact import Input, Tensor
-from runtime.errors import InputError
-from runtime.inputs import random_inputs, read_inputs, read_samples
+from tandem.runtime.artifact import Input, Tensor
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs import random_inputs, read_inputs, read_samples
 
 A = Tensor("a", (2, 3), "float32", Input())
 B = Tensor("b", (1,), "int32", Input())

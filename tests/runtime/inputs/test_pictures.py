@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from runtime.artifact import Input, Tensor
-from runtime.errors import InputError
-from runtime.inputs import PixelNormalisation, read_inputs
-from runtime.inputs.pictures import read_picture
+from tandem.runtime.artifact import Input, Tensor
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs import PixelNormalisation, read_inputs
+from tandem.runtime.inputs.pictures import read_picture
 
 X = Tensor("x", (1, 3, 224, 224), "float32", Input())
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.ir.parser import parse
-from compiler.machines.cpu.codegen import NativeFunction, compile_function, load
-from runtime.errors import NativeCodeError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import NativeFunction, compile_function, load
+from tandem.runtime.errors import NativeCodeError
 from tests.support.compiler.machines.cpu.native import EXACT
 
 PROGRAM = """

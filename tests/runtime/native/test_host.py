@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import platform
 
-from runtime.native import Host
-from runtime.native.host import available_threads
+from tandem.runtime.native import Host
+from tandem.runtime.native.host import available_threads
 
 
 def test_what_it_is() -> None:

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.ir.parser import parse
-from compiler.machines.cpu.codegen import ObjectCode, emit_object, load
-from runtime.errors import NativeCodeError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import ObjectCode, emit_object, load
+from tandem.runtime.errors import NativeCodeError
 from tests.support.compiler.machines.cpu.native import HOST, same
 
 PROGRAM = """
@@ -68,7 +68,7 @@ def test_another_process(code: ObjectCode, tmp_path: Path) -> None:
 import sys, numpy as np
 from pathlib import Path
 from typing import Any
-from compiler.machines.cpu.codegen import ObjectCode, load
+from tandem.compiler.machines.cpu.codegen import ObjectCode, load
 folder = Path(sys.argv[1])
 code = ObjectCode.from_bytes((folder / "code").read_bytes())
 c, d = load(code, threads=2)(np.load(folder / "a.npy"), np.load(folder / "b.npy"))

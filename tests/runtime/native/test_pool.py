@@ -15,10 +15,10 @@ import weakref
 import numpy as np
 import pytest
 
-from compiler.ir.parser import parse
-from compiler.machines.cpu.codegen import NativeFunction, ThreadPool, compile_function
-from runtime.errors import NativeCodeError
-from runtime.native.pool import LoopLauncher
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import NativeFunction, ThreadPool, compile_function
+from tandem.runtime.errors import NativeCodeError
+from tandem.runtime.native.pool import LoopLauncher
 from tests.support.compiler.machines.cpu.native import EXACT, run_text, same
 from tests.support.runtime.parallel_loops import (
     a_call,
@@ -147,7 +147,7 @@ RAISE = ctypes.cast(ctypes.CDLL(None)["raise"], ctypes.c_void_p).value
 @pytest.fixture
 def poll_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signals are looked for after each chunk of the caller's."""
-    monkeypatch.setattr("runtime.native.pool._POLL_EVERY", 0)
+    monkeypatch.setattr("tandem.runtime.native.pool._POLL_EVERY", 0)
 
 
 @pytest.mark.usefixtures("poll_always")
@@ -266,8 +266,8 @@ def test_a_pool_after_a_fork() -> None:
     """Threads do not survive a fork; the caller does all the work then."""
     code = f"""
 import os, numpy as np
-from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
+from tandem.compiler.ir.parser import parse
 function = compile_function(parse({LARGE!r}), CpuTarget.host(), ThreadPool(2))
 data = np.arange(24, dtype=np.float32)
 wanted = function(data)[0]

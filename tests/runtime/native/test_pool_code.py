@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.native.pool import ThreadPool
-from runtime.native.pool_code import pool_code
-from runtime.native.pool_state import CallState
+from tandem.runtime.native.pool import ThreadPool
+from tandem.runtime.native.pool_code import pool_code
+from tandem.runtime.native.pool_state import CallState
 from tests.support.runtime.parallel_loops import a_call, called_together, chunks, launch
 
 
@@ -22,7 +22,7 @@ from tests.support.runtime.parallel_loops import a_call, called_together, chunks
 def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ThreadPool:
     """A pool of three threads, which look for work, or sleep at once as on too few cores."""
     cores = 3 if request.param == "spinning" else 1
-    monkeypatch.setattr("runtime.native.pool.available_threads", lambda: cores)
+    monkeypatch.setattr("tandem.runtime.native.pool.available_threads", lambda: cores)
     return ThreadPool(3)
 
 
@@ -160,7 +160,7 @@ def test_threads_that_need_the_code_first_get_the_same(monkeypatch: pytest.Monke
         time.sleep(0.01)  # the other thread comes meanwhile
         return object()
 
-    monkeypatch.setattr("runtime.native.pool_code._linked", linked)
+    monkeypatch.setattr("tandem.runtime.native.pool_code._linked", linked)
     found: list[object] = []
 
     def ask() -> None:

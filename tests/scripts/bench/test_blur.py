@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.bench import blur
+from tandem.scripts.bench import blur
 
 
 def test_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

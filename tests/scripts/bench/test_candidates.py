@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.bench.candidates import LAYERS, Speed, main
-from tandem.utilization.conv_layers import parse_layer
+from tandem.scripts.bench.candidates import LAYERS, Speed, main
+from tandem.workbench.utilization.conv_layers import parse_layer
 
 
 def test_choices_of_a_layer_are_measured(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from hw.config_files import load_config
-from hw.rtl.verilog import generate
-from hw.synthesis.errors import DoesNotFitError
-from hw.synthesis.place import Device, Route, Span, Timing
-from scripts.bench.clocks import clock, row
-from scripts.bench.resources import configurations
-from scripts.bench.resources import row as resources_row
-from scripts.resources import DEFAULT_FAMILIES, find_resources
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.synthesis.errors import DoesNotFitError
+from tandem.hw.synthesis.place import Device, Route, Span, Timing
+from tandem.scripts.bench.clocks import clock, row
+from tandem.scripts.bench.resources import configurations
+from tandem.scripts.bench.resources import row as resources_row
+from tandem.scripts.resources import DEFAULT_FAMILIES, find_resources
 from tests.scripts.bench.test_resources import documented
 
 FITTING = ("block4", "tiny", "small8")

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scripts.bench import compiling
-from scripts.bench.compiling import Candidate, Command
-from tandem.utilization.conv_layers import ConvLayer
+from tandem.scripts.bench import compiling
+from tandem.scripts.bench.compiling import Candidate, Command
+from tandem.workbench.utilization.conv_layers import ConvLayer
 
 SMALL = ConvLayer("small", 8, 8, 16, 16, 3, 1, 1)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.codegen import CpuTarget
 
 pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
-conv2d = pytest.importorskip("scripts.bench.conv2d")
+conv2d = pytest.importorskip("tandem.scripts.bench.conv2d")
 
 
 def test_shapes_are_those_of_the_network() -> None:

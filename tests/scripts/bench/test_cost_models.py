@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.tune.candidates import Candidates
-from scripts.bench.cost_models import LAYERS, main
-from scripts.bench.tuning_model import Ranking, accuracy, sampled, top
-from tandem.utilization.conv_layers import parse_layer
+from tandem.compiler.tune.candidates import Candidates
+from tandem.scripts.bench.cost_models import LAYERS, main
+from tandem.scripts.bench.tuning_model import Ranking, accuracy, sampled, top
+from tandem.workbench.utilization.conv_layers import parse_layer
 from tests.support.compiler.tune.tuning import candidates, valley
 from tests.support.hw.rtl.rtl import seeds
 

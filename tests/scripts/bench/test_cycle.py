@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.config_files import load_config
-from hw.isa import validate
-from scripts.bench import cycle
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import validate
+from tandem.scripts.bench import cycle
 from tests.support.hw.vectors import load_vector
 
 

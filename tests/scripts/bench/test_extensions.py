@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.features import Feature
-from scripts.bench import extensions
-from scripts.bench.extension_bars import draw
-from scripts.bench.extensions import MEMORIES, VARIANTS, Row, extended, heading, rows
-from tandem.errors import WrongResultError
-from tandem.utilization import ConvLayer
+from tandem.hw.features import Feature
+from tandem.scripts.bench import extensions
+from tandem.scripts.bench.extension_bars import draw
+from tandem.scripts.bench.extensions import MEMORIES, VARIANTS, Row, extended, heading, rows
+from tandem.workbench.errors import WrongResultError
+from tandem.workbench.utilization import ConvLayer
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "extensions.md"
 NAMES = [name for name, _ in VARIANTS]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from hw.config_files import load_config
-from scripts.bench.features import TARGET, measure
+from tandem.hw.config_files import load_config
+from tandem.scripts.bench.features import TARGET, measure
 
 
 def test_every_kind_of_template_is_measured() -> None:

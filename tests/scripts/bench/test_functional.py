@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config import HardwareConfig
-from scripts.bench import functional
-from scripts.bench.measurements import print_measurements
+from tandem.hw.config import HardwareConfig
+from tandem.scripts.bench import functional
+from tandem.scripts.bench.measurements import print_measurements
 
 
 def test_the_report_names_every_rate(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from scripts.bench import isa
+from tandem.hw.config import HardwareConfig
+from tandem.scripts.bench import isa
 
 
 def test_it_reports_every_rate() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.bench.measurements import Measurement, print_measurements
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import onnx
 import pytest
 from onnx import helper
 
-from scripts.bench import networks
-from scripts.bench.network_bars import draw
-from scripts.bench.network_figures import (
+from tandem.scripts.bench import networks
+from tandem.scripts.bench.network_bars import draw
+from tandem.scripts.bench.network_figures import (
     Figures,
     OnMachine,
     measure,
     read_figures,
     write_figures,
 )
-from scripts.bench.networks import bars, main, table
+from tandem.scripts.bench.networks import bars, main, table
 from tests.support.compiler.frontends.onnx_models import model
 
 DOCS = Path(__file__).parents[3] / "docs"

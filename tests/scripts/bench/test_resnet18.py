@@ -11,7 +11,7 @@ from onnx import ModelProto
 from tests.support.compiler.models.models import convolution
 
 pytest.importorskip("onnxruntime", reason="the extra `bench` brings it")
-resnet18 = pytest.importorskip("scripts.bench.resnet18")
+resnet18 = pytest.importorskip("tandem.scripts.bench.resnet18")
 
 
 def test_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

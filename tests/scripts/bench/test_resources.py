@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hw.config_files import load_config, preset_names
-from hw.synthesis.families import Family
-from hw.synthesis.resources import Resources
-from scripts.bench.resources import configurations, row
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.resources import Resources
+from tandem.scripts.bench.resources import configurations, row
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "resources.md"
 

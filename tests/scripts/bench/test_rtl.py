@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config_files import load_config
-from hw.errors import ProgramError
-from scripts.bench import rtl
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ProgramError
+from tandem.scripts.bench import rtl
 
 
 @pytest.mark.exhaustive

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.search.front import Values
-from scripts.bench.search import values, volumes
+from tandem.compiler.search.front import Values
+from tandem.scripts.bench.search import values, volumes
 
 
 def test_volumes_are_parts_of_the_whole() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.bench.cost_models import main as measure_sample
-from scripts.bench.transfer import LAYERS, Curves, gains, main, trials_to
-from tandem.utilization.conv_layers import parse_layer
+from tandem.scripts.bench.cost_models import main as measure_sample
+from tandem.scripts.bench.transfer import LAYERS, Curves, gains, main, trials_to
+from tandem.workbench.utilization.conv_layers import parse_layer
 
 
 def curves(count: int, alone: list[float], taught: list[float], best: float) -> Curves:

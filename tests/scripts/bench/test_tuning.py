@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.te.knobs import Choice
-from compiler.tune.recorded import Proposer
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import BATCH, Measure
-from scripts.bench.tuning import LAYERS, main
-from scripts.bench.tuning_searches import Needed, searches_of, unless_too_dear
-from tandem.utilization.conv_layers import parse_layer
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.recorded import Proposer
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import BATCH, Measure
+from tandem.scripts.bench.tuning import LAYERS, main
+from tandem.scripts.bench.tuning_searches import Needed, searches_of, unless_too_dear
+from tandem.workbench.utilization.conv_layers import parse_layer
 from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 MEASURE = measure_of()

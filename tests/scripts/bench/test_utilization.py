@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.bench import utilization
-from scripts.bench.measurements import print_measurements
-from tandem.utilization import ConvLayer, Row, Times
-from tandem.utilization.rows import Traffic
+from tandem.scripts.bench import utilization
+from tandem.scripts.bench.measurements import print_measurements
+from tandem.workbench.utilization import ConvLayer, Row, Times
+from tandem.workbench.utilization.rows import Traffic
 
 
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:

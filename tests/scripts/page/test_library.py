@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.errors import CommandError
-from scripts.page.library import chart_library
+from tandem.scripts.errors import CommandError
+from tandem.scripts.page.library import chart_library
 
 
 def bundles(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:

@@ -12,11 +12,11 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from hw.synthesis import place
-from hw.synthesis.place import Device, Route, Timing
-from runtime.artifact import (
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis import place
+from tandem.hw.synthesis.place import Device, Route, Timing
+from tandem.runtime.artifact import (
     Arena,
     Artifact,
     Input,
@@ -26,12 +26,12 @@ from runtime.artifact import (
     Provenance,
     Tensor,
 )
-from runtime.executor import Run
-from runtime.joined import join_runs
-from runtime.profile import Profile
-from scripts.cli import app
-from sim.rtl.design import verilog_of
-from tandem.device_comparison import compare
+from tandem.runtime.executor import Run
+from tandem.runtime.joined import join_runs
+from tandem.runtime.profile import Profile
+from tandem.scripts.cli import app
+from tandem.sim.rtl.design import verilog_of
+from tandem.workbench.device_comparison import compare
 from tests.support.compiler.models.models import convolution, one_channel
 
 

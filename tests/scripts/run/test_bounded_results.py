@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 
 
 def tandem(*arguments: object) -> Result:

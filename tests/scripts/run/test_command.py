@@ -13,8 +13,8 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
-from tandem.models import Source
+from tandem.scripts.cli import app
+from tandem.workbench.models import Source
 from tests.support.compiler.models.models import convolution
 
 KEYS = [
@@ -268,8 +268,8 @@ def test_a_clock_without_cycles(model: Path, artifact: Path) -> None:
 def test_outputs_that_do_not_fit_on_the_disk(artifact: Path, tmp_path: Path) -> None:
     code = """
 import resource, signal, sys
-from scripts.cli import main
-import scripts.run.command
+from tandem.scripts.cli import main
+import tandem.scripts.run.command
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 sys.argv = ["tandem", "run", sys.argv[1], "--output", "out.npz", "--json"]
@@ -313,7 +313,7 @@ def test_a_terminal_without_the_characters_of_a_name(tmp_path: Path) -> None:
     graph.graph.node[-1].output[0] = graph.graph.output[0].name = "größe"
     onnx.save(graph, tmp_path / "net.onnx")
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.cli", "run", "net.onnx", "--quantize", "none"],
+        [sys.executable, "-m", "tandem.scripts.cli", "run", "net.onnx", "--quantize", "none"],
         cwd=tmp_path,
         env={
             **os.environ,

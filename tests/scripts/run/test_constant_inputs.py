@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 
 ON_CPU = ("--quantize", "none", "--device", "cpu")
 

@@ -11,10 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import base
-import hw
-import sim
-
 LINE = "compiling the simulator, once: its machine code is kept in "
 PRESET = "tiny"
 """Without features: the functional engine is smallest."""
@@ -22,7 +18,7 @@ PRESET = "tiny"
 
 def run(cache: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """`tandem run digits`, with a cache of its own, in a process of its own."""
-    command = "from scripts.cli import main; main()"
+    command = "from tandem.scripts.cli import main; main()"
     arguments = ["run", "digits", "--config", PRESET, *options]
     return subprocess.run(
         [sys.executable, "-B", "-c", command, *arguments],
@@ -36,9 +32,9 @@ def run(cache: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def compiled_for(cache: Path, engine: str, preset: str, data: bool = True) -> list[str]:
     """What is compiled for an engine, with code that is kept in `cache`."""
     code = (
-        "from hw.config_files import load_config\n"
-        "from base.jit import reported\n"
-        "from sim.engines import make_engine\n"
+        "from tandem.hw.config_files import load_config\n"
+        "from tandem.base.jit import reported\n"
+        "from tandem.sim.engines import make_engine\n"
         "with reported(print):\n"
         f"    make_engine({engine!r}, load_config({preset!r})).prepare({data})\n"
     )

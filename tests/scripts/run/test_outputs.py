@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scripts.errors import CommandError
-from scripts.run.outputs import check_archive, check_names, write_archive
+from tandem.scripts.errors import CommandError
+from tandem.scripts.run.outputs import check_archive, check_names, write_archive
 
 
 def test_an_archive_takes_any_name(tmp_path: Path) -> None:

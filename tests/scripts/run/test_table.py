@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hw.config_files import dump_config, load_config
-from scripts.cli import app
+from tandem.hw.config_files import dump_config, load_config
+from tandem.scripts.cli import app
 
 # Its memory of weights is too small for most layers.
 MACHINE = load_config("tiny").replace(name="small", log_wgt_buffer=6)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.search.proposals import FIRST_MACHINES
-from compiler.search.space import parse_space
-from hw.config_files import parse_config
-from hw.errors import ConfigError
-from scripts.cli import app
+from tandem.compiler.search.proposals import FIRST_MACHINES
+from tandem.compiler.search.space import parse_space
+from tandem.hw.config_files import parse_config
+from tandem.hw.errors import ConfigError
+from tandem.scripts.cli import app
 
 SPACE: dict[str, Any] = {
     "base": "small8",

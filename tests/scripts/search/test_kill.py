@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 from tests.support.hw.rtl.rtl import seeds
 from tests.support.scripts.terminal import ROOT
 
@@ -98,7 +98,7 @@ def test_killed_at_random_moments(
     for _ in range(KILLS):
         before = finished(storage)
         process = subprocess.Popen(
-            [sys.executable, "-m", "scripts.cli", *options(space, storage), "--jobs", "2"],
+            [sys.executable, "-m", "tandem.scripts.cli", *options(space, storage), "--jobs", "2"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path))},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

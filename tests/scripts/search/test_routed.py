@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.search.estimates import Estimator
-from compiler.search.space import Limits
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.rtl.verilog import generate
-from hw.synthesis.devices import DEVICES
-from scripts.cli import app
+from tandem.compiler.search.estimates import Estimator
+from tandem.compiler.search.space import Limits
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import generate
+from tandem.hw.synthesis.devices import DEVICES
+from tandem.scripts.cli import app
 
 DEVICE = "LFE5U-85F"
 ROUTED = 3

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 
 POINTS = 20
 """Machines that are simulated: those of the front first, then random ones."""

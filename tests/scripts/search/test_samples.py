@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from compiler.search.space import load_space
-from hw.area import estimate as area
-from hw.config import HardwareConfig
-from hw.config_files import dump_config, load_config
-from hw.errors import HardwareError
-from hw.synthesis import estimate as resources
-from hw.synthesis.families import Family
-from scripts.search import samples
-from scripts.search.samples import measured
+from tandem.compiler.search.space import load_space
+from tandem.hw.area import estimate as area
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config, load_config
+from tandem.hw.errors import HardwareError
+from tandem.hw.synthesis import estimate as resources
+from tandem.hw.synthesis.families import Family
+from tandem.scripts.search import samples
+from tandem.scripts.search.samples import measured
 
 
 def test_an_area_is_that_of_todays_hardware() -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from compiler.search.explanation import Explanation, Step
-from compiler.search.objectives import Objective
-from compiler.search.points import Point
-from scripts.search.table import print_explanation, print_front
+from tandem.compiler.search.explanation import Explanation, Step
+from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.points import Point
+from tandem.scripts.search.table import print_explanation, print_front
 from tests.support.compiler.search.search_points import point
 
 TIMES = (Objective.MILLISECONDS, Objective.AREA)

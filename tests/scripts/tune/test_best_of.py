@@ -1,4 +1,4 @@
-"""`python -m scripts.tune.best_of`: the best records of files, in one."""
+"""`python -m tandem.scripts.tune.best_of`: the best records of files, in one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from compiler.tune.best_records import best_records
-from compiler.tune.built_in import built_in_files
-from compiler.tune.records import Record, append_records, read_records
-from compiler.tune.run import DEFAULT
-from compiler.tune.trial import Status
-from scripts.tune.best_of import main
+from tandem.compiler.tune.best_records import best_records
+from tandem.compiler.tune.built_in import built_in_files
+from tandem.compiler.tune.records import Record, append_records, read_records
+from tandem.compiler.tune.run import DEFAULT
+from tandem.compiler.tune.trial import Status
+from tandem.scripts.tune.best_of import main
 
 
 def worse(record: Record) -> Record:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from compiler.driver.compile_onnx import PreparedNetwork
-from compiler.tune.built_in import BuiltInChoices, built_in_records
-from compiler.tune.plain import canonical, canonical_text
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from scripts.cli import app
-from scripts.records import warn
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.models import ModelOptions, import_model
-from tandem.recorded_choices import BUILT_IN, TunedLayers, best_known
+from tandem.compiler.driver.compile_onnx import PreparedNetwork
+from tandem.compiler.tune.built_in import BuiltInChoices, built_in_records
+from tandem.compiler.tune.plain import canonical, canonical_text
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.scripts.cli import app
+from tandem.scripts.records import warn
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.models import ModelOptions, import_model
+from tandem.workbench.recorded_choices import BUILT_IN, TunedLayers, best_known
 
 TINY = (
     "digits dcgan-tiny mobilenet-v1-tiny mobilenet-v2-tiny lstm-tiny vit-tiny bert-tiny gpt2-tiny "

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.records import read_records
-from scripts.cli import app
-from scripts.tune.command import ExplorerName
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.records import read_records
+from tandem.scripts.cli import app
+from tandem.scripts.tune.command import ExplorerName
 from tests.support.hw.rtl.rtl import seeds
 
 LAYERS = ("--layer", "a=4,4,8,8,3,1,1", "--layer", "b=4,4,8,16,1,2,0", "--config", "small8")

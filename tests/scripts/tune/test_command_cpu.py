@@ -10,8 +10,8 @@ import pytest
 from msgspec import UNSET
 from typer.testing import CliRunner
 
-from compiler.tune.records import read_records
-from scripts.cli import app
+from tandem.compiler.tune.records import read_records
+from tandem.scripts.cli import app
 from tests.support.compiler.models.models import convolution
 
 CPU = ("--device", "cpu", "--quantize", "none")

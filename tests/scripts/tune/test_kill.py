@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.tune.records import read_records
-from scripts.cli import app
+from tandem.compiler.tune.records import read_records
+from tandem.scripts.cli import app
 from tests.support.hw.rtl.rtl import seeds
 from tests.support.scripts.terminal import ROOT, interrupted
 
@@ -54,7 +54,7 @@ def running(
 ) -> Iterator[subprocess.Popen[str]]:
     """A run on two processes; whatever is left of it at the end is killed."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *arguments, "--jobs", "2"],
+        [sys.executable, "-m", "tandem.scripts.cli", *arguments, "--jobs", "2"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.plan.schedule_template import Arguments
-from compiler.plan.space import Choices, Floats
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.session import TaskTuning
-from compiler.tune.tasks import Task
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Tuning
-from scripts.tune.rows import table, tasks_json
-from tandem.tuning import TunedTasks
+from tandem.compiler.plan.schedule_template import Arguments
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.session import TaskTuning
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import Tuning
+from tandem.scripts.tune.rows import table, tasks_json
+from tandem.workbench.tuning import TunedTasks
 from tests.support.compiler.tune.tuning import candidates, measure_of, no_bound, valley
 
 

@@ -6,18 +6,22 @@ from typing import Any
 
 import pytest
 
-from compiler.graph.operators.reductions import MaxPool
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.dense import DenseWorkload
-from compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass, EpiloguePass, OperandKind
-from compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload
-from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
-from compiler.machines.accelerator.templates.products import Products
-from compiler.machines.accelerator.templates.upsample import UpsampleWorkload
-from compiler.tune.plain import to_plain
-from hw.isa import AluOp
-from scripts.tune.workload_text import workload_text
+from tandem.compiler.graph.operators.reductions import MaxPool
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.dense import DenseWorkload
+from tandem.compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import (
+    AluPass,
+    EpiloguePass,
+    OperandKind,
+)
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload
+from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.machines.accelerator.templates.products import Products
+from tandem.compiler.machines.accelerator.templates.upsample import UpsampleWorkload
+from tandem.compiler.tune.plain import to_plain
+from tandem.hw.isa import AluOp
+from tandem.scripts.tune.workload_text import workload_text
 
 PASSES: tuple[EpiloguePass, ...] = (
     AluPass(AluOp.ADD, "residual", OperandKind.ELEMENT),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-from scripts.utilization.bars import chart, draw
-from tandem.utilization.conv_layers import ConvLayer
-from tandem.utilization.rows import Row, Times, Traffic
+from tandem.scripts.utilization.bars import chart, draw
+from tandem.workbench.utilization.conv_layers import ConvLayer
+from tandem.workbench.utilization.rows import Row, Times, Traffic
 
 
 def row(name: str, without: int, hidden: int, count: int = 1) -> Row:

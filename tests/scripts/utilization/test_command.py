@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
-from tandem.utilization import RESNET18
-from tandem.utilization import case as cases
-from tandem.utilization.case import Case, Int8
+from tandem.scripts.cli import app
+from tandem.workbench.utilization import RESNET18
+from tandem.workbench.utilization import case as cases
+from tandem.workbench.utilization.case import Case, Int8
 from tests.support.scripts.terminal import interrupted
 
 KEYS = [
@@ -93,7 +93,7 @@ def test_the_default_is_resnet18(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.extend([layers, seed])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scripts.utilization.command.measure", measure)
+    monkeypatch.setattr("tandem.scripts.utilization.command.measure", measure)
     result = run("--seed", "7")
     assert asked == [RESNET18, 7]
     assert (result.exit_code, result.stdout) == (130, "")

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 
 TINY = ["--config", "tiny", "--engine", "rtl"]
 LAYERS = ["--layer", "a=8,8,8,8,1,1,0", "--layer", "b=6,7,5,9,2,2,1"]
@@ -25,7 +25,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(*arguments: object) -> list[object]:
         raise AssertionError("it has been run")
 
-    monkeypatch.setattr("scripts.utilization.command.measure", measure)
+    monkeypatch.setattr("tandem.scripts.utilization.command.measure", measure)
 
 
 def test_svg(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_an_engine_without_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_draws_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing_runs(monkeypatch)
-    monkeypatch.setattr("scripts.page.write._NEEDED", ("altair", "no_such_package"))
+    monkeypatch.setattr("tandem.scripts.page.write._NEEDED", ("altair", "no_such_package"))
     result = run(*TINY, "--plot", str(tmp_path / "bars.svg"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
@@ -86,6 +86,6 @@ def test_what_draws_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_wrong_result_leaves_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tandem.utilization.case.expected", lambda case: case.data * 0)
+    monkeypatch.setattr("tandem.workbench.utilization.case.expected", lambda case: case.data * 0)
     assert run(*TINY, *LAYERS, "--plot", str(tmp_path / "bars.svg")).exit_code == 1
     assert list(tmp_path.iterdir()) == []

@@ -10,18 +10,18 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from hw.config_files import load_config
-from hw.isa import work_of
-from hw.memory_model import MEMORY_PRESETS
-from scripts.cli import app
-from scripts.errors import CommandError
-from scripts.utilization.roofline_chart import draw
-from sim.engines import make_engine
-from tandem.utilization import ConvLayer, Row, Times, measure
-from tandem.utilization.build import Convolution
-from tandem.utilization.case import make_case
-from tandem.utilization.rows import Traffic
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import work_of
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.scripts.cli import app
+from tandem.scripts.errors import CommandError
+from tandem.scripts.utilization.roofline_chart import draw
+from tandem.sim.engines import make_engine
+from tandem.workbench.utilization import ConvLayer, Row, Times, measure
+from tandem.workbench.utilization.build import Convolution
+from tandem.workbench.utilization.case import make_case
+from tandem.workbench.utilization.rows import Traffic
 
 TINY = ["--config", "tiny", "--layer", "a=8,8,8,8,1,1,0", "--layer", "b=6,7,5,9,2,2,1"]
 FAST = MEMORY_PRESETS["fast"]

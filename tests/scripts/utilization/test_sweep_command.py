@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from scripts.cli import app
+from tandem.scripts.cli import app
 
 TINY = ["--config", "tiny", "--layer", "a=8,8,8,8,1,1,0", "--layer", "b=6,7,5,9,2,2,1"]
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.isa import MemoryId, Opcode
-from sim.cycle.bus_log import (
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import MemoryId, Opcode
+from tandem.sim.cycle.bus_log import (
     ACCEPTED,
     ANSWERED,
     BEATS,
@@ -22,7 +22,7 @@ from sim.cycle.bus_log import (
     first_silence,
     make_log,
 )
-from sim.cycle.state import Ints
+from tandem.sim.cycle.state import Ints
 from tests.support.sim.programs import random_program
 
 TINY = load_config("tiny")

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.isa import (
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import (
     AluOp,
     Assembler,
     Loop,
@@ -22,12 +22,12 @@ from hw.isa import (
     pack_uops,
     work_of,
 )
-from hw.memory_model import MEMORY_PRESETS
-from sim.cycle.engine import CycleEngine
-from sim.engine import Launch, Stalls
-from sim.engines import make_engine
-from sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
-from sim.memory import place_program
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Launch, Stalls
+from tandem.sim.engines import make_engine
+from tandem.sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
+from tandem.sim.memory import place_program
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 from tests.support.sim.reference import Image

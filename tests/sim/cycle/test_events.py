@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hw.config_files import load_config
-from hw.memory_model import MemoryModel
-from sim.cycle.engine import CycleEngine
-from sim.events import EventKind
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.events import EventKind
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 

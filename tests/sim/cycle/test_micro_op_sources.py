@@ -7,11 +7,11 @@ import random
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.hazards.dram import rectangles_of
-from hw.isa import Finish, Load, MemoryId, Program, Store
-from sim.cycle.micro_op_sources import check_micro_op_sources, check_program
-from sim.errors import EngineError
+from tandem.hw.config_files import load_config
+from tandem.hw.hazards.dram import rectangles_of
+from tandem.hw.isa import Finish, Load, MemoryId, Program, Store
+from tandem.sim.cycle.micro_op_sources import check_micro_op_sources, check_program
+from tandem.sim.errors import EngineError
 
 TINY = load_config("tiny")
 BASES = (64, 0, 0, 0, 128, 0, 0)

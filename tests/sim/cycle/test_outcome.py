@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config_files import load_config
-from hw.encoding import INSTRUCTION_BYTES
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa import Assembler, Program, Unit
-from hw.memory_model import DEFAULT_MEMORY
-from hw.topology import MAX_TOKENS, TokenQueue
-from sim.cycle.engine import CycleEngine
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Assembler, Program, Unit
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.hw.topology import MAX_TOKENS, TokenQueue
+from tandem.sim.cycle.engine import CycleEngine
 from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")

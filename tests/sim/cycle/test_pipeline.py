@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import Alu, AluOp, Finish, Gemm, Load, MemoryId, MicroOp, Program, pack_uops
-from hw.isa.columns import make_table
-from hw.memory_model import DEFAULT_MEMORY
-from sim.cycle.machine import make_machine
-from sim.cycle.pipeline import execute
-from sim.cycle.pipeline_state import ISSUED, STALLED, UopMemory, make_pipeline
-from sim.cycle.prepare import make_run, prepare
-from sim.cycle.state import LONGEST_WAIT
-from sim.semantics.loops import micro_ops
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Alu, AluOp, Finish, Gemm, Load, MemoryId, MicroOp, Program, pack_uops
+from tandem.hw.isa.columns import make_table
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.sim.cycle.machine import make_machine
+from tandem.sim.cycle.pipeline import execute
+from tandem.sim.cycle.pipeline_state import ISSUED, STALLED, UopMemory, make_pipeline
+from tandem.sim.cycle.prepare import make_run, prepare
+from tandem.sim.cycle.state import LONGEST_WAIT
+from tandem.sim.semantics.loops import micro_ops
 from tests.support.sim.issue_times import IssueTimes, issue_times, slots_of
 from tests.support.sim.reference import Image
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config_files import load_config
-from hw.memory_model import MemoryModel
-from sim.cycle.machine import Machine, make_machine
-from sim.cycle.reads import (
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.cycle.machine import Machine, make_machine
+from tandem.sim.cycle.reads import (
     ACTIVE,
     BEATS,
     COMPUTE,
@@ -23,8 +23,8 @@ from sim.cycle.reads import (
     ring,
     use,
 )
-from sim.cycle.silence import make_silence
-from sim.engine import Channel, Silence
+from tandem.sim.cycle.silence import make_silence
+from tandem.sim.engine import Channel, Silence
 
 CONFIG = load_config("tiny")
 BYTES = CONFIG.bus_bytes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim.cycle.silence import AR, R, after_silence, beats_before, make_silence
-from sim.engine import Channel, Silence
+from tandem.sim.cycle.silence import AR, R, after_silence, beats_before, make_silence
+from tandem.sim.engine import Channel, Silence
 
 ON_R = make_silence(Silence(Channel.R | Channel.W, 10, 5))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import Assembler, MemoryId, Unit
-from hw.memory_model import MemoryModel
-from sim.cycle.engine import CycleEngine
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, MemoryId, Unit
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.cycle.engine import CycleEngine
 from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.encoding import WordLayout, instruction_layout, opcodes_of
-from hw.isa import MemoryId, Opcode, Program
-from sim.engine import Bytes
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import WordLayout, instruction_layout, opcodes_of
+from tandem.hw.isa import MemoryId, Opcode, Program
+from tandem.sim.engine import Bytes
 
 IMAGE_BYTES = 1 << 12
 

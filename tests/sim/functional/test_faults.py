@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.errors import DeadlockError, HardwareError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import DeadlockError, HardwareError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Assembler,
@@ -28,9 +28,9 @@ from hw.isa import (
     Unit,
     pack_uops,
 )
-from sim.engine import Launch
-from sim.errors import BusError, MemoryImageError, SimulationError
-from sim.functional import FunctionalEngine
+from tandem.sim.engine import Launch
+from tandem.sim.errors import BusError, MemoryImageError, SimulationError
+from tandem.sim.functional import FunctionalEngine
 from tests.sim.functional.nonsense import nonsense
 from tests.support.sim.launching import IMAGE_BYTES, launch
 

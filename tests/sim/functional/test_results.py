@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import MemoryId, work_of
-from sim.functional import FunctionalEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import MemoryId, work_of
+from tandem.sim.functional import FunctionalEngine
 from tests.support.hw.configs import UNCOMMON
 from tests.support.hw.vectors import load_vector, vector_names
 from tests.support.sim.launching import launch
@@ -102,8 +102,8 @@ def test_cutting_the_run_into_slices_of_one_micro_op_changes_nothing(
     looks: list[int] = []
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sim.functional.engine.FIRST_SLICE_MACS", 1)
-        patch.setattr("sim.functional.engine.next_slice", lambda budget, *_: budget)
+        patch.setattr("tandem.sim.functional.engine.FIRST_SLICE_MACS", 1)
+        patch.setattr("tandem.sim.functional.engine.next_slice", lambda budget, *_: budget)
         _, memory = launch(
             FunctionalEngine(config), case.program, case.image, progress=looks.append
         )

@@ -10,14 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
-from sim.engine import Launch, Stalls
-from sim.errors import CycleLimitError, EngineError
-from sim.events import Event, EventKind
-from sim.functional import FunctionalEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
+    AluOp,
+    Assembler,
+    Loop,
+    MemoryId,
+    MicroOp,
+    Program,
+    TokenQueue,
+    Unit,
+    pack_uops,
+)
+from tandem.sim.engine import Launch, Stalls
+from tandem.sim.errors import CycleLimitError, EngineError
+from tandem.sim.events import Event, EventKind
+from tandem.sim.functional import FunctionalEngine
 from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.memory_model import MemoryModel
-from sim.engine import Bytes, Stalls
-from sim.rtl.bench import Bench, BenchSetup
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.engine import Bytes, Stalls
+from tandem.sim.rtl.bench import Bench, BenchSetup
 from tests.support.sim.traffic import CHECKSUM, LAUNCH, STATUS, WORST, Handshake, Traffic
 
 TIMEOUT_CYCLES = 100_000

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hw.memory_model import MemoryModel
-from sim.pysim import SimulatorBench
-from sim.rtl.bench import Bench
-from sim.rtl.build import build
-from sim.rtl.library import CompiledBench
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.pysim import SimulatorBench
+from tandem.sim.rtl.bench import Bench
+from tandem.sim.rtl.build import build
+from tandem.sim.rtl.library import CompiledBench
 from tests.support.sim.traffic import CONFIG, TrafficGenerator, traffic_design
 
 MakeBench = Callable[[MemoryModel], Bench]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hw.memory_model import MEMORY_PRESETS
-from hw.rtl.verilog import VerilogDesign
-from sim.errors import BuildError
-from sim.rtl import build as building
-from sim.rtl import toolchain
-from sim.rtl.build import Waves, build
-from sim.rtl.library import CompiledBench
-from sim.rtl.toolchain import Toolchain, cpu_identity, find_toolchain
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.errors import BuildError
+from tandem.sim.rtl import build as building
+from tandem.sim.rtl import toolchain
+from tandem.sim.rtl.build import Waves, build
+from tandem.sim.rtl.library import CompiledBench
+from tandem.sim.rtl.toolchain import Toolchain, cpu_identity, find_toolchain
 from tests.support.sim.traffic import traffic_design
 
 BROKEN = VerilogDesign("tandem", {"tandem.v": "module tandem(input a; endmodule\n"}, ("tandem",))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from sim.engine import Stalls
-from sim.errors import EngineError
-from sim.rtl.bench import Bench
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.sim.engine import Stalls
+from tandem.sim.errors import EngineError
+from tandem.sim.rtl.bench import Bench
 from tests.sim.rtl.benches import expected_times, random_memory, run_traffic
 from tests.support.sim.traffic import AxiViolation, Traffic, pattern
 

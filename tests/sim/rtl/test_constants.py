@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sim.engine import Channel
-from sim.rtl.constants import Rule, cpp_header
+from tandem.sim.engine import Channel
+from tandem.sim.rtl.constants import Rule, cpp_header
 
 
 def test_no_name_is_defined_twice() -> None:

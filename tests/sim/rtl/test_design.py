@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.rtl.verilog import VerilogDesign
-from sim.rtl import design as designs
-from sim.rtl.design import verilog_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.sim.rtl import design as designs
+from tandem.sim.rtl.design import verilog_of
 
 TINY = load_config("tiny")
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa import (
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa import (
     AluOp,
     Assembler,
     Loop,
@@ -29,12 +29,12 @@ from hw.isa import (
     pack_uops,
     work_of,
 )
-from hw.memory_model import MEMORY_PRESETS, MemoryModel
-from sim.engine import Engine, Launch, Stalls
-from sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
-from sim.events import EventKind
-from sim.pysim import PysimEngine
-from sim.rtl.engine import RtlEngine
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.sim.engine import Engine, Launch, Stalls
+from tandem.sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
+from tandem.sim.events import EventKind
+from tandem.sim.pysim import PysimEngine
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.hw.vectors import load_vector, vector_names
 from tests.support.sim.fst import FST_GEOMETRY, FST_HIERARCHY, fst_blocks, unpack_lz4
 from tests.support.sim.launching import launch

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.isa import Assembler, TokenQueue, Unit
-from sim.errors import EngineError
-from sim.events import Event, EventKind
-from sim.rtl.events import decode_events
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Assembler, TokenQueue, Unit
+from tandem.sim.errors import EngineError
+from tandem.sim.events import Event, EventKind
+from tandem.sim.rtl.events import decode_events
 
 # Stated here once more, so that a change of the layout shows.
 UNIT_BITS = 6

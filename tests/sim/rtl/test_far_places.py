@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from hw.config import PAGE_BYTES, PARAMETER_BYTES, HardwareConfig
-from hw.config_files import load_config
-from hw.encoding import INSTRUCTION_BYTES
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
-from sim.cycle.engine import CycleEngine
-from sim.engine import Bytes, Launch
-from sim.functional import FunctionalEngine
-from sim.memory import place_program
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config import PAGE_BYTES, PARAMETER_BYTES, HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.functional import FunctionalEngine
+from tandem.sim.memory import place_program
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 
 # Half of the cases of each test run always.

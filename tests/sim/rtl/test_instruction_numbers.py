@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import DeadlockError, ProgramError
-from hw.faults import Fault
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
-from hw.topology import MAX_TOKENS
-from sim.engine import Bytes
-from sim.errors import BusError
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import DeadlockError, ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.hw.topology import MAX_TOKENS
+from tandem.sim.engine import Bytes
+from tandem.sim.errors import BusError
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 
 TINY, EXTENDED = (load_config(name) for name in ("tiny", "tiny-x"))

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.errors import DeadlockError, ProgramError, UnitWait
-from hw.faults import Fault
-from hw.isa import AluOp, Assembler, MemoryId, TokenQueue, Unit
-from sim.errors import BusError, BusTimeoutError, EngineError
-from sim.rtl.outcome import failure
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
+from tandem.hw.faults import Fault
+from tandem.hw.isa import AluOp, Assembler, MemoryId, TokenQueue, Unit
+from tandem.sim.errors import BusError, BusTimeoutError, EngineError
+from tandem.sim.rtl.outcome import failure
 
 NOWHERE = 0xFFFF_FFFF
 

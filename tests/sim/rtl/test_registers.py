@@ -10,11 +10,11 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
-from hw.register_model import Access
-from hw.registers import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
+from tandem.hw.register_model import Access
+from tandem.hw.registers import (
     ADDRESS_BITS,
     CONTROL,
     MAGIC,
@@ -24,12 +24,12 @@ from hw.registers import (
     Status,
     registers_of,
 )
-from sim.engine import Bytes, Launch
-from sim.errors import EngineError
-from sim.memory import place_program
-from sim.rtl.bench import BenchSetup
-from sim.rtl.launch import Driver
-from sim.rtl.library import CompiledBench
+from tandem.sim.engine import Bytes, Launch
+from tandem.sim.errors import EngineError
+from tandem.sim.memory import place_program
+from tandem.sim.rtl.bench import BenchSetup
+from tandem.sim.rtl.launch import Driver
+from tandem.sim.rtl.library import CompiledBench
 from tests.support.sim.compiled_machines import compiled_machine
 
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
-from sim.engine import Bytes
-from sim.functional import FunctionalEngine
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.sim.engine import Bytes
+from tandem.sim.functional import FunctionalEngine
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 
 # Half of the cases of each test run always.

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import Alu, AluOp, MemoryId, Program
-from hw.isa.columns import make_table
-from sim.semantics.alu import alu
-from sim.semantics.chip import make_chip
-from sim.semantics.detail import INDEX, NONE, SHIFT, VALUE, Detail, make_detail
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import Alu, AluOp, MemoryId, Program
+from tandem.hw.isa.columns import make_table
+from tandem.sim.semantics.alu import alu
+from tandem.sim.semantics.chip import make_chip
+from tandem.sim.semantics.detail import INDEX, NONE, SHIFT, VALUE, Detail, make_detail
 from tests.support.hw.alu_cases import CASES, Case, alu_result, fits_immediate
 
 INT32 = st.one_of(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from sim.semantics.chip import LANES, make_chip
-from sim.semantics.dot import dot
+from tandem.hw.config_files import load_config
+from tandem.sim.semantics.chip import LANES, make_chip
+from tandem.sim.semantics.dot import dot
 from tests.support.base.compiled import plain
 
 INT8 = st.one_of(st.integers(-128, 127), st.sampled_from([-128, 127]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config_files import load_config
-from hw.isa import Gemm, Program
-from hw.isa.columns import make_table
-from sim.semantics.chip import make_chip
-from sim.semantics.detail import INDEX, MEMORY, POSITION, make_detail
-from sim.semantics.loops import micro_ops, micro_ops_in_bounds
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Gemm, Program
+from tandem.hw.isa.columns import make_table
+from tandem.sim.semantics.chip import make_chip
+from tandem.sim.semantics.detail import INDEX, MEMORY, POSITION, make_detail
+from tandem.sim.semantics.loops import micro_ops, micro_ops_in_bounds
 
 CONFIG = load_config("tiny")
 DEPTHS = {3: 32, 2: 32, 1: 16}

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Program, Requantise, pack_uops
-from hw.isa.columns import make_table
-from sim.semantics.chip import Chip, make_chip
-from sim.semantics.compute import compute
-from sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
-from sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Program, Requantise, pack_uops
+from tandem.hw.isa.columns import make_table
+from tandem.sim.semantics.chip import Chip, make_chip
+from tandem.sim.semantics.compute import compute
+from tandem.sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
+from tandem.sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
 from tests.support.sim.random_modes import parameters
 from tests.support.sim.reference import ReferenceMachine
 

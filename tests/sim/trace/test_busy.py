@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.isa import Assembler, Program
-from sim.trace.busy import WINDOWS, busy_records
-from sim.trace.tracks import Slice, Track, number_of, place_slices
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Assembler, Program
+from tandem.sim.trace.busy import WINDOWS, busy_records
+from tandem.sim.trace.tracks import Slice, Track, number_of, place_slices
 from tests.support.sim.timelines import traced_run
 
 

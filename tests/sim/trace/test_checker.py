@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sim.trace import timeline
+from tandem.sim.trace import timeline
 from tests.support.sim.timelines import traced_run
 from tests.support.sim.trace_events import faults
 

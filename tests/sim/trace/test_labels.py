@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.errors import EngineError
+from tandem.sim.errors import EngineError
 from tests.support.sim.timelines import traced_run
 
 LABELS = traced_run().labels

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.memory_model import parse_memory
-from runtime.artifact.stream import Layer, StreamCode
-from runtime.layer_profiles import profile_layers
-from sim.engines import make_engine
-from sim.trace import Labels
-from sim.trace.layer_spans import Span, layer_records, layer_spans
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact.stream import Layer, StreamCode
+from tandem.runtime.layer_profiles import profile_layers
+from tandem.sim.engines import make_engine
+from tandem.sim.trace import Labels
+from tandem.sim.trace.layer_spans import Span, layer_records, layer_spans
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 from tests.support.sim.timelines import traced_run

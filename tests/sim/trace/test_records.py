@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import disassemble
-from hw.memory_model import parse_memory
-from sim.engines import make_engine
-from sim.errors import EngineError
-from sim.events import Event, EventKind, EventTable
-from sim.result import Result
-from sim.trace import Labels, timeline, write_timeline
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import disassemble
+from tandem.hw.memory_model import parse_memory
+from tandem.sim.engines import make_engine
+from tandem.sim.errors import EngineError
+from tandem.sim.events import Event, EventKind, EventTable
+from tandem.sim.result import Result
+from tandem.sim.trace import Labels, timeline, write_timeline
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import RandomProgram, random_program
 from tests.support.sim.timelines import TracedRun, traced_run

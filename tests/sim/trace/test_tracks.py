@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, MemoryId, Unit
-from sim.events import Event, EventKind
-from sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.isa import AluOp, Assembler, MemoryId, Unit
+from tandem.sim.events import Event, EventKind
+from tandem.sim.trace.tracks import Slice, Track, fetch_slices, number_of, place_slices, title_of
 from tests.support.sim.timelines import traced_run
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.trace import Labels, timeline, write_timeline
+from tandem.sim.trace import Labels, timeline, write_timeline
 from tests.support.sim.timelines import traced_run
 from tests.support.sim.trace_events import faults, records_of
 
@@ -45,7 +45,7 @@ def test_all_records_are_there(
 ) -> None:
     wanted = list(timeline(STORY.result, STORY.program, STORY.labels))
     assert len(wanted) > 2 * 7
-    monkeypatch.setattr("sim.trace.writer._AT_ONCE", at_once)
+    monkeypatch.setattr("tandem.sim.trace.writer._AT_ONCE", at_once)
     text = written(tmp_path)
     assert faults(text) == []
     assert records_of(text) == wanted

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
-from hw.memory_model import MemoryModel
-from sim.errors import EngineError
-from sim.result import Result
-from sim.trace import Labels
-from sim.trace.layer_spans import layer_spans
-from sim.why.causes import Cause, activities, layer_causes
-from sim.why.times import RunTimes
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.errors import EngineError
+from tandem.sim.result import Result
+from tandem.sim.trace import Labels
+from tandem.sim.trace.layer_spans import layer_spans
+from tandem.sim.why.causes import Cause, activities, layer_causes
+from tandem.sim.why.times import RunTimes
 from tests.support.sim.programs import random_program
 from tests.support.sim.why_runs import MEMORIES, run_of
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
-from hw.memory_model import MemoryModel
-from hw.topology import TokenQueue
-from sim.result import Result
-from sim.why.critical_path import Edge, EdgeKind, PathFinder
-from sim.why.lone_loads import LoneLoads
-from sim.why.times import RunTimes
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, Program, Unit
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import TokenQueue
+from tandem.sim.result import Result
+from tandem.sim.why.critical_path import Edge, EdgeKind, PathFinder
+from tandem.sim.why.lone_loads import LoneLoads
+from tandem.sim.why.times import RunTimes
 from tests.support.sim.programs import random_program
 from tests.support.sim.why_runs import MEMORIES, run_of
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import PAGE_BYTES
-from hw.config_files import load_config
-from hw.isa import Assembler, Finish, Load, MemoryId, Program, Tokens
-from hw.memory_model import MemoryModel
-from sim.why.lone_loads import LoneLoads
-from sim.why.times import RunTimes
+from tandem.hw.config import PAGE_BYTES
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, Finish, Load, MemoryId, Program, Tokens
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.why.lone_loads import LoneLoads
+from tandem.sim.why.times import RunTimes
 from tests.support.sim.programs import random_program
 from tests.support.sim.why_runs import MEMORIES, run_of
 

@@ -10,7 +10,7 @@ from types import ModuleType
 _NUMBERS = count()
 _HEAD = """from __future__ import annotations
 import numpy as np
-from base.jit import compiled, inlined
+from tandem.base.jit import compiled, inlined
 """
 
 

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.graph import Constant, Var
+from tandem.compiler.graph import Constant, Var
 from tests.support.compiler.graph.drawn_graphs import Drawing
 
 LARGEST = 1200

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.operations import MAX_SHIFT, AluOp
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config, preset_names
-from hw.features import Feature
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.features import Feature
 
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
 _SCALAR = _SMALL.replace(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, WordLayout, instruction_layout, opcodes_of, uop_layout
-from hw.errors import ConfigError
-from hw.features import Feature
-from hw.instruction_fields import HEADER
-from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, WordLayout, instruction_layout, opcodes_of, uop_layout
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import HEADER
+from tandem.hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 
 @st.composite

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.config_files import parse_config
-from hw.isa import Program
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import parse_config
+from tandem.hw.isa import Program
 
 _FOLDER = Path(__file__).parents[2] / "golden" / "vectors"
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.driver import build
-from compiler.graph import Function
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from runtime.artifact import Artifact, Provenance
+from tandem.compiler.driver import build
+from tandem.compiler.graph import Function
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Artifact, Provenance
 from tests.support.compiler.graph.graphs import graph
 
 NETWORK = """

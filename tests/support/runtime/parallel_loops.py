@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_int64, c_void_p, cast
 from typing import Any
 
-from runtime.native.pool import LoopLauncher, ThreadPool
-from runtime.native.pool_code import pool_code
+from tandem.runtime.native.pool import LoopLauncher, ThreadPool
+from tandem.runtime.native.pool_code import pool_code
 
 _TASK = CFUNCTYPE(None, c_void_p, c_int64, c_int64, c_int64)
 _LAUNCH = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_int64)

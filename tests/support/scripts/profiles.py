@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.quantise.layer_errors import LayerError
-from hw.config import HardwareConfig
-from runtime.artifact.stream import Layer
-from runtime.layer_profiles import LayerProfile
-from scripts.run.page import Area, AreaKind, CpuStep, Page
-from sim.why.causes import Cause
-from tandem.accuracy import LayerLosses
+from tandem.compiler.quantise.layer_errors import LayerError
+from tandem.hw.config import HardwareConfig
+from tandem.runtime.artifact.stream import Layer
+from tandem.runtime.layer_profiles import LayerProfile
+from tandem.scripts.run.page import Area, AreaKind, CpuStep, Page
+from tandem.sim.why.causes import Cause
+from tandem.workbench.accuracy import LayerLosses
 
 CONFIG = HardwareConfig()
 LOSSES = LayerLosses(

@@ -33,7 +33,7 @@ def interrupted(
     """
     terminal, other_end = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *arguments],
+        [sys.executable, "-m", "tandem.scripts.cli", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", **(environment or {})},
         stdout=subprocess.PIPE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from hw.config import HardwareConfig
-from scripts.tune.page.page import Point, Search, TaskReport, TuningPage
+from tandem.hw.config import HardwareConfig
+from tandem.scripts.tune.page.page import Point, Search, TaskReport, TuningPage
 
 
 def task_report(name: str, **changes: Any) -> TaskReport:

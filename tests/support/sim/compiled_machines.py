@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hw.config import HardwareConfig
-from hw.memory_model import MEMORY_PRESETS
-from sim.rtl.build import build
-from sim.rtl.design import verilog_of
-from sim.rtl.library import CompiledBench
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.sim.rtl.build import build
+from tandem.sim.rtl.design import verilog_of
+from tandem.sim.rtl.library import CompiledBench
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     Opcode,
     WordLayout,
     alu_layout,
@@ -19,11 +19,11 @@ from hw.encoding import (
     opcodes_of,
     requantise_layout,
 )
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import Program
-from hw.operations import AluOp
-from hw.topology import MAX_TOKENS, MemoryId
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import Program
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MAX_TOKENS, MemoryId
 
 WORD_BYTES = 16
 _SINGLES = 9216

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hw.config import HardwareConfig
-from hw.isa import Alu, Gemm, Load, MemoryId, Program, Requantise
-from hw.timing import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Alu, Gemm, Load, MemoryId, Program, Requantise
+from tandem.hw.timing import (
     EARLY_OPS,
     FORWARD_DISTANCE,
     STALL_STAGE,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hw.isa import Program
-from sim.engine import Bytes, Engine, Launch
-from sim.memory import place_program
-from sim.result import Result
+from tandem.hw.isa import Program
+from tandem.sim.engine import Bytes, Engine, Launch
+from tandem.sim.memory import place_program
+from tandem.sim.result import Result
 
 IMAGE_BYTES = 1 << 16
 

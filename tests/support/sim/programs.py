@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.errors import ProgramError
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ProgramError
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Finish,
@@ -28,7 +28,7 @@ from hw.isa import (
     Unit,
     pack_uops,
 )
-from hw.operations import MAX_SHIFT
+from tandem.hw.operations import MAX_SHIFT
 from tests.support.hw.hazards.dependences import touches
 from tests.support.sim.random_modes import fits, parameters, random_requantise, requantises
 from tests.support.sim.recorder import Recorder

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.features import Feature
-from hw.instruction_fields import SCALE_BITS
-from hw.isa import Alu, Gemm, MemoryId, Requantise
+from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import SCALE_BITS
+from tandem.hw.isa import Alu, Gemm, MemoryId, Requantise
 
 _CLIPS = ((-128, 127), (0, 127), (-100, 99), (-1, 0), (5, -5))
 """Bounds of results: the last are not in order."""

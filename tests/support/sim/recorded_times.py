@@ -11,12 +11,12 @@ from zlib import crc32
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.isa import MemoryId, Unit
-from hw.memory_model import MemoryModel
-from sim.events import Event
-from sim.memory import place_program
-from sim.result import UnitCycles
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import MemoryId, Unit
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.events import Event
+from tandem.sim.memory import place_program
+from tandem.sim.result import UnitCycles
 from tests.support.hw.configs import UNCOMMON, presets
 from tests.support.sim.programs import RandomProgram, random_program
 
@@ -84,8 +84,14 @@ def line_of(
 
 def modelled(case: RecordedCase) -> str:
     """The line that the model of time gives, with the modules of `sim.cycle` as they are now."""
-    machines, prepares = import_module("sim.cycle.machine"), import_module("sim.cycle.prepare")
-    reads, stores = import_module("sim.cycle.reads"), import_module("sim.cycle.stores")
+    machines, prepares = (
+        import_module("tandem.sim.cycle.machine"),
+        import_module("tandem.sim.cycle.prepare"),
+    )
+    reads, stores = (
+        import_module("tandem.sim.cycle.reads"),
+        import_module("tandem.sim.cycle.stores"),
+    )
     drawn = case.drawn()
     memory, address = place_program(drawn.image, drawn.program)
     machine = machines.make_machine(case.config, case.memory)
@@ -93,8 +99,8 @@ def modelled(case: RecordedCase) -> str:
     uops = np.zeros(case.config.depth(MemoryId.UOP), np.int64)
     run = prepares.make_run(program, address, (0,) * len(MemoryId), memory, uops)
     read_state, store_state = reads.make_reads(machine), stores.make_stores(machine)
-    import_module("sim.cycle.run").run_program(machine, run, read_state, store_state)
-    outcome = import_module("sim.cycle.outcome").outcome_of(program, run, read_state)
-    units = import_module("sim.cycle.counters").unit_cycles(machine, run, store_state)
-    events = import_module("sim.cycle.events").events_of(run)
+    import_module("tandem.sim.cycle.run").run_program(machine, run, read_state, store_state)
+    outcome = import_module("tandem.sim.cycle.outcome").outcome_of(program, run, read_state)
+    units = import_module("tandem.sim.cycle.counters").unit_cycles(machine, run, store_state)
+    events = import_module("tandem.sim.cycle.events").events_of(run)
     return line_of(case, outcome.cycles, units, events)

@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.errors import ProgramError
-from hw.isa import Instruction, Load, MemoryId, Program, Store, Unit, unit_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.errors import ProgramError
+from tandem.hw.isa import Instruction, Load, MemoryId, Program, Store, Unit, unit_of
 from tests.support.hw.hazards.dependences import Dependences, Touch, touches, with_tokens
 from tests.support.sim.reference import Image, ReferenceMachine
 

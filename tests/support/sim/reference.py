@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Codec,
@@ -32,7 +32,7 @@ from hw.isa import (
     Unit,
     unit_of,
 )
-from hw.operations import MAX_SHIFT
+from tandem.hw.operations import MAX_SHIFT
 
 Image = npt.NDArray[np.uint8]
 """Physical memory: index == address."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, pack_uops
-from hw.timing import OUT_STAGES, pipeline_depth
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, pack_uops
+from tandem.hw.timing import OUT_STAGES, pipeline_depth
 from tests.support.sim.issue_times import Slot, Slots, issue_times, slots_of
 
 TINY = load_config("tiny")

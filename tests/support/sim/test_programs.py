@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config, preset_names
-from hw.errors import ProgramError
-from hw.faults import Fault
-from hw.features import Feature
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.errors import ProgramError
+from tandem.hw.faults import Fault
+from tandem.hw.features import Feature
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Assembler,

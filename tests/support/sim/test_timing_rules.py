@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from hw.config_files import load_config
-from hw.isa import Alu, AluOp, Program
-from hw.memory_model import MEMORY_PRESETS
-from hw.timing import FORWARD_DISTANCE, pipeline_depth
-from hw.topology import Unit
-from sim.events import EventKind
-from sim.result import Result
-from sim.rtl.engine import RtlEngine
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import Alu, AluOp, Program
+from tandem.hw.memory_model import MEMORY_PRESETS
+from tandem.hw.timing import FORWARD_DISTANCE, pipeline_depth
+from tandem.hw.topology import Unit
+from tandem.sim.events import EventKind
+from tandem.sim.result import Result
+from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.issue_times import Slots, slots_of
 from tests.support.sim.launching import launch
 from tests.support.sim.programs import RandomProgram, random_program

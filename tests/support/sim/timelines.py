@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.isa import AluOp, Assembler, Program, TokenQueue, Unit, work_of
-from sim.events import Event, EventKind, EventTable
-from sim.result import Result
-from sim.trace import Labels
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import AluOp, Assembler, Program, TokenQueue, Unit, work_of
+from tandem.sim.events import Event, EventKind, EventTable
+from tandem.sim.result import Result
+from tandem.sim.trace import Labels
 
 FETCH, DISPATCH = EventKind.FETCH, EventKind.DISPATCH
 START, END, POP, PUSH = EventKind.START, EventKind.END, EventKind.POP, EventKind.PUSH

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.isa import Program
-from hw.isa.columns import Columns
-from hw.timing import out_delay
-from hw.topology import MemoryId, TokenQueue, Unit
-from sim.events import EventKind
-from sim.result import Result
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Program
+from tandem.hw.isa.columns import Columns
+from tandem.hw.timing import out_delay
+from tandem.hw.topology import MemoryId, TokenQueue, Unit
+from tandem.sim.events import EventKind
+from tandem.sim.result import Result
 from tests.support.sim.issue_times import issue_times, slots_of
 from tests.support.sim.reference import Image
 

@@ -16,11 +16,11 @@ from amaranth.hdl import ClockDomain, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.config import HardwareConfig
-from hw.events import EVENT_BITS, RUNNING_BIT
-from hw.rtl.netlist import ExportedCircuit, ports_of
-from hw.rtl.ports import AxiLite, axi_master
-from hw.rtl.verilog import VerilogDesign
+from tandem.hw.config import HardwareConfig
+from tandem.hw.events import EVENT_BITS, RUNNING_BIT
+from tandem.hw.rtl.netlist import ExportedCircuit, ports_of
+from tandem.hw.rtl.ports import AxiLite, axi_master
+from tandem.hw.rtl.verilog import VerilogDesign
 
 CONFIG = HardwareConfig(name="traffic", bus_bits=64)
 LAUNCH, STATUS = 0x008, 0x00C

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from hw.isa import Program
-from hw.memory_model import MemoryModel
-from sim.engines import run
-from sim.result import Result
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.engines import run
+from tandem.sim.result import Result
 from tests.support.sim.reference import Image
 
 MEMORIES = st.builds(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tandem
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.features import Feature
-from tandem.errors import ArgumentTypeError, ArgumentValueError
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 
 def test_presets_files_and_configurations(tmp_path: Path) -> None:

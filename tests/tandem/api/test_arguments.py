@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tandem.api.arguments import at_least, choice, file_path, value_errors
-from tandem.errors import ArgumentTypeError, ArgumentValueError, TandemError
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, TandemError
 
 
 def test_what_is_allowed() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tandem
-from runtime.errors import ArtifactError
-from tandem.errors import ArgumentTypeError
+from tandem.runtime.errors import ArtifactError
+from tandem.workbench.errors import ArgumentTypeError
 
 
 def test_saved_and_loaded(artifact: tandem.Artifact, tmp_path: Path) -> None:

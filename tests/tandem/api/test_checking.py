@@ -10,8 +10,8 @@ import pytest
 
 import tandem
 from tandem.api.checking import check
-from tandem.errors import ArgumentTypeError, ArgumentValueError
-from tandem.platform import Platform
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
+from tandem.workbench.platform import Platform
 
 Image = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.errors import ArgumentTypeError, ArgumentValueError
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 Image = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 

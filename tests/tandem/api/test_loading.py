@@ -12,8 +12,8 @@ import onnx
 import pytest
 
 import tandem
-from compiler.errors import CompilerError, FrontendError
-from tandem.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
+from tandem.compiler.errors import CompilerError, FrontendError
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from tests.support.compiler.models.models import convolution, one_channel
 
 

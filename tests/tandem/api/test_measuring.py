@@ -1,4 +1,4 @@
-"""`tandem.utilization`: a table that is the verb's, and refusals."""
+"""`tandem.workbench.utilization`: a table that is the verb's, and refusals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import tandem
-from scripts.cli import app
 from tandem.api.measuring import Utilization, utilization
-from tandem.errors import ArgumentTypeError, ArgumentValueError, ConvolutionError
+from tandem.scripts.cli import app
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, ConvolutionError
 
 LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1), "b": (4, 4, 8, 16, 1, 2, 0)}
 

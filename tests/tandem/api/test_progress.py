@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tandem.api.progress import steps_of
-from tandem.errors import ArgumentTypeError
+from tandem.workbench.errors import ArgumentTypeError
 
 
 def test_a_callback_hears_every_step() -> None:

@@ -12,8 +12,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import tandem
-from hw.memory_model import MemoryModel
-from tandem.errors import ArgumentTypeError, ArgumentValueError, LabelsError, UntimedError
+from tandem.hw.memory_model import MemoryModel
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, LabelsError, UntimedError
 
 Image = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 LAYER = "r"
@@ -68,7 +68,7 @@ def test_the_verb_prints_the_same(
 ) -> None:
     from typer.testing import CliRunner
 
-    from scripts.cli import app
+    from tandem.scripts.cli import app
 
     artifact.save(tmp_path / "net.tandem")
     np.save(tmp_path / "image.npy", image)

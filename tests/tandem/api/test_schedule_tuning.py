@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import tandem
-from compiler.tune.records import read_records
-from scripts.cli import app
 from tandem.api.schedule_tuning import Tuning, tune
-from tandem.errors import ArgumentTypeError, ArgumentValueError
+from tandem.compiler.tune.records import read_records
+from tandem.scripts.cli import app
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 LAYERS = {"a": (1, 2, 8, 8, 1, 1, 0), "b": (2, 2, 8, 8, 1, 1, 0)}
 

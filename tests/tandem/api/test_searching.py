@@ -1,4 +1,4 @@
-"""`tandem.search`: a small search, its tables and chart, and refusals."""
+"""`tandem.workbench.search`: a small search, its tables and chart, and refusals."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import onnx
 import pytest
 
 import tandem
-from compiler.search.front import pareto_front
 from tandem.api.searching import Search, search
-from tandem.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
+from tandem.compiler.search.front import pareto_front
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from tests.support.compiler.models.models import one_channel
 
 

@@ -9,7 +9,7 @@ import pytest
 import tandem
 from tandem.api.measuring import utilization
 from tandem.api.sweeping import sweep
-from tandem.errors import ArgumentTypeError, ArgumentValueError
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1)}
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import Error
 from tandem.api.table import SHOWN_ROWS, Column, Table, Value
-from tandem.errors import MissingPackageError
+from tandem.base.errors import Error
+from tandem.workbench.errors import MissingPackageError
 
 NAME = Column("layer", str, "the layer's name")
 CYCLES = Column("cycles", int, "clock cycles")

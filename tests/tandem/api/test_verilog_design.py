@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import tandem
-from hw.config_files import load_config
-from hw.synthesis.families import Family
-from hw.synthesis.place import Device, Route, Span, Timing
-from hw.synthesis.resources import Resources
 from tandem.api import verilog_design as module
 from tandem.api.verilog_design import Design, verilog
-from tandem.errors import ArgumentTypeError, ArgumentValueError
+from tandem.hw.config_files import load_config
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.place import Device, Route, Span, Timing
+from tandem.hw.synthesis.resources import Resources
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 
 @pytest.fixture(scope="module")

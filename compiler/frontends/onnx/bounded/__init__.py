@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from compiler.errors import FrontendError, UnknownValueError
-from compiler.frontends.onnx.bounded import axes, shapes
-from compiler.frontends.onnx.bounded.rule import Results, Rule, along
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.elementwise import ELEMENTWISE
-from compiler.frontends.onnx.operators.reductions import REDUCTIONS
+from tandem.compiler.errors import FrontendError, UnknownValueError
+from tandem.compiler.frontends.onnx.bounded import axes, shapes
+from tandem.compiler.frontends.onnx.bounded.rule import Results, Rule, along
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.elementwise import ELEMENTWISE
+from tandem.compiler.frontends.onnx.operators.reductions import REDUCTIONS
 
 __all__ = ["counted"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.frontends.onnx.bounded.rule import AxisMap
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.reductions import NEUTRAL, reduced_axes
-from compiler.frontends.onnx.values import Value
+from tandem.compiler.frontends.onnx.bounded.rule import AxisMap
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.reductions import NEUTRAL, reduced_axes
+from tandem.compiler.frontends.onnx.values import Value
 
 
 def _operands(node: Node) -> Iterable[tuple[int, Value]]:

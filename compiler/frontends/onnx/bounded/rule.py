@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Count, Value
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Count, Value
 
 Results: TypeAlias = tuple[Value, ...]
 Rule: TypeAlias = Callable[[Node, Results], Results]

@@ -7,12 +7,12 @@ from math import prod
 
 import numpy as np
 
-from compiler.frontends.onnx.bounded.rule import Results
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.parts import bounds
-from compiler.frontends.onnx.values import Count, Counts, Value
-from compiler.graph.operators.parts import Concat
-from compiler.graph.operators.shapes import Unsqueeze
+from tandem.compiler.frontends.onnx.bounded.rule import Results
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.parts import bounds
+from tandem.compiler.frontends.onnx.values import Count, Counts, Value
+from tandem.compiler.graph.operators.parts import Concat
+from tandem.compiler.graph.operators.shapes import Unsqueeze
 
 
 def shape(node: Node, results: Results) -> Results:

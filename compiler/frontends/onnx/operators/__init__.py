@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converters, by_name
-from compiler.frontends.onnx.operators import (
+from tandem.compiler.frontends.onnx.converter import Converters, by_name
+from tandem.compiler.frontends.onnx.operators import (
     constants,
     control_flow,
     conv_transpose,

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.extents import product
-from compiler.graph.operators.shapes import Expand
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Array, Value
+from tandem.compiler.graph.extents import product
+from tandem.compiler.graph.operators.shapes import Expand
 
 _LARGEST = 1 << 24
 """The maximum number of elements of a constant that is created at import."""

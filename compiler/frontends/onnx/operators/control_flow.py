@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from onnx import GraphProto
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.loops import (
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.loops import (
     MOST_ROWS,
     collect,
     is_short,
@@ -19,13 +19,13 @@ from compiler.frontends.onnx.loops import (
     reversed_rows,
     stack,
 )
-from compiler.frontends.onnx.node import Node, Section
-from compiler.frontends.onnx.values import Count, Value
-from compiler.graph.nodes import Body, If, Tuple, TupleGet, Var
-from compiler.graph.operators.parts import Gather
-from compiler.graph.operators.shapes import Transpose
-from compiler.graph.types import TensorType, TupleType, Type
-from compiler.ir.dtypes import INT64
+from tandem.compiler.frontends.onnx.node import Node, Section
+from tandem.compiler.frontends.onnx.values import Count, Value
+from tandem.compiler.graph.nodes import Body, If, Tuple, TupleGet, Var
+from tandem.compiler.graph.operators.parts import Gather
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.ir.dtypes import INT64
 
 
 def _if(node: Node) -> tuple[Value, ...]:

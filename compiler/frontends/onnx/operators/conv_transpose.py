@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.convolutions import (
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.convolutions import (
     AXES,
     Windows,
     convolution,
     spatial_kernel,
 )
-from compiler.frontends.onnx.operators.spatial import padding_of, per_axis
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Concat, Pad, Slice
-from compiler.graph.operators.shapes import DepthToSpace, Transpose, Unsqueeze
+from tandem.compiler.frontends.onnx.operators.spatial import padding_of, per_axis
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Concat, Pad, Slice
+from tandem.compiler.graph.operators.shapes import DepthToSpace, Transpose, Unsqueeze
 
 _LARGEST = 1 << 20
 """The maximum extent of an axis of the result."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.spatial import padding_of, per_axis
-from compiler.frontends.onnx.values import Value
-from compiler.graph.extents import product
-from compiler.graph.operators.parts import Concat, Pad, Slice
-from compiler.graph.operators.products import Conv2d
-from compiler.graph.operators.shapes import Squeeze, Transpose, Unsqueeze
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.spatial import padding_of, per_axis
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import product
+from tandem.compiler.graph.operators.parts import Concat, Pad, Slice
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.graph.operators.shapes import Squeeze, Transpose, Unsqueeze
 
 
 @dataclass(frozen=True, slots=True)

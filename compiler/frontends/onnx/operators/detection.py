@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.loops import repeat
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.selection import positions, stacked, unravelled
-from compiler.frontends.onnx.values import NO_COUNTS, Array, Value
-from compiler.graph.operators.indexed import Cumulative, TopK
-from compiler.graph.operators.parts import Gather, Slice
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Expand, Unsqueeze
-from compiler.ir.dtypes import INT64
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.loops import repeat
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.selection import positions, stacked, unravelled
+from tandem.compiler.frontends.onnx.values import NO_COUNTS, Array, Value
+from tandem.compiler.graph.operators.indexed import Cumulative, TopK
+from tandem.compiler.graph.operators.parts import Gather, Slice
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Expand, Unsqueeze
+from tandem.compiler.ir.dtypes import INT64
 
 _OPERATORS = 20
 """The number of operators of one step of the selection."""

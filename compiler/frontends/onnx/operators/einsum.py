@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.extents import Extent, product
-from compiler.graph.operators.products import Product
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Expand, Transpose
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import Extent, product
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Expand, Transpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from onnx import TensorProto
 
-from compiler.frontends.onnx.converter import Convert, Converter, direct
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.elementwise import Cast, Clip
-from compiler.graph.operators.shapes import Expand
-from compiler.ir.dtypes import BOOL
+from tandem.compiler.frontends.onnx.converter import Convert, Converter, direct
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.elementwise import Cast, Clip
+from tandem.compiler.graph.operators.shapes import Expand
+from tandem.compiler.ir.dtypes import BOOL
 
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {

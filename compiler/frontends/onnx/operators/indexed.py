@@ -7,23 +7,23 @@ from math import prod
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.spatial import per_axis
-from compiler.frontends.onnx.padding import filled, highest, lowest
-from compiler.frontends.onnx.values import Count, Value
-from compiler.graph.operators.elementwise import Modulo
-from compiler.graph.operators.indexed import (
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.spatial import per_axis
+from tandem.compiler.frontends.onnx.padding import filled, highest, lowest
+from tandem.compiler.frontends.onnx.values import Count, Value
+from tandem.compiler.graph.operators.elementwise import Modulo
+from tandem.compiler.graph.operators.indexed import (
     Col2Im,
     Cumulative,
     ScatterElements,
     ScatterNd,
     TopK,
 )
-from compiler.graph.operators.parts import Gather, Pad
-from compiler.graph.operators.shapes import Expand
-from compiler.ir.dtypes import INT64
-from compiler.operators.scatter import ScatterReduction
+from tandem.compiler.graph.operators.parts import Gather, Pad
+from tandem.compiler.graph.operators.shapes import Expand
+from tandem.compiler.ir.dtypes import INT64
+from tandem.compiler.operators.scatter import ScatterReduction
 
 
 def _reduction(node: Node) -> ScatterReduction:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter, direct
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.extents import product
-from compiler.graph.operators.reductions import AveragePool, Epsilon, LayerNorm, Reduction
+from tandem.compiler.frontends.onnx.converter import Converter, direct
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import product
+from tandem.compiler.graph.operators.reductions import AveragePool, Epsilon, LayerNorm, Reduction
 
 
 def _batch_norm(node: Node) -> Value | tuple[Value, ...]:

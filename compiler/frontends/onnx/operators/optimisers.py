@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from compiler.frontends.onnx.converter import Convert, Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
+from tandem.compiler.frontends.onnx.converter import Convert, Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
 
 _Rate: TypeAlias = tuple[Value, Value]
 """The learning rate and the number of the step, from 0."""

@@ -6,12 +6,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter, direct
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Concat, OneHot, Pad, Slice, Split
-from compiler.ir.dtypes import INT64
-from compiler.operators.pad import PadMode
+from tandem.compiler.frontends.onnx.converter import Converter, direct
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Concat, OneHot, Pad, Slice, Split
+from tandem.compiler.ir.dtypes import INT64
+from tandem.compiler.operators.pad import PadMode
 
 
 def _concat(node: Node) -> Value:

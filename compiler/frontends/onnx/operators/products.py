@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converter, direct
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.products import Gemm, Product
-from compiler.graph.operators.shapes import Transpose
-from compiler.operators.determinant import LARGEST
+from tandem.compiler.frontends.onnx.converter import Converter, direct
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.products import Gemm, Product
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.operators.determinant import LARGEST
 
 _TRANSPOSED: Final = Transpose((1, 0))
 

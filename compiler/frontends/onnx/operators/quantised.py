@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.convolutions import (
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.convolutions import (
     convolution,
     spatial_kernel,
     windows_of,
 )
-from compiler.frontends.onnx.operators.spatial import channels_as_given, channels_first
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.operators.parts import Gather
-from compiler.graph.operators.products import Product
-from compiler.graph.operators.quantised import Dequantise, Quantise
-from compiler.graph.operators.reductions import Reduction
-from compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
+from tandem.compiler.frontends.onnx.operators.spatial import channels_as_given, channels_first
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.operators.parts import Gather
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.graph.operators.quantised import Dequantise, Quantise
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.ir.dtypes import FLOAT32, INT32, UINT8, DType
 
 
 def quantize(node: Node) -> Value:

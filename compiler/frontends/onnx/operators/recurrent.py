@@ -12,15 +12,15 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Convert, Converter
-from compiler.frontends.onnx.loops import repeat, reversed_rows, stack
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.graph.operators.products import Product
-from compiler.graph.operators.shapes import Expand, Transpose, Unsqueeze
+from tandem.compiler.frontends.onnx.converter import Convert, Converter
+from tandem.compiler.frontends.onnx.loops import repeat, reversed_rows, stack
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.graph.operators.shapes import Expand, Transpose, Unsqueeze
 
 Activation: TypeAlias = Callable[[Value], Value]
 

@@ -8,14 +8,14 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter, direct
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.padding import filled, highest, lowest
-from compiler.frontends.onnx.values import Value
-from compiler.graph.extents import product
-from compiler.graph.operators.parts import OneHot
-from compiler.graph.operators.reductions import Arg, Reduction, Softmax
-from compiler.graph.operators.shapes import Squeeze
+from tandem.compiler.frontends.onnx.converter import Converter, direct
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.padding import filled, highest, lowest
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import product
+from tandem.compiler.graph.operators.parts import OneHot
+from tandem.compiler.graph.operators.reductions import Arg, Reduction, Softmax
+from tandem.compiler.graph.operators.shapes import Squeeze
 
 _Along: TypeAlias = Callable[[Value, int], Value]
 

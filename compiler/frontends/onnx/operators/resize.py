@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.operators.parts import Gather
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Upsample
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Array, Value
+from tandem.compiler.graph.operators.parts import Gather
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Upsample
 
 _LARGEST: Final = 1 << 20
 """The maximum extent of an axis of the result."""

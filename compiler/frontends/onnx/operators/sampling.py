@@ -6,17 +6,17 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.convolutions import spatial_kernel, windows_of
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.operators.indexed import Sample
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.graph.operators.products import Product
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Expand, Transpose
-from compiler.operators.sample import Border, SampleMode
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.convolutions import spatial_kernel, windows_of
+from tandem.compiler.frontends.onnx.values import Array, Value
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.operators.indexed import Sample
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Expand, Transpose
+from tandem.compiler.operators.sample import Border, SampleMode
 
 _MODES: Final = {
     "nearest": SampleMode.NEAREST,

@@ -7,14 +7,14 @@ from math import prod
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import NO_COUNTS, Value
-from compiler.graph.operators.elementwise import Modulo
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Unsqueeze
-from compiler.ir.dtypes import BOOL, INT64
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import NO_COUNTS, Value
+from tandem.compiler.graph.operators.elementwise import Modulo
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Unsqueeze
+from tandem.compiler.ir.dtypes import BOOL, INT64
 
 
 def positions(node: Node, mask: Value, source: int) -> Value:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.converter import Converter, direct
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.extents import Extent, product
-from compiler.graph.operators.shapes import (
+from tandem.compiler.frontends.onnx.converter import Converter, direct
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import Extent, product
+from tandem.compiler.graph.operators.shapes import (
     DepthToSpace,
     Expand,
     SpaceToDepth,

@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Array, Value
-from compiler.graph.operators.parts import Gather, Pad, Slice
-from compiler.graph.operators.products import Product
-from compiler.graph.operators.shapes import Transpose
-from compiler.ir.dtypes import FLOAT64
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Array, Value
+from tandem.compiler.graph.operators.parts import Gather, Pad, Slice
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.ir.dtypes import FLOAT64
 
 _LARGEST: Final = 1 << 24
 """The maximum number of elements of a transform's matrix."""

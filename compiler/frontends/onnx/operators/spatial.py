@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
 
 Order: TypeAlias = tuple[int, ...]
 """The old axis for each new one."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.selection import positions
-from compiler.frontends.onnx.values import NO_COUNTS, Value
-from compiler.graph.operators.indexed import Cumulative, ScatterElements, TopK
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Transpose
-from compiler.ir.dtypes import BOOL, INT64, UINT8
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.selection import positions
+from tandem.compiler.frontends.onnx.values import NO_COUNTS, Value
+from tandem.compiler.graph.operators.indexed import Cumulative, ScatterElements, TopK
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.ir.dtypes import BOOL, INT64, UINT8
 
 _COLUMNS = 256
 """The maximum number of elements of a slice: there are as many sorts."""

@@ -14,17 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.expr import Const, Expr, Var
-from compiler.ir.ops import cast, const, index, load, maximum, minimum, select
-from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from hw.config import HardwareConfig
-from hw.encoding import alu_layout
-from hw.features import Feature
-from hw.operations import MAX_SHIFT, AluOp
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.expr import Const, Expr, Var
+from tandem.compiler.ir.ops import cast, const, index, load, maximum, minimum, select
+from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Store
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import alu_layout
+from tandem.hw.features import Feature
+from tandem.hw.operations import MAX_SHIFT, AluOp
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ multiplier M and a shift S.
 
 from __future__ import annotations
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INT8, INT32, INT64
-from compiler.ir.expr import Expr
-from compiler.ir.ops import cast, load, maximum, minimum
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import cast, load, maximum, minimum
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     BINARY,
     AluStep,
     RequantiseStep,
@@ -19,11 +19,11 @@ from compiler.machines.accelerator.intrinsics.base import (
     alu_value,
     element_function,
 )
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.operations import MAX_SHIFT, AluOp
-from hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS
 
 _MULTIPLIER_AT = ADDEND_BITS
 _SHIFT_AT = _MULTIPLIER_AT + MULTIPLIER_BITS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from compiler.ir.buffer import Scope
+from tandem.compiler.ir.buffer import Scope
 
 
 class OnChip:

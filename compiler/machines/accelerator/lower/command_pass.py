@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from compiler.machines.accelerator.lower.commands import Command, Commands
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.verify_commands import CommandVerifier
-from hw.config import HardwareConfig
+from tandem.compiler.machines.accelerator.lower.commands import Command, Commands
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.compiler.machines.accelerator.lower.verify_commands import CommandVerifier
+from tandem.hw.config import HardwareConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hw.encoding import Opcode
-from hw.operations import AluOp
-from hw.routing import executing_unit
-from hw.topology import MemoryId, Unit
+from tandem.hw.encoding import Opcode
+from tandem.hw.operations import AluOp
+from tandem.hw.routing import executing_unit
+from tandem.hw.topology import MemoryId, Unit
 
 Ints = npt.NDArray[np.int64]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from base.jit import compiled
-from compiler.machines.accelerator.lower.commands import Ints
+from tandem.base.jit import compiled
+from tandem.compiler.machines.accelerator.lower.commands import Ints
 
 Flags = npt.NDArray[np.bool_]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from base.jit import compiled
-from compiler.machines.accelerator.lower.commands import Ints
-from compiler.machines.accelerator.lower.compiled import NO_COMMAND
-from hw.topology import Unit
+from tandem.base.jit import compiled
+from tandem.compiler.machines.accelerator.lower.commands import Ints
+from tandem.compiler.machines.accelerator.lower.compiled import NO_COMMAND
+from tandem.hw.topology import Unit
 
 LOAD, COMPUTE, STORE = int(Unit.LOAD), int(Unit.COMPUTE), int(Unit.STORE)
 SIZE = 3

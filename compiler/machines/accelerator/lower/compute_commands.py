@@ -8,9 +8,9 @@ from itertools import combinations
 from math import prod
 from typing import TypeAlias
 
-from compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop, Mode
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop, Mode
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     Opcode,
     WordLayout,
     alu_layout,
@@ -18,8 +18,8 @@ from hw.encoding import (
     opcodes_of,
     requantise_layout,
 )
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 _Indices: TypeAlias = tuple[int, int, int, int]
 """The indices dst, src, wgt and par."""

@@ -6,31 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.dtypes import INT8, INT32, INT64, DType
-from compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
-from compiler.ir.stmt import Store
-from compiler.lower.conditions import conjuncts
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.index_sums import Env, IndexSum
-from compiler.machines.accelerator.lower.instruction_nests import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64, DType
+from tandem.compiler.ir.expr import Cast, Const, Expr, Load, Select, Var
+from tandem.compiler.ir.stmt import Store
+from tandem.compiler.lower.conditions import conjuncts
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.index_sums import Env, IndexSum
+from tandem.compiler.machines.accelerator.lower.instruction_nests import (
     NEVER,
     Box,
     Conditions,
     Nest,
     within,
 )
-from compiler.machines.accelerator.lower.onchip import lanes_of
-from compiler.machines.accelerator.lower.rectangles import (
+from tandem.compiler.machines.accelerator.lower.onchip import lanes_of
+from tandem.compiler.machines.accelerator.lower.rectangles import (
     Axis,
     Rectangle,
     Zeros,
     may_overlap,
     rectangles,
 )
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
     (OnChip.INP, INT8): MemoryId.INP,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import Commands, Copy
-from compiler.machines.accelerator.lower.compiled import used_loads
-from compiler.machines.accelerator.lower.footprints import chip_elements
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import Commands, Copy
+from tandem.compiler.machines.accelerator.lower.compiled import used_loads
+from tandem.compiler.machines.accelerator.lower.footprints import chip_elements
+from tandem.hw.topology import MemoryId
 
 _NO_DATA = (MemoryId.UOP, MemoryId.OUT)
 

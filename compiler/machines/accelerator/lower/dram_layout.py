@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.stmt import PrimFunc
-from compiler.ir.visit import buffers_in
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.ir.visit import buffers_in
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True)

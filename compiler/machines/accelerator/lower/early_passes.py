@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
     Compute,
     Copy,
     unit_of_command,
 )
-from compiler.machines.accelerator.lower.footprints import Footprints
-from hw.topology import Unit
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.hw.topology import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Var
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, PrimFunc, Seq, Stmt, Store
-from compiler.ir.visit import map_accesses_in
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.expr import Var
+from tandem.compiler.ir.stmt import Alloc, Block, For, If, Invoke, PrimFunc, Seq, Stmt, Store
+from tandem.compiler.ir.visit import map_accesses_in
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.commands import (
     ZEROS,
     Command,
     Commands,
@@ -24,19 +24,19 @@ from compiler.machines.accelerator.lower.commands import (
     Copy,
     Site,
 )
-from compiler.machines.accelerator.lower.copies import CopyPlan
-from compiler.machines.accelerator.lower.first_terms import initialised
-from compiler.machines.accelerator.lower.index_sums import function_of, values_of
-from compiler.machines.accelerator.lower.instruction_nests import (
+from tandem.compiler.machines.accelerator.lower.copies import CopyPlan
+from tandem.compiler.machines.accelerator.lower.first_terms import initialised
+from tandem.compiler.machines.accelerator.lower.index_sums import function_of, values_of
+from tandem.compiler.machines.accelerator.lower.instruction_nests import (
     Nest,
     is_instruction,
     written_whole,
 )
-from compiler.machines.accelerator.lower.invocations import InvocationPlan
-from compiler.machines.accelerator.lower.onchip import ChipMemory, with_slots
-from compiler.machines.accelerator.lower.rectangles import Rectangle
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.invocations import InvocationPlan
+from tandem.compiler.machines.accelerator.lower.onchip import ChipMemory, with_slots
+from tandem.compiler.machines.accelerator.lower.rectangles import Rectangle
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.topology import MemoryId
 
 _Env: TypeAlias = dict[str, int]
 _Iterations: TypeAlias = tuple[tuple[str, int], ...]

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.commands import (
     EMPTY,
     Command,
     Commands,
@@ -15,12 +15,12 @@ from compiler.machines.accelerator.lower.commands import (
     Ints,
     SetMode,
 )
-from compiler.machines.accelerator.lower.residency import KernelStore
-from compiler.machines.accelerator.lower.tokens import TokenedCommands
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.isa import Columns, Program, pack_uop_columns
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.residency import KernelStore
+from tandem.compiler.machines.accelerator.lower.tokens import TokenedCommands
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Columns, Program, pack_uop_columns
+from tandem.hw.topology import MemoryId, Unit
 
 _NAMES = tuple(each.name for each in fields(Columns))
 _INDICES = ("dst", "src", "wgt")
@@ -38,7 +38,7 @@ def encode_stream(
 
     Raises
     ------
-    hw.errors.EncodingError
+    tandem.hw.errors.EncodingError
         If a value does not fit its field; the message names the instruction.
     """
     command = slots.command

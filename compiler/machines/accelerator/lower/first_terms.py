@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
-from hw.features import Feature
-from hw.operations import AluOp
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
 
 
 def initialised(

@@ -8,10 +8,16 @@ from itertools import accumulate
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Ints, SetMode
-from compiler.machines.accelerator.lower.compiled import runs_of
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Command,
+    Compute,
+    Copy,
+    Ints,
+    SetMode,
+)
+from tandem.compiler.machines.accelerator.lower.compiled import runs_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 _CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.PAR)
 

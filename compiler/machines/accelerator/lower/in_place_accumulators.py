@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Const, Expr, Var
-from compiler.ir.linear import Linear, linear
-from compiler.ir.stmt import Alloc, For, If, Invoke, PrimFunc, Stmt
-from compiler.ir.visit import map_children, variables, with_body
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.instruction_nests import flat
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import Const, Expr, Var
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.stmt import Alloc, For, If, Invoke, PrimFunc, Stmt
+from tandem.compiler.ir.visit import map_children, variables, with_body
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.instruction_nests import flat
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.te.tree import allocated, map_buffers, read_by, without_alloc, written_by
 
 
 @dataclass(frozen=True, slots=True)

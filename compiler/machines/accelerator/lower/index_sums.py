@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TypeAlias
 
-from compiler.errors import LoweringError
-from compiler.ir.arithmetic import binary_function, unary_function
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL, INDEX
-from compiler.ir.expr import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.arithmetic import binary_function, unary_function
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL, INDEX
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -22,13 +22,13 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.linear import Linear, linear
-from compiler.ir.operations import (
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.printer import text
-from compiler.ir.visit import variables
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.visit import variables
 
 Env: TypeAlias = Mapping[str, int]
 """Values of variables, by name."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Expr, Var
-from compiler.ir.linear import linear
-from compiler.ir.operations import BinaryOp
-from compiler.ir.printer import text
-from compiler.ir.stmt import Alloc, For, If, Invoke, LoopKind, Seq, Stmt, Store
-from compiler.ir.visit import children, variables, with_body
-from compiler.lower.conditions import conjuncts
-from compiler.lower.hoist_conditions import hoisted
-from compiler.lower.tighten_loops import shorter_loops
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.index_sums import Env, IndexSum
-from compiler.te.tree import written_by
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Expr, Var
+from tandem.compiler.ir.linear import linear
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import Alloc, For, If, Invoke, LoopKind, Seq, Stmt, Store
+from tandem.compiler.ir.visit import children, variables, with_body
+from tandem.compiler.lower.conditions import conjuncts
+from tandem.compiler.lower.hoist_conditions import hoisted
+from tandem.compiler.lower.tighten_loops import shorter_loops
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.index_sums import Env, IndexSum
+from tandem.compiler.te.tree import written_by
 
 Box = dict[str, tuple[int, int]]
 """By loop variable, the first iteration and one past the last."""

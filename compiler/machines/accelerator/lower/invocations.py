@@ -8,10 +8,10 @@ from typing import TypeGuard
 
 import numpy as np
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Invoke, Region, parameters
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.stmt import Invoke, Region, parameters
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     AluStep,
     GemmStep,
     RequantiseStep,
@@ -19,18 +19,18 @@ from compiler.machines.accelerator.intrinsics.base import (
     Step,
     TensorInstruction,
 )
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.commands import Compute, Ints, Loop, Mode
-from compiler.machines.accelerator.lower.compute_commands import (
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Ints, Loop, Mode
+from tandem.compiler.machines.accelerator.lower.compute_commands import (
     InstructionLimits,
     Operation,
     commands_of,
 )
-from compiler.machines.accelerator.lower.index_sums import Env, IndexSum
-from compiler.machines.accelerator.lower.instruction_nests import Box, Nest
-from compiler.machines.accelerator.lower.onchip import lanes_of
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.lower.index_sums import Env, IndexSum
+from tandem.compiler.machines.accelerator.lower.instruction_nests import Box, Nest
+from tandem.compiler.machines.accelerator.lower.onchip import lanes_of
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.operations import AluOp
 
 _Address = tuple[int, dict[str, int]]
 """An operand's address in a box's first iteration, and its stride along each loop, in elements."""

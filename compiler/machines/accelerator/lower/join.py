@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.intrinsics.base import check_immediate
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.intrinsics.base import check_immediate
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
     Compute,
@@ -20,12 +20,12 @@ from compiler.machines.accelerator.lower.commands import (
     Mode,
     SetMode,
 )
-from compiler.machines.accelerator.lower.dram_layout import Operator
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.programs import ElaboratedProgram
-from compiler.machines.accelerator.lower.residency import KernelStore, load_kernels
-from hw.config import HardwareConfig
-from hw.encoding import requantise_layout
+from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.compiler.machines.accelerator.lower.programs import ElaboratedProgram
+from tandem.compiler.machines.accelerator.lower.residency import KernelStore, load_kernels
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import requantise_layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

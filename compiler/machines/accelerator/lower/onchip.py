@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from compiler.errors import CapacityError
-from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Alloc, PrimFunc, Stmt
-from compiler.ir.visit import children
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.errors import CapacityError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.stmt import Alloc, PrimFunc, Stmt
+from tandem.compiler.ir.visit import children
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 
 def lanes_of(memory: MemoryId, config: HardwareConfig) -> int:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
     Compute,
@@ -31,10 +31,10 @@ from compiler.machines.accelerator.lower.commands import (
     Mode,
     with_prototypes,
 )
-from compiler.machines.accelerator.lower.compute_commands import InstructionLimits, Operation
-from hw.config import HardwareConfig
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.compute_commands import InstructionLimits, Operation
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 _NEVER = -1
 """The position of a write that has not happened."""

@@ -6,28 +6,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compiler.errors import LoweringError
-from compiler.ir.stmt import LoopKind, PrimFunc
-from compiler.ir.visit import loops
-from compiler.lower.hoist_reduction_init import HoistReductionInit
-from compiler.lower.lowering import LOOP_PASSES, LoopPass, Simplify, lower
-from compiler.machines.accelerator.lower.command_pass import CommandContext, CommandPass, stages
-from compiler.machines.accelerator.lower.commands import Commands
-from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
-from compiler.machines.accelerator.lower.dram_layout import dram_alignment
-from compiler.machines.accelerator.lower.early_passes import EarlyPasses
-from compiler.machines.accelerator.lower.elaborate import elaborate
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
-from compiler.machines.accelerator.lower.onchip import ChipMemory
-from compiler.machines.accelerator.lower.output_modes import RequantiseLastWrites
-from compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
-from compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
-from compiler.machines.accelerator.lower.start_order import StartEarly
-from compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config import HardwareConfig
-from hw.features import Feature
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.stmt import LoopKind, PrimFunc
+from tandem.compiler.ir.visit import loops
+from tandem.compiler.lower.hoist_reduction_init import HoistReductionInit
+from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, Simplify, lower
+from tandem.compiler.machines.accelerator.lower.command_pass import (
+    CommandContext,
+    CommandPass,
+    stages,
+)
+from tandem.compiler.machines.accelerator.lower.commands import Commands
+from tandem.compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
+from tandem.compiler.machines.accelerator.lower.dram_layout import dram_alignment
+from tandem.compiler.machines.accelerator.lower.early_passes import EarlyPasses
+from tandem.compiler.machines.accelerator.lower.elaborate import elaborate
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
+from tandem.compiler.machines.accelerator.lower.onchip import ChipMemory
+from tandem.compiler.machines.accelerator.lower.output_modes import RequantiseLastWrites
+from tandem.compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
+from tandem.compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
+from tandem.compiler.machines.accelerator.lower.start_order import StartEarly
+from tandem.compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
 
 
 def accelerator_passes(target: AcceleratorTarget) -> tuple[LoopPass, ...]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import ZEROS, Commands, Copy
-from compiler.machines.accelerator.lower.compiled import fresh_loads
-from compiler.machines.accelerator.lower.footprints import chip_elements
-from compiler.te.tree import allocated
-from hw.topology import MemoryId
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import ZEROS, Commands, Copy
+from tandem.compiler.machines.accelerator.lower.compiled import fresh_loads
+from tandem.compiler.machines.accelerator.lower.footprints import chip_elements
+from tandem.compiler.te.tree import allocated
+from tandem.hw.topology import MemoryId
 
 _KEPT = (MemoryId.INP, MemoryId.WGT)
 

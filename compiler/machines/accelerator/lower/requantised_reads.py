@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import Command, Commands, Compute, Copy
-from compiler.machines.accelerator.lower.compiled import requantised_read
-from compiler.machines.accelerator.lower.footprints import first_element
-from hw.topology import MemoryId
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import Command, Commands, Compute, Copy
+from tandem.compiler.machines.accelerator.lower.compiled import requantised_read
+from tandem.compiler.machines.accelerator.lower.footprints import first_element
+from tandem.hw.topology import MemoryId
 
 _LOADS = (MemoryId.ACC, MemoryId.ACC_8BIT)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.commands import Copy, Ints, Kernel
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.commands import Copy, Ints, Kernel
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(slots=True)

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
     Compute,
     Copy,
     unit_of_command,
 )
-from compiler.machines.accelerator.lower.footprints import chip_elements
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.footprints import chip_elements
+from tandem.hw.topology import MemoryId, Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from base.errors import BaseError
-from compiler.errors import CapacityError, LoweringError
-from compiler.ir.printer import text
-from compiler.machines.accelerator.lower.commands import ZEROS, Command, Compute, Ints, Site
-from compiler.machines.accelerator.lower.dram_layout import (
+from tandem.base.errors import BaseError
+from tandem.compiler.errors import CapacityError, LoweringError
+from tandem.compiler.ir.printer import text
+from tandem.compiler.machines.accelerator.lower.commands import ZEROS, Command, Compute, Ints, Site
+from tandem.compiler.machines.accelerator.lower.dram_layout import (
     DramTensor,
     Operator,
     addresses_of,
@@ -21,18 +21,22 @@ from compiler.machines.accelerator.lower.dram_layout import (
     layout_of,
     rounded_up,
 )
-from compiler.machines.accelerator.lower.encode import encode_kernels, encode_stream
-from compiler.machines.accelerator.lower.join import JoinedCommands, join
-from compiler.machines.accelerator.lower.programs import ElaboratedProgram, ProgramCache
-from compiler.machines.accelerator.lower.residency import KernelStore
-from compiler.machines.accelerator.lower.tokens import TokenedCommands, await_stores, place_tokens
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config import PAGE_BYTES
-from hw.errors import HardwareError
-from hw.hazards import check_hazards
-from hw.isa import Program
-from hw.isa.disasm import disassemble
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.encode import encode_kernels, encode_stream
+from tandem.compiler.machines.accelerator.lower.join import JoinedCommands, join
+from tandem.compiler.machines.accelerator.lower.programs import ElaboratedProgram, ProgramCache
+from tandem.compiler.machines.accelerator.lower.residency import KernelStore
+from tandem.compiler.machines.accelerator.lower.tokens import (
+    TokenedCommands,
+    await_stores,
+    place_tokens,
+)
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config import PAGE_BYTES
+from tandem.hw.errors import HardwareError
+from tandem.hw.hazards import check_hazards
+from tandem.hw.isa import Program
+from tandem.hw.isa.disasm import disassemble
+from tandem.hw.topology import MemoryId, Unit
 
 _NO_SITE: Site = ("", ())
 _UOP_LOAD_SITE: Site = ("micro-ops", ())

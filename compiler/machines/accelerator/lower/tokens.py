@@ -18,11 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.commands import Commands, Copy, Ints, unit_of_command
-from compiler.machines.accelerator.lower.compiled_tokens import place
-from compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
-from hw.config import HardwareConfig
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Commands,
+    Copy,
+    Ints,
+    unit_of_command,
+)
+from tandem.compiler.machines.accelerator.lower.compiled_tokens import place
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId, Unit
 
 NO_COMMAND = -1
 """The command position of an instruction that only pops and pushes tokens."""

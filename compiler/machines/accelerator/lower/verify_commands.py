@@ -7,15 +7,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.commands import Command, Commands, Compute, Copy, SetMode
-from compiler.machines.accelerator.lower.compiled import NO_COMMAND, unwritten_read
-from compiler.machines.accelerator.lower.encode import fields_of
-from compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
-from hw.config import HardwareConfig
-from hw.encoding import Opcode, instruction_layout
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Command,
+    Commands,
+    Compute,
+    Copy,
+    SetMode,
+)
+from tandem.compiler.machines.accelerator.lower.compiled import NO_COMMAND, unwritten_read
+from tandem.compiler.machines.accelerator.lower.encode import fields_of
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, instruction_layout
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.expr import Const, Expr, Var
-from compiler.ir.interval import Ranges, interval
-from compiler.ir.ops import index
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, PrimFunc, Seq, Stmt, Store
-from compiler.ir.visit import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.expr import Const, Expr, Var
+from tandem.compiler.ir.interval import Ranges, interval
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.stmt import (
+    Alloc,
+    Block,
+    For,
+    If,
+    Invoke,
+    LoopKind,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+)
+from tandem.compiler.ir.visit import (
     loops,
     map_accesses_in,
     map_children,
@@ -21,10 +32,14 @@ from compiler.ir.visit import (
     variables,
     with_body,
 )
-from compiler.lower.conditions import conjuncts, guarded
-from compiler.lower.ranges import loop_range
-from compiler.machines.accelerator.lower.instruction_nests import flat, is_instruction, is_load
-from compiler.te.tree import extent_of
+from tandem.compiler.lower.conditions import conjuncts, guarded
+from tandem.compiler.lower.ranges import loop_range
+from tandem.compiler.machines.accelerator.lower.instruction_nests import (
+    flat,
+    is_instruction,
+    is_load,
+)
+from tandem.compiler.te.tree import extent_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from compiler.errors import QuantisationError, Refusal
-from compiler.ir.dtypes import INT32
-from compiler.requantisation import RequantSpec
-from compiler.requantisation.channels import INT16, broadcast, check_range
-from compiler.requantisation.spec import Channel
-from hw.operations import MAX_SHIFT, AluOp
+from tandem.compiler.errors import QuantisationError, Refusal
+from tandem.compiler.ir.dtypes import INT32
+from tandem.compiler.requantisation import RequantSpec
+from tandem.compiler.requantisation.channels import INT16, broadcast, check_range
+from tandem.compiler.requantisation.spec import Channel
+from tandem.hw.operations import MAX_SHIFT, AluOp
 
 _SHIFTS = (-MAX_SHIFT, MAX_SHIFT)
 

@@ -9,12 +9,12 @@ from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from compiler.ir.dtypes import INT8, DType
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import (
+from tandem.compiler.ir.dtypes import INT8, DType
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.tiling import (
     operand_accumulators,
     parameter_usage,
     resident_operands,
@@ -23,7 +23,7 @@ from compiler.machines.accelerator.templates.tiling import (
     tile_space,
     unusual_residency,
 )
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     Output,
     ReductionWork,
     WorkCounts,
@@ -33,9 +33,9 @@ from compiler.machines.accelerator.templates.work_counts import (
     tile_shapes,
     transfers_of,
 )
-from compiler.plan.space import Choices, Floats, Ints, Space, rank_by
-from compiler.te.schedule import Sketch
-from hw.topology import MemoryId
+from tandem.compiler.plan.space import Choices, Floats, Ints, Space, rank_by
+from tandem.compiler.te.schedule import Sketch
+from tandem.hw.topology import MemoryId
 
 
 class TiledWorkload(Hashable, Protocol):

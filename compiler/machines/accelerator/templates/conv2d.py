@@ -10,42 +10,42 @@ from typing import ClassVar
 
 import numpy as np
 
-from compiler import te
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Var
-from compiler.graph.operators.layouts import PackWindows
-from compiler.graph.operators.products import Conv2d
-from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.expr import Expr
-from compiler.ir.ops import index
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
-from compiler.machines.accelerator.templates import conv2d_tiled as tiled
-from compiler.machines.accelerator.templates.conv2d_bound import least_cycles
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
-from compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
+from tandem.compiler import te
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Call, Var
+from tandem.compiler.graph.operators.layouts import PackWindows
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import index
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from tandem.compiler.machines.accelerator.templates.conv2d_bound import least_cycles
+from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     estimate as pipelined_estimate,
 )
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.packing import block_groups, pack_weight
-from compiler.machines.accelerator.templates.products import largest_sum
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.packing import block_groups, pack_weight
+from tandem.compiler.machines.accelerator.templates.products import largest_sum
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     requantise_passes,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.traffic import needed_parts
-from compiler.machines.accelerator.templates.work_counts import WorkCounts
-from compiler.operators.blocks import DATA_AXES
-from compiler.operators.pad import pad
-from compiler.plan.pattern import Apply, Match, Operand
-from compiler.plan.schedule_template import Arguments, HostPacking, KernelMatch, Shapes
-from compiler.plan.space import Choices, Floats, Ints, Space
-from compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
-from compiler.te.knobs import Choice, OpenTrace
-from compiler.te.tensor import Reduction
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.traffic import needed_parts
+from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
+from tandem.compiler.operators.blocks import DATA_AXES
+from tandem.compiler.operators.pad import pad
+from tandem.compiler.plan.pattern import Apply, Match, Operand
+from tandem.compiler.plan.schedule_template import Arguments, HostPacking, KernelMatch, Shapes
+from tandem.compiler.plan.space import Choices, Floats, Ints, Space
+from tandem.compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
+from tandem.compiler.te.knobs import Choice, OpenTrace
+from tandem.compiler.te.tensor import Reduction
+from tandem.hw.topology import MemoryId
 
 _SHORTLIST = 96
 """Number of choices with the most threads that are simulated."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.tile_pipeline import simulated
-from compiler.machines.accelerator.templates.tile_stages import StageCosts, TileCosts, ends
-from compiler.machines.accelerator.templates.tiling import resident_operands
-from compiler.machines.accelerator.templates.work_counts import transfers_of
-from compiler.plan.space import Bools, Choices, Floats, Ints
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES, gemm_layout
-from hw.timing import CHECK_STAGES, TRANSFER_OVERHEAD, pipeline_depth
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.tile_pipeline import simulated
+from tandem.compiler.machines.accelerator.templates.tile_stages import StageCosts, TileCosts, ends
+from tandem.compiler.machines.accelerator.templates.tiling import resident_operands
+from tandem.compiler.machines.accelerator.templates.work_counts import transfers_of
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES, gemm_layout
+from tandem.hw.timing import CHECK_STAGES, TRANSFER_OVERHEAD, pipeline_depth
+from tandem.hw.topology import MemoryId
 
 _END = 5
 """Cycles from the last end of a STORE to the end of the run, at least (rule 9)."""

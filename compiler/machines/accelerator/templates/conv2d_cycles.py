@@ -7,14 +7,14 @@ from math import prod
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.tile_pipeline import simulated
-from compiler.machines.accelerator.templates.tile_stages import StageCosts, TileCosts, ends
-from compiler.machines.accelerator.templates.tiling import resident_operands
-from compiler.plan.space import Bools, Choices, Floats, Ints
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.tile_pipeline import simulated
+from tandem.compiler.machines.accelerator.templates.tile_stages import StageCosts, TileCosts, ends
+from tandem.compiler.machines.accelerator.templates.tiling import resident_operands
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
+from tandem.hw.topology import MemoryId
 
 LONGEST = 1500
 """Maximum number of simulated steps; a longer program is extrapolated at the same rate."""

@@ -23,27 +23,27 @@ from math import prod
 
 import numpy as np
 
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d_tiled import (
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d_tiled import (
     image_on_chip,
     loops_in_tile,
     loops_of_tiles,
     tensorized,
     tiles_of_sums,
 )
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.tiling import parameter_usage
-from compiler.machines.accelerator.templates.traffic import loaded_elements
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.tiling import parameter_usage
+from tandem.compiler.machines.accelerator.templates.traffic import loaded_elements
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     ReductionWork,
     WorkCounts,
     kernel_length,
     tile_shapes,
 )
-from compiler.plan.space import Bools, Choices, Ints, Space, divisors, tile_sizes
-from compiler.te.knobs import Choice, OpenTrace, Setting, knob
-from hw.topology import MemoryId
+from tandem.compiler.plan.space import Bools, Choices, Ints, Space, divisors, tile_sizes
+from tandem.compiler.te.knobs import Choice, OpenTrace, Setting, knob
+from tandem.hw.topology import MemoryId
 
 ORDERS = ("outputs", "pixels")
 """The orders of loops over tiles: by what changes last, the output channels or the pixels."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from base.jit import compiled
-from compiler.machines.accelerator.templates.conv2d_pipelined import (
+from tandem.base.jit import compiled
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import (
     image_extents,
     loads_of_tile,
     repeats,
     slots,
     taps,
 )
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.work_counts import kernel_length
-from compiler.plan.space import Choices, Floats, Ints
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.work_counts import kernel_length
+from tandem.compiler.plan.space import Choices, Floats, Ints
+from tandem.hw.topology import MemoryId
 
 LONGEST = 2000
 """Maximum number of simulated products; a longer program is extrapolated at the same rate."""

@@ -24,20 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.machines.accelerator.intrinsics.base import gemm
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import Epilogue
-from compiler.machines.accelerator.templates.tiling import (
+from tandem.compiler.machines.accelerator.intrinsics.base import gemm
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
+from tandem.compiler.machines.accelerator.templates.tiling import (
     operand_accumulators,
     parameter_usage,
     resident_operands,
     tensorize_reduction,
     tile_output,
 )
-from compiler.machines.accelerator.templates.traffic import loaded_elements
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.machines.accelerator.templates.traffic import loaded_elements
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     ReductionWork,
     TransferCounts,
     WorkCounts,
@@ -45,11 +45,11 @@ from compiler.machines.accelerator.templates.work_counts import (
     thread_redundancy,
     tile_shapes,
 )
-from compiler.plan.space import Bools, Choices, Ints, Space, tile_sizes
-from compiler.te.knobs import OpenTrace, knob
-from compiler.te.schedule import Sketch
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.plan.space import Bools, Choices, Ints, Space, tile_sizes
+from tandem.compiler.te.knobs import OpenTrace, knob
+from tandem.compiler.te.schedule import Sketch
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "outputs": ("oc", "y", "x"),

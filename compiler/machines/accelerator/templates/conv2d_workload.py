@@ -9,19 +9,19 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     Output,
     TransferCounts,
     kernel_length,
     tile_shapes,
     transfers_of,
 )
-from compiler.operators.window import Window, windows
-from compiler.plan.space import Choices, Floats, Ints
-from compiler.te import placeholder
-from hw.topology import MemoryId
+from tandem.compiler.operators.window import Window, windows
+from tandem.compiler.plan.space import Choices, Floats, Ints
+from tandem.compiler.te import placeholder
+from tandem.hw.topology import MemoryId
 
 Count = TypeVar("Count", int, Ints)
 T = TypeVar("T")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_tiled import (
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_tiled import (
     loops_of_tiles,
     tensorized,
     tiles_of_sums,
 )
-from compiler.machines.accelerator.templates.epilogue import (
+from tandem.compiler.machines.accelerator.templates.epilogue import (
     Epilogue,
     EpiloguePass,
 )
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.products import (
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.products import (
     PRODUCT,
     SHARED,
     Products,
@@ -29,18 +29,18 @@ from compiler.machines.accelerator.templates.products import (
     product_space,
     sum_of_loaded,
 )
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     requantise_passes,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import unusual_residency
-from compiler.machines.accelerator.templates.work_counts import WorkCounts
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Choices, Floats, Ints, Space
-from compiler.te import Schedule
-from compiler.te.knobs import Choice, OpenTrace
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.tiling import unusual_residency
+from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Choices, Floats, Ints, Space
+from tandem.compiler.te import Schedule
+from tandem.compiler.te.knobs import Choice, OpenTrace
+from tandem.hw.topology import MemoryId
 
 _CONVOLUTION = Conv2dOnArray()
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler import te
-from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.expr import Expr
-from compiler.ir.ops import index
-from compiler.layouts.layout import PLANES
-from compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates import conv2d_tiled as tiled
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.epilogue import Epilogue
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.products import (
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import index
+from tandem.compiler.layouts.layout import PLANES
+from tandem.compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.products import (
     PRODUCT,
     SHARED,
     Products,
@@ -25,15 +25,15 @@ from compiler.machines.accelerator.templates.products import (
     product_space,
     sum_of_loaded,
 )
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import tile_output
-from compiler.machines.accelerator.templates.work_counts import WorkCounts, transfers_of
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Choices, Floats, Ints, Space
-from compiler.te import Schedule, compute, placeholder
-from compiler.te.knobs import OpenTrace
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.tiling import tile_output
+from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts, transfers_of
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Choices, Floats, Ints, Space
+from tandem.compiler.te import Schedule, compute, placeholder
+from tandem.compiler.te.knobs import OpenTrace
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 
 class WideDenseOnArray(AcceleratorTemplate[Products]):

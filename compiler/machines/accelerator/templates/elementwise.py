@@ -7,27 +7,27 @@ from math import prod
 
 import numpy as np
 
-from compiler.graph.operators.elementwise import Cast
-from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.machines.accelerator.intrinsics.extensions import move_input
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.alu_tiles import ImageWorkload, TiledOnAlu
-from compiler.machines.accelerator.templates.epilogue import (
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.compiler.machines.accelerator.intrinsics.extensions import move_input
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.alu_tiles import ImageWorkload, TiledOnAlu
+from tandem.compiler.machines.accelerator.templates.epilogue import (
     in_accumulators,
 )
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     requantise_passes,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.work_counts import ReductionWork
-from compiler.operators.blocks import DATA_AXES
-from compiler.plan.pattern import Apply, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Ints
-from compiler.te import Schedule, placeholder
-from compiler.te.knobs import OpenTrace
-from hw.features import Feature
+from tandem.compiler.machines.accelerator.templates.work_counts import ReductionWork
+from tandem.compiler.operators.blocks import DATA_AXES
+from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Ints
+from tandem.compiler.te import Schedule, placeholder
+from tandem.compiler.te.knobs import OpenTrace
+from tandem.hw.features import Feature
 
 IMAGE_AS_INT32 = Apply(
     "cast",

@@ -13,30 +13,34 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler import te
-from compiler.errors import ScheduleError
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8, INT32, INT64, DType
-from compiler.ir.expr import Expr
-from compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value, immediate_argument
-from compiler.machines.accelerator.intrinsics.extensions import (
+from tandem.compiler import te
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.machines.accelerator.intrinsics.base import (
+    alu_binary,
+    alu_value,
+    immediate_argument,
+)
+from tandem.compiler.machines.accelerator.intrinsics.extensions import (
     requantise,
     requantise_add,
     requantised,
 )
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.templates.parameter_passes import (
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.templates.parameter_passes import (
     HIGH,
     LOW,
     PARAMETERS,
     SCALE,
     RequantisePass,
 )
-from compiler.plan.space import Ints
-from compiler.te import Tensor, compute, placeholder
-from compiler.te.schedule import Sketch
-from hw.config import HardwareConfig
-from hw.operations import AluOp
+from tandem.compiler.plan.space import Ints
+from tandem.compiler.te import Tensor, compute, placeholder
+from tandem.compiler.te.schedule import Sketch
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
 
 
 class OperandKind(Enum):

@@ -14,13 +14,17 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.lower_bound import alu_cycles, array_cycles, bus_cycles
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import resident_operands
-from compiler.machines.accelerator.templates.work_counts import TransferCounts, WorkCounts
-from compiler.plan.space import Bools, Choices, Floats, Ints
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.lower_bound import (
+    alu_cycles,
+    array_cycles,
+    bus_cycles,
+)
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.tiling import resident_operands
+from tandem.compiler.machines.accelerator.templates.work_counts import TransferCounts, WorkCounts
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
+from tandem.hw.topology import MemoryId
 
 W = TypeVar("W", bound=Hashable)
 

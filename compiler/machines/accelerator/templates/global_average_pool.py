@@ -7,27 +7,27 @@ from math import prod
 
 import numpy as np
 
-from compiler import te
-from compiler.graph.attributes import Attributes
-from compiler.graph.operators.reductions import Reduction
-from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.expr import Expr
-from compiler.machines.accelerator.intrinsics.base import alu_binary
-from compiler.machines.accelerator.intrinsics.extensions import alu_input
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.alu_tiles import ImageWorkload
-from compiler.machines.accelerator.templates.elementwise import IMAGE_AS_INT32
-from compiler.machines.accelerator.templates.epilogue import (
+from tandem.compiler import te
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.machines.accelerator.intrinsics.base import alu_binary
+from tandem.compiler.machines.accelerator.intrinsics.extensions import alu_input
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.alu_tiles import ImageWorkload
+from tandem.compiler.machines.accelerator.templates.elementwise import IMAGE_AS_INT32
+from tandem.compiler.machines.accelerator.templates.epilogue import (
     in_accumulators,
 )
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     requantise_passes,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.tiling import (
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.tiling import (
     operand_accumulators,
     parameter_usage,
     resident_operands,
@@ -37,7 +37,7 @@ from compiler.machines.accelerator.templates.tiling import (
     tile_space,
     unusual_residency,
 )
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     Output,
     ReductionWork,
     WorkCounts,
@@ -47,16 +47,16 @@ from compiler.machines.accelerator.templates.work_counts import (
     tile_shapes,
     transfers_of,
 )
-from compiler.operators.blocks import DATA_AXES
-from compiler.plan.pattern import Apply
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Choices, Floats, Ints, Space, rank_by
-from compiler.te import Schedule, compute, placeholder, reduce_axis
-from compiler.te.knobs import OpenTrace, knob
-from compiler.te.tensor import Reduction as Sum
-from hw.features import Feature
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.operators.blocks import DATA_AXES
+from tandem.compiler.plan.pattern import Apply
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Choices, Floats, Ints, Space, rank_by
+from tandem.compiler.te import Schedule, compute, placeholder, reduce_axis
+from tandem.compiler.te.knobs import OpenTrace, knob
+from tandem.compiler.te.tensor import Reduction as Sum
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 
 def _whole_images(given: Attributes) -> bool:

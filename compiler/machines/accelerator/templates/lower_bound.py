@@ -13,12 +13,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.work_counts import WorkCounts
-from compiler.plan.space import Choices, Floats
-from hw.encoding import INSTRUCTION_BYTES
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.topology import MemoryId
 
 W = TypeVar("W", bound=Hashable)
 

@@ -7,12 +7,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from compiler.plan.space import Floats, Ints
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.features import Feature
-from hw.timing import TRANSFER_OVERHEAD, issue_cycles
-from hw.topology import MemoryId
+from tandem.compiler.plan.space import Floats, Ints
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.features import Feature
+from tandem.hw.timing import TRANSFER_OVERHEAD, issue_cycles
+from tandem.hw.topology import MemoryId
 
 _HANDSHAKES = 2 * TRANSFER_OVERHEAD
 """Estimated cycles of a LOAD or STORE beside DRAM latency and data: twice the overhead of a

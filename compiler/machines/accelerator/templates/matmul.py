@@ -9,33 +9,39 @@ from math import prod
 
 import numpy as np
 
-from compiler.errors import Refusal
-from compiler.graph.nodes import Call, Var
-from compiler.graph.types import TensorType
-from compiler.ir.dtypes import INT8
-from compiler.ir.expr import Expr
-from compiler.ir.ops import index
-from compiler.layouts.layout import Layout, One, Whole, in_blocks
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.nodes import Call, Var
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import index
+from tandem.compiler.layouts.layout import Layout, One, Whole, in_blocks
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     epilogue_passes,
     requantisation,
     requantise_pattern,
 )
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     TransferCounts,
     tile_shapes,
     transfers_of,
 )
-from compiler.operators.blocks import blocks
-from compiler.plan.pattern import Apply, Match, Operand
-from compiler.plan.schedule_template import RESULT, Arguments, HostPacking, KernelMatch, Shapes
-from compiler.plan.space import Ints, Space
-from compiler.te import Tensor, placeholder
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.operators.blocks import blocks
+from tandem.compiler.plan.pattern import Apply, Match, Operand
+from tandem.compiler.plan.schedule_template import (
+    RESULT,
+    Arguments,
+    HostPacking,
+    KernelMatch,
+    Shapes,
+)
+from tandem.compiler.plan.space import Ints, Space
+from tandem.compiler.te import Tensor, placeholder
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 _RANKS = tuple(range(2, 9))
 _PRODUCT = Apply("matmul", (Operand("data", INT8, _RANKS), Operand("weight", INT8, _RANKS)))

@@ -9,33 +9,33 @@ from math import prod
 
 import numpy as np
 
-from compiler import te
-from compiler.graph.operators.reductions import MaxPool
-from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.ir.expr import Expr
-from compiler.machines.accelerator.intrinsics.base import alu_binary
-from compiler.machines.accelerator.intrinsics.extensions import alu_input
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.alu_tiles import TiledOnAlu
-from compiler.machines.accelerator.templates.epilogue import Epilogue, in_accumulators
-from compiler.machines.accelerator.templates.tiling import tensorize_reduction
-from compiler.machines.accelerator.templates.traffic import (
+from tandem.compiler import te
+from tandem.compiler.graph.operators.reductions import MaxPool
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.machines.accelerator.intrinsics.base import alu_binary
+from tandem.compiler.machines.accelerator.intrinsics.extensions import alu_input
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.alu_tiles import TiledOnAlu
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue, in_accumulators
+from tandem.compiler.machines.accelerator.templates.tiling import tensorize_reduction
+from tandem.compiler.machines.accelerator.templates.traffic import (
     loaded_elements,
     needed_parts,
     taps_on_data,
 )
-from compiler.machines.accelerator.templates.work_counts import ReductionWork
-from compiler.operators.blocks import DATA_AXES
-from compiler.operators.window import Window, check_windows, windows
-from compiler.plan.pattern import Apply, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Ints
-from compiler.te import Schedule, compute, placeholder, reduce_axis
-from compiler.te.knobs import OpenTrace
-from compiler.te.tensor import Reduction
-from hw.features import Feature
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.templates.work_counts import ReductionWork
+from tandem.compiler.operators.blocks import DATA_AXES
+from tandem.compiler.operators.window import Window, check_windows, windows
+from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Ints
+from tandem.compiler.te import Schedule, compute, placeholder, reduce_axis
+from tandem.compiler.te.knobs import OpenTrace
+from tandem.compiler.te.tensor import Reduction
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
 
 LOWEST = INT8.low
 """Initial value of maxima: fits into an instruction's immediate, unlike the lowest int32."""

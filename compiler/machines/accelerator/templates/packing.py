@@ -14,9 +14,9 @@ from math import gcd, lcm
 import numpy as np
 import numpy.typing as npt
 
-from compiler.errors import TensorError
-from compiler.operators.blocks import blocks
-from hw.config import HardwareConfig
+from tandem.compiler.errors import TensorError
+from tandem.compiler.operators.blocks import blocks
+from tandem.hw.config import HardwareConfig
 
 Array = npt.NDArray[np.generic]
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir.dtypes import INT8, INT32
-from compiler.machines.accelerator.intrinsics.extensions import parameter_word
-from compiler.operators.blocks import blocks
-from compiler.plan.schedule_template import Arguments
-from compiler.requantisation import RequantSpec
-from compiler.requantisation.channels import broadcast
-from compiler.requantisation.spec import Channel
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.instruction_fields import SCALE_BITS
-from hw.parameter_word import MULTIPLIER_BITS
-from hw.topology import MemoryId
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.machines.accelerator.intrinsics.extensions import parameter_word
+from tandem.compiler.operators.blocks import blocks
+from tandem.compiler.plan.schedule_template import Arguments
+from tandem.compiler.requantisation import RequantSpec
+from tandem.compiler.requantisation.channels import broadcast
+from tandem.compiler.requantisation.spec import Channel
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.instruction_fields import SCALE_BITS
+from tandem.hw.parameter_word import MULTIPLIER_BITS
+from tandem.hw.topology import MemoryId
 
 PARAMETERS, LOW, HIGH, SCALE = "parameters", "low", "high", "scale"
 """The pass's operands in the program; the last three are immediates."""

@@ -12,21 +12,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.constant import Constant
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.conv2d_tiled import loads, sum_in_steps
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload, RowsWorkload
-from compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
-from compiler.machines.accelerator.templates.packing import pack_weight
-from compiler.machines.accelerator.templates.tiling import sharing_rank, tile_space
-from compiler.machines.accelerator.templates.work_counts import tile_count
-from compiler.plan.pattern import Apply, Operand
-from compiler.plan.schedule_template import KernelMatch
-from compiler.plan.space import Bools, Choices, Floats, Space, rank_by
-from compiler.te.knobs import Setting
-from compiler.te.schedule import Sketch
-from hw.config import HardwareConfig
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates.conv2d_tiled import loads, sum_in_steps
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import (
+    Conv2dWorkload,
+    RowsWorkload,
+)
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
+from tandem.compiler.machines.accelerator.templates.packing import pack_weight
+from tandem.compiler.machines.accelerator.templates.tiling import sharing_rank, tile_space
+from tandem.compiler.machines.accelerator.templates.work_counts import tile_count
+from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.schedule_template import KernelMatch
+from tandem.compiler.plan.space import Bools, Choices, Floats, Space, rank_by
+from tandem.compiler.te.knobs import Setting
+from tandem.compiler.te.schedule import Sketch
+from tandem.hw.config import HardwareConfig
 
 PRODUCT = Apply("dense", (Operand("data", INT8, (2,)), Operand("weight", INT8, constant=True)))
 

@@ -7,18 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.errors import QuantisationError, Refusal
-from compiler.graph.operators.quantised import Requantise
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.alu_lowering import AluOperation, lower_requantisation
-from compiler.machines.accelerator.templates.epilogue import AluPass, EpiloguePass, OperandKind
-from compiler.machines.accelerator.templates.packing import pack_channels
-from compiler.machines.accelerator.templates.parameter_passes import parameter_pass
-from compiler.plan.pattern import Apply, Match, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.requantisation import RequantSpec, Residual
-from hw.config import HardwareConfig
-from hw.operations import AluOp
+from tandem.compiler.errors import QuantisationError, Refusal
+from tandem.compiler.graph.operators.quantised import Requantise
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
+    AluOperation,
+    lower_requantisation,
+)
+from tandem.compiler.machines.accelerator.templates.epilogue import (
+    AluPass,
+    EpiloguePass,
+    OperandKind,
+)
+from tandem.compiler.machines.accelerator.templates.packing import pack_channels
+from tandem.compiler.machines.accelerator.templates.parameter_passes import parameter_pass
+from tandem.compiler.plan.pattern import Apply, Match, Operand
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.requantisation import RequantSpec, Residual
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
 
 
 def requantise_pattern(sums: Apply, skip_rank: int | None = None) -> Apply:

@@ -11,17 +11,17 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from compiler.layouts.layout import Layout, image_blocks, row_blocks
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.work_counts import WorkCounts
-from compiler.plan.pattern import Match
-from compiler.plan.schedule_template import RESULT, KernelMatch, ScheduleTemplate, Shapes
-from compiler.plan.space import Bools, Choices, Floats, Ints
-from compiler.te import Schedule
-from compiler.te.knobs import Choice, OpenTrace
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.layouts.layout import Layout, image_blocks, row_blocks
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
+from tandem.compiler.plan.pattern import Match
+from tandem.compiler.plan.schedule_template import RESULT, KernelMatch, ScheduleTemplate, Shapes
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
+from tandem.compiler.te import Schedule
+from tandem.compiler.te.knobs import Choice, OpenTrace
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 W = TypeVar("W", bound=Hashable)
 

@@ -11,13 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from base.jit import compiled, inlined
-from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.tile_stages import AXES, StageCosts, TileCosts, ends
-from compiler.plan.space import Choices, Floats, Ints
-from hw.topology import MemoryId
+from tandem.base.jit import compiled, inlined
+from tandem.compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.tile_stages import (
+    AXES,
+    StageCosts,
+    TileCosts,
+    ends,
+)
+from tandem.compiler.plan.space import Choices, Floats, Ints
+from tandem.hw.topology import MemoryId
 
 
 class _Layer(NamedTuple):

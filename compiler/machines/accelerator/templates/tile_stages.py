@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.plan.space import Choices, Ints
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.plan.space import Choices, Ints
 
 AXES = ("oc", "y", "x")
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.intrinsics.base import fill
-from compiler.machines.accelerator.templates.epilogue import Epilogue
-from compiler.plan.space import Bools, Choices, Ints, Space, tile_sizes
-from compiler.te.knobs import knob
-from compiler.te.schedule import Sketch
-from hw.config import HardwareConfig
-from hw.topology import MemoryId
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.intrinsics.base import fill
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
+from tandem.compiler.plan.space import Bools, Choices, Ints, Space, tile_sizes
+from tandem.compiler.te.knobs import knob
+from tandem.compiler.te.schedule import Sketch
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import MemoryId
 
 
 def tile_output(axes: Sequence[str], along: Sequence[str], order: Any) -> Sketch:

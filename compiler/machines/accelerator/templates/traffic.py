@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from compiler.operators.window import Window
-from compiler.plan.space import Bools, Ints
+from tandem.compiler.operators.window import Window
+from tandem.compiler.plan.space import Bools, Ints
 
 
 def needed_parts(windows: Sequence[Window]) -> tuple[Fraction, Fraction]:

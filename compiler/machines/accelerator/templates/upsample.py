@@ -7,31 +7,31 @@ from math import prod
 
 import numpy as np
 
-from compiler import te
-from compiler.errors import Refusal
-from compiler.graph.operators.shapes import Upsample
-from compiler.ir.dtypes import INT8, DType
-from compiler.ir.expr import Expr
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.alu_tiles import TiledOnAlu
-from compiler.machines.accelerator.templates.epilogue import Epilogue, in_accumulators
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.tiling import resident_operands, tile_output
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler import te
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.operators.shapes import Upsample
+from tandem.compiler.ir.dtypes import INT8, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.alu_tiles import TiledOnAlu
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue, in_accumulators
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.tiling import resident_operands, tile_output
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     Output,
     WorkCounts,
     tile_shapes,
     transfers_of,
 )
-from compiler.operators.blocks import DATA_AXES
-from compiler.plan.pattern import Apply, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch
-from compiler.plan.space import Choices, Floats, Ints
-from compiler.te import Schedule, compute, placeholder
-from compiler.te.knobs import OpenTrace
-from compiler.te.schedule import Sketch
-from hw.topology import MemoryId
+from tandem.compiler.operators.blocks import DATA_AXES
+from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Choices, Floats, Ints
+from tandem.compiler.te import Schedule, compute, placeholder
+from tandem.compiler.te.knobs import OpenTrace
+from tandem.compiler.te.schedule import Sketch
+from tandem.hw.topology import MemoryId
 
 MOST_COPIES = 64
 """The most places at which a pixel is stored."""

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.epilogue import Epilogue
-from compiler.plan.space import Bools, Choices, Floats, Ints
-from hw.topology import MemoryId
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
+from tandem.hw.topology import MemoryId
 
 Boxes: TypeAlias = Iterable[tuple[Ints | Floats, Sequence[Ints | int]]]
 """Pairs of the number of copies of a box and the box's extents, outermost first."""

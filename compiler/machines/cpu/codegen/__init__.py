@@ -11,9 +11,9 @@ exceptions, which depend neither on the kinds nor on the order of loops:
 Sums across lanes are reassociated, in schedules with `reassociate` only.
 """
 
-from compiler.machines.cpu.codegen.compile import compile_function, emit_object
-from compiler.machines.cpu.codegen.cpu_target import CpuTarget
-from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
+from tandem.compiler.machines.cpu.codegen.compile import compile_function, emit_object
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
+from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 __all__ = [
     "CpuTarget",

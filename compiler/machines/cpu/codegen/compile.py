@@ -11,15 +11,15 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
-from base.object_cache import ObjectCache
-from compiler.errors import CodegenError
-from compiler.ir.stmt import LoopKind, PrimFunc, parameters
-from compiler.ir.visit import loops
-from compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
-from compiler.machines.cpu.codegen.cpu_target import CpuTarget
-from compiler.machines.cpu.codegen.module import build_module, entry_name
-from runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
-from runtime.native.host import initialise
+from tandem.base.object_cache import ObjectCache
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.stmt import LoopKind, PrimFunc, parameters
+from tandem.compiler.ir.visit import loops
+from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
+from tandem.compiler.machines.cpu.codegen.module import build_module, entry_name
+from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
+from tandem.runtime.native.host import initialise
 
 _LEVEL = 3
 _RELOCATION, _CODE_MODEL = "pic", "small"

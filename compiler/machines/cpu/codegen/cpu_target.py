@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from compiler.errors import CodegenError
-from runtime.native.host import Host, available_threads
+from tandem.compiler.errors import CodegenError
+from tandem.runtime.native.host import Host, available_threads
 
 _BUILT_ON = (
     ("avx", ("avx2", "fma", "f16c", "xop", "vaes", "vpclmul")),

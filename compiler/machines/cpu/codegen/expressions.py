@@ -11,8 +11,8 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from compiler.ir.dtypes import INDEX, UINT64, DType
-from compiler.ir.expr import (
+from tandem.compiler.ir.dtypes import INDEX, UINT64, DType
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -23,15 +23,15 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.interval import depends_on_data, interval
-from compiler.ir.operations import (
+from tandem.compiler.ir.interval import depends_on_data, interval
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.visit import subexpressions
-from compiler.machines.cpu.codegen import load_store, value_ops
-from compiler.machines.cpu.codegen.frame import Frame, LaneVar
-from compiler.machines.cpu.codegen.llvm import (
+from tandem.compiler.ir.visit import subexpressions
+from tandem.compiler.machines.cpu.codegen import load_store, value_ops
+from tandem.compiler.machines.cpu.codegen.frame import Frame, LaneVar
+from tandem.compiler.machines.cpu.codegen.llvm import (
     I32,
     I64,
     broadcast_lanes,
@@ -41,8 +41,8 @@ from compiler.machines.cpu.codegen.llvm import (
     register_type,
     splat,
 )
-from compiler.machines.cpu.codegen.math_functions import call_function, power
-from compiler.machines.cpu.codegen.offset import known_number, known_truth, offset_sum
+from tandem.compiler.machines.cpu.codegen.math_functions import call_function, power
+from tandem.compiler.machines.cpu.codegen.offset import known_number, known_truth, offset_sum
 
 _LEAST_CONVERTED = 32
 """Processors convert floats to integers of at least so many bits."""

@@ -8,9 +8,15 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.dtypes import DType
-from compiler.machines.cpu.codegen.llvm import I32, call_intrinsic, constant, in_lanes, suffix
-from compiler.machines.cpu.codegen.value_ops import fused
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.machines.cpu.codegen.llvm import (
+    I32,
+    call_intrinsic,
+    constant,
+    in_lanes,
+    suffix,
+)
+from tandem.compiler.machines.cpu.codegen.value_ops import fused
 
 
 @dataclass(frozen=True, slots=True)

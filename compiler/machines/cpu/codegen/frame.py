@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from compiler.errors import CodegenError
-from compiler.ir.buffer import Buffer
-from compiler.ir.expr import Var
-from compiler.ir.interval_ops import Interval
-from compiler.machines.cpu.codegen.llvm import I64, splat
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.expr import Var
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.machines.cpu.codegen.llvm import I64, splat
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.arithmetic import neutral
-from compiler.ir.dtypes import BOOL, DType, Kind
-from compiler.ir.expr import Binary, Expr, Load
-from compiler.ir.facts import expr_facts
-from compiler.ir.operations import BinaryOp
-from compiler.ir.stmt import Store
-from compiler.machines.cpu.codegen import value_ops
-from compiler.machines.cpu.codegen.llvm import (
+from tandem.compiler.ir.arithmetic import neutral
+from tandem.compiler.ir.dtypes import BOOL, DType, Kind
+from tandem.compiler.ir.expr import Binary, Expr, Load
+from tandem.compiler.ir.facts import expr_facts
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.stmt import Store
+from tandem.compiler.machines.cpu.codegen import value_ops
+from tandem.compiler.machines.cpu.codegen.llvm import (
     call_intrinsic,
     constant,
     register_type,

@@ -17,18 +17,18 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Expr, Load
-from compiler.ir.facts import expr_facts
-from compiler.ir.interval_ops import Interval
-from compiler.ir.stmt import For, Store
-from compiler.machines.cpu.codegen import load_store, vector_access
-from compiler.machines.cpu.codegen.expressions import evaluate
-from compiler.machines.cpu.codegen.frame import Frame
-from compiler.machines.cpu.codegen.llvm import I32, I64, MASK, constant, memory_type, splat
-from compiler.machines.cpu.codegen.load_store import SHUFFLED
-from compiler.machines.cpu.codegen.offset import Offset, offset_of
-from compiler.machines.cpu.codegen.vector_access import free_masks
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.expr import Expr, Load
+from tandem.compiler.ir.facts import expr_facts
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.stmt import For, Store
+from tandem.compiler.machines.cpu.codegen import load_store, vector_access
+from tandem.compiler.machines.cpu.codegen.expressions import evaluate
+from tandem.compiler.machines.cpu.codegen.frame import Frame
+from tandem.compiler.machines.cpu.codegen.llvm import I32, I64, MASK, constant, memory_type, splat
+from tandem.compiler.machines.cpu.codegen.load_store import SHUFFLED
+from tandem.compiler.machines.cpu.codegen.offset import Offset, offset_of
+from tandem.compiler.machines.cpu.codegen.vector_access import free_masks
 
 _ROWS = 16
 """The most lanes that are transposed: a block of them and their results stay in registers."""

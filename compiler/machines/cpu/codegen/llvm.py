@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.dtypes import DType
+from tandem.compiler.ir.dtypes import DType
 
 BYTE, I32, I64, MASK = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.IntType(1)
 POINTER = ir.PointerType()

@@ -12,13 +12,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import BOOL
-from compiler.ir.expr import Expr, Load
-from compiler.lower.conditions import reads_memory
-from compiler.machines.cpu.codegen import vector_access
-from compiler.machines.cpu.codegen.frame import BufferLocation, Frame
-from compiler.machines.cpu.codegen.llvm import (
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.expr import Expr, Load
+from tandem.compiler.lower.conditions import reads_memory
+from tandem.compiler.machines.cpu.codegen import vector_access
+from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
+from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
     I64,
     MASK,
@@ -30,7 +30,7 @@ from compiler.machines.cpu.codegen.llvm import (
     suffix,
     vector_type,
 )
-from compiler.machines.cpu.codegen.offset import Offset, offset_of
+from tandem.compiler.machines.cpu.codegen.offset import Offset, offset_of
 
 Evaluate = Callable[[Expr], Any]
 

@@ -12,10 +12,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.dtypes import DType
-from compiler.ir.operations import UnaryOp
-from compiler.machines.cpu.codegen.float_builder import FloatBuilder
-from compiler.machines.cpu.codegen.llvm import I64, call_intrinsic, constant, lanes_of, suffix
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.ir.operations import UnaryOp
+from tandem.compiler.machines.cpu.codegen.float_builder import FloatBuilder
+from tandem.compiler.machines.cpu.codegen.llvm import (
+    I64,
+    call_intrinsic,
+    constant,
+    lanes_of,
+    suffix,
+)
 
 _INSTRUCTIONS = {
     UnaryOp.SQRT: "sqrt",

@@ -8,17 +8,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.errors import CodegenError
-from compiler.ir.buffer import Scope
-from compiler.ir.stmt import For, Invoke, LoopKind, PrimFunc, Stmt, Store, parameters
-from compiler.ir.visit import buffers_in, children
-from compiler.machines.cpu.codegen.cpu_target import CpuTarget
-from compiler.machines.cpu.codegen.frame import BufferLocation
-from compiler.machines.cpu.codegen.llvm import POINTER
-from compiler.machines.cpu.codegen.statements import emit
-from compiler.machines.cpu.codegen.storage import StoragePlan, plan_storage
-from compiler.machines.cpu.codegen.tasks import Tasks, close_frame, open_frame
-from compiler.machines.cpu.codegen.vector_strips import constant_extent, strips_of
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.stmt import For, Invoke, LoopKind, PrimFunc, Stmt, Store, parameters
+from tandem.compiler.ir.visit import buffers_in, children
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
+from tandem.compiler.machines.cpu.codegen.frame import BufferLocation
+from tandem.compiler.machines.cpu.codegen.llvm import POINTER
+from tandem.compiler.machines.cpu.codegen.statements import emit
+from tandem.compiler.machines.cpu.codegen.storage import StoragePlan, plan_storage
+from tandem.compiler.machines.cpu.codegen.tasks import Tasks, close_frame, open_frame
+from tandem.compiler.machines.cpu.codegen.vector_strips import constant_extent, strips_of
 
 # llvmlite fills tables of its own at their first use, and a second thread would see a part of them.
 _BUILDING = threading.Lock()

@@ -13,17 +13,17 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.ir.arithmetic import binary_function
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Binary, Const, Expr, Var
-from compiler.ir.interval import interval
-from compiler.ir.interval_ops import Interval
-from compiler.ir.linear import Linear, linear
-from compiler.ir.operations import BinaryOp
-from compiler.lower.conditions import reads_memory
-from compiler.machines.cpu.codegen.frame import BufferLocation, Frame, LaneVar
-from compiler.machines.cpu.codegen.llvm import broadcast_lanes, constant
+from tandem.compiler.ir.arithmetic import binary_function
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Const, Expr, Var
+from tandem.compiler.ir.interval import interval
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.linear import Linear, linear
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.lower.conditions import reads_memory
+from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame, LaneVar
+from tandem.compiler.machines.cpu.codegen.llvm import broadcast_lanes, constant
 
 
 @dataclass(slots=True)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, assert_never
 
-from compiler.ir.expr import Load
-from compiler.ir.interval_ops import Interval
-from compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
-from compiler.lower.ranges import loop_range
-from compiler.machines.cpu.codegen import load_store
-from compiler.machines.cpu.codegen.expressions import evaluate
-from compiler.machines.cpu.codegen.frame import BufferLocation, Frame, LaneVar
-from compiler.machines.cpu.codegen.lane_reductions import reduce_lanes, update_of
-from compiler.machines.cpu.codegen.lane_transposes import interleaved, transposed
-from compiler.machines.cpu.codegen.llvm import I64, constant, counted_loop, lanes_of, splat
-from compiler.machines.cpu.codegen.offset import known_number
-from compiler.machines.cpu.codegen.tasks import Tasks
-from compiler.machines.cpu.codegen.tensor_intrinsics import emit_invoke
-from compiler.machines.cpu.codegen.vector_strips import Strip, constant_extent, strips_of
+from tandem.compiler.ir.expr import Load
+from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.stmt import Alloc, Block, For, If, Invoke, LoopKind, Seq, Stmt, Store
+from tandem.compiler.lower.ranges import loop_range
+from tandem.compiler.machines.cpu.codegen import load_store
+from tandem.compiler.machines.cpu.codegen.expressions import evaluate
+from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame, LaneVar
+from tandem.compiler.machines.cpu.codegen.lane_reductions import reduce_lanes, update_of
+from tandem.compiler.machines.cpu.codegen.lane_transposes import interleaved, transposed
+from tandem.compiler.machines.cpu.codegen.llvm import I64, constant, counted_loop, lanes_of, splat
+from tandem.compiler.machines.cpu.codegen.offset import known_number
+from tandem.compiler.machines.cpu.codegen.tasks import Tasks
+from tandem.compiler.machines.cpu.codegen.tensor_intrinsics import emit_invoke
+from tandem.compiler.machines.cpu.codegen.vector_strips import Strip, constant_extent, strips_of
 
 
 def emit(frame: Frame, stmt: Stmt, tasks: Tasks) -> None:

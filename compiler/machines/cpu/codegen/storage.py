@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.errors import CodegenError
-from compiler.ir.buffer import Buffer, Scope
-from compiler.ir.stmt import Alloc, For, LoopKind, PrimFunc, Stmt
-from compiler.ir.visit import children
-from compiler.machines.cpu.codegen.vector_strips import widest
-from runtime.native import ALIGNMENT
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.buffer import Buffer, Scope
+from tandem.compiler.ir.stmt import Alloc, For, LoopKind, PrimFunc, Stmt
+from tandem.compiler.ir.visit import children
+from tandem.compiler.machines.cpu.codegen.vector_strips import widest
+from tandem.runtime.native import ALIGNMENT
 
 STACK_BYTES = 64 * 1024
 """The most that one function, or one task of a parallel loop, takes of its thread's stack."""

@@ -15,13 +15,20 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.facts import facts
-from compiler.ir.stmt import For, Stmt
-from compiler.lower.ranges import loop_range
-from compiler.machines.cpu.codegen.frame import Frame
-from compiler.machines.cpu.codegen.llvm import BYTE, I32, I64, POINTER, constant, counted_loop
-from compiler.machines.cpu.codegen.storage import Slot, StoragePlan
-from runtime.native import ALIGNMENT
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.stmt import For, Stmt
+from tandem.compiler.lower.ranges import loop_range
+from tandem.compiler.machines.cpu.codegen.frame import Frame
+from tandem.compiler.machines.cpu.codegen.llvm import (
+    BYTE,
+    I32,
+    I64,
+    POINTER,
+    constant,
+    counted_loop,
+)
+from tandem.compiler.machines.cpu.codegen.storage import Slot, StoragePlan
+from tandem.runtime.native import ALIGNMENT
 
 TASK = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, I64])
 _LAUNCH = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, POINTER, I64])

@@ -16,15 +16,15 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.stmt import Invoke, Region, kept_axes, parameters
-from compiler.machines.cpu.codegen import load_store
-from compiler.machines.cpu.codegen.expressions import evaluate
-from compiler.machines.cpu.codegen.frame import Frame
-from compiler.machines.cpu.codegen.llvm import I32, call_intrinsic, constant, splat
-from compiler.machines.cpu.codegen.offset import offset_of
-from compiler.machines.cpu.codegen.vector_access import prefetch, read, write
-from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.stmt import Invoke, Region, kept_axes, parameters
+from tandem.compiler.machines.cpu.codegen import load_store
+from tandem.compiler.machines.cpu.codegen.expressions import evaluate
+from tandem.compiler.machines.cpu.codegen.frame import Frame
+from tandem.compiler.machines.cpu.codegen.llvm import I32, call_intrinsic, constant, splat
+from tandem.compiler.machines.cpu.codegen.offset import offset_of
+from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, write
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
 _Emitter = Callable[[Any, Any, Any, Any], Any]
 """(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes."""

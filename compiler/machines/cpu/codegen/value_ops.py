@@ -11,9 +11,9 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from compiler.ir.dtypes import BOOL, DType, Kind
-from compiler.ir.operations import BinaryOp
-from compiler.machines.cpu.codegen.llvm import (
+from tandem.compiler.ir.dtypes import BOOL, DType, Kind
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.machines.cpu.codegen.llvm import (
     I32,
     call_intrinsic,
     constant,

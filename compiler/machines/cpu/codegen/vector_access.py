@@ -10,9 +10,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.ir.buffer import Buffer
-from compiler.machines.cpu.codegen.frame import BufferLocation, Frame
-from compiler.machines.cpu.codegen.llvm import (
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
+from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
     I32,
     I64,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compiler.errors import CodegenError
-from compiler.ir.expr import Const
-from compiler.ir.facts import facts
-from compiler.ir.stmt import For
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.expr import Const
+from tandem.compiler.ir.facts import facts
+from tandem.compiler.ir.stmt import For
 
 MAX_LANES = 64
 """The most lanes of a vector, which LLVM splits into registers: four of 16 float32."""

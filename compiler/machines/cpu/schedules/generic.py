@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from compiler.errors import ScheduleError
-from compiler.ir.expr import Load
-from compiler.ir.stmt import Block, IterKind, LoopKind, PrimFunc, Store
-from compiler.ir.visit import blocks, expressions, statements, subexpressions
-from compiler.machines.cpu.schedules.lanes import (
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.expr import Load
+from tandem.compiler.ir.stmt import Block, IterKind, LoopKind, PrimFunc, Store
+from tandem.compiler.ir.visit import blocks, expressions, statements, subexpressions
+from tandem.compiler.machines.cpu.schedules.lanes import (
     Axis,
     innermost_of,
     nest_of,
     row_axis,
     run_in_lanes,
 )
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.te import Tensor
-from compiler.te.dependences import axis_kinds
-from compiler.te.schedule import Schedule
-from compiler.te.tree import allocated, extent_of, find_block, loops_on_path, path_to, read_by
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.te import Tensor
+from tandem.compiler.te.dependences import axis_kinds
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import (
+    allocated,
+    extent_of,
+    find_block,
+    loops_on_path,
+    path_to,
+    read_by,
+)
 
 _WORTH_THREADS = 1 << 15
 """The minimum number of iterations in a parallel loop: fewer cost less than waking threads."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import (
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -15,16 +15,16 @@ from compiler.ir.expr import (
     Reinterpret,
     Var,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
 )
-from compiler.ir.stmt import Block, For, IterKind, LoopKind
-from compiler.ir.strides import accesses, row_length, stride, strides
-from compiler.ir.visit import expressions, statements, subexpressions
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.te.dependences import reassociable
-from compiler.te.schedule import Schedule
-from compiler.te.tree import extent_of, find_block, find_loop, path_to
+from tandem.compiler.ir.stmt import Block, For, IterKind, LoopKind
+from tandem.compiler.ir.strides import accesses, row_length, stride, strides
+from tandem.compiler.ir.visit import expressions, statements, subexpressions
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.te.dependences import reassociable
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import extent_of, find_block, find_loop, path_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compiler.ir.dtypes import INT8, INT32, UINT8, DType
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.ir.dtypes import INT8, INT32, UINT8, DType
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
 _WIDE, _MEDIUM, _NARROW = 64, 32, 16
 

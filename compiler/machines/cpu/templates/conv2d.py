@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler import te
-from compiler.graph.operators.products import Conv2d
-from compiler.ir.dtypes import INT32, DType
-from compiler.ir.expr import Expr
-from compiler.ir.ops import index
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.conv2d_schedule import schedule_packed_conv2d
-from compiler.machines.cpu.templates.layer import (
+from tandem.compiler import te
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.ir.dtypes import INT32, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import index
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.conv2d_schedule import schedule_packed_conv2d
+from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
     LayerOnCpu,
     LayerWorkload,
@@ -30,10 +30,10 @@ from compiler.machines.cpu.templates.layer import (
     shift,
     unpacked_inputs,
 )
-from compiler.machines.cpu.templates.register_tiles import Tile, best_tile
-from compiler.operators.conv2d import conv2d
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.tensor import Reduction
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile, best_tile
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.tensor import Reduction
 
 _ZERO = index(0)
 

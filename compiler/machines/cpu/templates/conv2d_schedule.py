@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from compiler.ir.buffer import Scope
-from compiler.machines.cpu.templates.layer import (
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.machines.cpu.templates.layer import (
     PackedLayer,
     carry_in_registers,
     copy_on_threads,
     packed_layer_schedule,
 )
-from compiler.machines.cpu.templates.register_tiles import LEAST_ROW
-from compiler.te import Tensor
-from compiler.te.schedule import Schedule
-from compiler.te.tree import find_block, read_by
+from tandem.compiler.machines.cpu.templates.register_tiles import LEAST_ROW
+from tandem.compiler.te import Tensor
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import find_block, read_by
 
 _TRANSPOSED_LANES = 16
 """Channels that are transposed together."""

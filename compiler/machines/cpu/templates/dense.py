@@ -10,12 +10,12 @@ rounded up to whole tiles.
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import INT32, DType
-from compiler.ir.expr import Expr
-from compiler.ir.ops import index
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.layer import (
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import INT32, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import index
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
     LayerOnCpu,
     LayerWorkload,
@@ -26,11 +26,11 @@ from compiler.machines.cpu.templates.layer import (
     shift,
     unpacked_inputs,
 )
-from compiler.machines.cpu.templates.register_tiles import Tile, best_tile
-from compiler.operators.matmul import dense
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Reduction
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile, best_tile
+from tandem.compiler.operators.matmul import dense
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tensor import Reduction
 
 _ZERO = index(0)
 

@@ -7,29 +7,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from compiler import te
-from compiler.errors import Refusal
-from compiler.graph.constant import Constant
-from compiler.graph.expressions import tensors
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Call, Function, Let, Var
-from compiler.graph.opspec import AnyOp, OpPattern, OpSpec, keywords
-from compiler.graph.types import TensorType, Type
-from compiler.graph.visit import atoms, use_counts
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import UINT8
-from compiler.ir.expr import Expr
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.register_tiles import Tile, TileSpace
-from compiler.plan.pattern import Apply, Operand
-from compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
-from compiler.plan.space import Bools, Choices, Floats, Space
-from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of, stages
-from compiler.te.knobs import Choice
-from compiler.te.schedule import Schedule
+from tandem.compiler import te
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Call, Function, Let, Var
+from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec, keywords
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.visit import atoms, use_counts
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import UINT8
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile, TileSpace
+from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
+from tandem.compiler.plan.space import Bools, Choices, Floats, Space
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import program_of, stages
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.te.schedule import Schedule
 
 _WORTH_THREADS = 1 << 17
 """Bytes that threads copy together: several times as long as a launch takes with helpers awake. If

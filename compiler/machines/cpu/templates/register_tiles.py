@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.dtypes import DType
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.plan.space import Bools, Choices, Floats, Ints, Space, rank_by
-from compiler.te.knobs import Choice
+from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints, Space, rank_by
+from tandem.compiler.te.knobs import Choice
 
 _LATENCY = 8
 """Independent multiplications that keep two pipelined units of four cycles busy."""

@@ -18,15 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler import te
-from compiler.errors import Refusal
-from compiler.graph.operators.products import Conv2d
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import FLOAT32, FLOAT64
-from compiler.ir.expr import Expr
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.layer import (
+from tandem.compiler import te
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import FLOAT32, FLOAT64
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.layer import (
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
@@ -35,21 +35,21 @@ from compiler.machines.cpu.templates.layer import (
     layer_patterns,
     unpacked_inputs,
 )
-from compiler.machines.cpu.templates.register_tiles import Tile
-from compiler.machines.cpu.templates.winograd_sizes import WinogradSizes
-from compiler.machines.cpu.templates.winograd_transforms import (
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile
+from tandem.compiler.machines.cpu.templates.winograd_sizes import WinogradSizes
+from tandem.compiler.machines.cpu.templates.winograd_transforms import (
     KERNEL,
     TRANSFORMS,
     Matrix,
     Transform,
 )
-from compiler.operators.conv2d import conv2d
-from compiler.plan.space import Bools, Choices, Floats, Space, rank_by
-from compiler.te import Tensor, compute, reduce_axis
-from compiler.te.build import stages
-from compiler.te.knobs import Choice
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Reduction
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.plan.space import Bools, Choices, Floats, Space, rank_by
+from tandem.compiler.te import Tensor, compute, reduce_axis
+from tandem.compiler.te.build import stages
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tensor import Reduction
 
 TOLERANCE = {2: 2e-6, 4: 1e-5}
 """The greatest error of an output, relative to the largest sum of magnitudes of the products of an

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.dtypes import FLOAT32
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.register_tiles import TileSpace, step_time
-from compiler.machines.cpu.templates.winograd_transforms import KERNEL, TRANSFORMS
-from compiler.plan.space import Bools, Choices, Floats
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.register_tiles import TileSpace, step_time
+from tandem.compiler.machines.cpu.templates.winograd_transforms import KERNEL, TRANSFORMS
+from tandem.compiler.plan.space import Bools, Choices, Floats
 
 _FIRST_LEVEL, _SECOND_LEVEL = 24 << 10, 1 << 20
 """Bytes that stay in a cache while others pass through it."""

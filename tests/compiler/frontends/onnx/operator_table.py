@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from tandem.compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 
 
 def table() -> str:

@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import StatedShape, has_open_extents, input_types, stated_by_arrays
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import (
+    StatedShape,
+    has_open_extents,
+    input_types,
+    stated_by_arrays,
+)
 
 Declared = Sequence[int | str | None] | None
 

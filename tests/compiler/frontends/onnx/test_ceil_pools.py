@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from compiler.frontends.onnx import import_model
-from compiler.frontends.onnx.ceil_pools import with_corrected_pools
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.frontends.onnx.ceil_pools import with_corrected_pools
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from onnx import AttributeProto, helper
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx.definitions import Definition, Kind, define, standard
-from compiler.frontends.onnx.operators import CONVERTERS
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
-from compiler.ir.dtypes import FLOAT32, INT8, UINT8, DType
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx.definitions import Definition, Kind, define, standard
+from tandem.compiler.frontends.onnx.operators import CONVERTERS
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import DOMAIN
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, UINT8, DType
 
 OURS: Mapping[str, Definition] = {
     name.removeprefix(f"{DOMAIN}."): converter.definition

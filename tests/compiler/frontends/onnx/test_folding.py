@@ -10,20 +10,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.errors import GraphError, UnsupportedError
-from compiler.frontends.onnx.builder import Builder, constant
-from compiler.frontends.onnx.folding import fold
-from compiler.graph import Attributes, Dim
-from compiler.graph.attributes import NO_ATTRIBUTES
-from compiler.graph.evaluate import Interpreter, run_call
-from compiler.graph.nodes import Call
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Cast, Modulo
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Expand, Flatten, Reshape, Squeeze, Transpose, Unsqueeze
-from compiler.graph.types import TensorType
-from compiler.ir import BOOL, FLOAT32, INT32, INT64
+from tandem.compiler.errors import GraphError, UnsupportedError
+from tandem.compiler.frontends.onnx.builder import Builder, constant
+from tandem.compiler.frontends.onnx.folding import fold
+from tandem.compiler.graph import Attributes, Dim
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES
+from tandem.compiler.graph.evaluate import Interpreter, run_call
+from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Cast, Modulo
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import (
+    Expand,
+    Flatten,
+    Reshape,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+)
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir import BOOL, FLOAT32, INT32, INT64
 
 Array = NDArray[Any]
 N = Dim(("N",))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import import_model, read_model
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import import_model, read_model
 from tests.support.compiler.frontends.onnx_models import residual
 
 WHOLE = residual().SerializeToString()

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper
 
-from compiler.errors import CompilerError, FrontendError, UnsupportedError
-from compiler.frontends.onnx import import_model
-from compiler.graph import Call
-from compiler.graph.printer import text
+from tandem.compiler.errors import CompilerError, FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph import Call
+from tandem.compiler.graph.printer import text
 from tests.support.compiler.frontends.onnx_models import model, residual
 from tests.support.compiler.frontends.reference_runs import agrees, noise
 

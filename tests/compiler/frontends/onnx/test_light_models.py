@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto, ValueInfoProto
 
-from compiler.frontends.onnx import import_model
-from compiler.graph import Body, Let, Tuple, Var
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph import Body, Let, Tuple, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import light_model
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compared with")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compiler.frontends.onnx.node import qualified_name
-from compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
+from tandem.compiler.frontends.onnx.node import qualified_name
+from tandem.compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from tests.compiler.frontends.onnx.node_case_table import counts, refusals
 from tests.support.compiler.frontends.onnx_nodes import Outcome, chosen_cases, node_cases, run_case
 

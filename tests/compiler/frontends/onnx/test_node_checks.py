@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.errors import FrontendError, UnknownValueError, UnsupportedError
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
+from tandem.compiler.errors import FrontendError, UnknownValueError, UnsupportedError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
 
 Array = NDArray[Any]
 make = helper.make_node

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper
 
-from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx import Imported, import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx import Imported, import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model
 
 Array = NDArray[Any]

@@ -11,9 +11,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from compiler.errors import FrontendError, UnsupportedError
-from compiler.frontends.onnx import import_model, read_model
-from compiler.graph import Constant
+from tandem.compiler.errors import FrontendError, UnsupportedError
+from tandem.compiler.frontends.onnx import import_model, read_model
+from tandem.compiler.graph import Constant
 from tests.support.compiler.frontends.onnx_models import model, residual
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from onnx import defs
 
-from compiler.frontends.onnx.operators import CONVERTERS
+from tandem.compiler.frontends.onnx.operators import CONVERTERS
 from tests.compiler.frontends.onnx.operator_table import table
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"

@@ -9,11 +9,11 @@ from enum import Enum
 
 import pytest
 
-from compiler.errors import GraphError
-from compiler.graph.operators import OPERATORS
-from compiler.graph.opspec import registry
-from compiler.layouts import conversion
-from compiler.operators import (
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.opspec import registry
+from tandem.compiler.layouts import conversion
+from tandem.compiler.operators import (
     blocks,
     col2im,
     compaction,
@@ -33,8 +33,8 @@ from compiler.operators import (
     slicing,
     top_k,
 )
-from compiler.operators.elementwise import ELEMENTWISE
-from compiler.operators.window import windows
+from tandem.compiler.operators.elementwise import ELEMENTWISE
+from tandem.compiler.operators.window import windows
 
 MODULES = (
     *(

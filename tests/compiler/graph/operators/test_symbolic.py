@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import GraphError
-from compiler.graph import Call, Dim, Extent, TensorType, Type, Var
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.layouts import Convert, PackWindows, View
-from compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice
-from compiler.graph.operators.products import Gemm, Product
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import (
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Call, Dim, Extent, TensorType, Type, Var
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.layouts import Convert, PackWindows, View
+from tandem.compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice
+from tandem.compiler.graph.operators.products import Gemm, Product
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import (
     Expand,
     Flatten,
     Reshape,
@@ -27,9 +27,9 @@ from compiler.graph.operators.shapes import (
     Unsqueeze,
     Upsample,
 )
-from compiler.graph.types import specialised, symbols_of
-from compiler.ir import BOOL, FLOAT32, INT32, INT64, UINT8
-from compiler.ir.dtypes import DType
+from tandem.compiler.graph.types import specialised, symbols_of
+from tandem.compiler.ir import BOOL, FLOAT32, INT32, INT64, UINT8
+from tandem.compiler.ir.dtypes import DType
 from tests.support.compiler.graph.graphs import graph
 
 IMAGE = "float32[N, 4, 6, 6]"

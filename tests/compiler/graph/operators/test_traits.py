@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Var
-from compiler.graph.attributes import Attributes
-from compiler.graph.evaluate import Array, evaluate
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.products import Conv2d, Gemm, Product
-from compiler.graph.operators.reductions import Epsilon
-from compiler.ir import FLOAT64
+from tandem.compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Var
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.evaluate import Array, evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.products import Conv2d, Gemm, Product
+from tandem.compiler.graph.operators.reductions import Epsilon
+from tandem.compiler.ir import FLOAT64
 
 RNG = np.random.default_rng(3)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import GraphError
-from compiler.graph import Function
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import BindSymbols, Fuse, transform
-from compiler.graph.printer import text
-from compiler.graph.types import symbols_of
-from compiler.graph.visit import functions
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Function
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import BindSymbols, Fuse, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.types import symbols_of
+from tandem.compiler.graph.visit import functions
 from tests.support.compiler.graph.graphs import graph, graphs, inputs, same_values
 
 PROGRAM = """

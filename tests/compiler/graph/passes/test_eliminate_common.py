@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from compiler.graph import Function, If
-from compiler.graph.passes import EliminateCommon
-from compiler.graph.visit import all_lets
+from tandem.compiler.graph import Function, If
+from tandem.compiler.graph.passes import EliminateCommon
+from tandem.compiler.graph.visit import all_lets
 from tests.support.compiler.graph.graphs import becomes, graphs, inputs, keeps_meaning
 
 

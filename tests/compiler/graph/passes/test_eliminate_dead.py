@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from compiler.graph import Function
-from compiler.graph.passes import EliminateDead
-from compiler.graph.visit import all_lets, names_in
+from tandem.compiler.graph import Function
+from tandem.compiler.graph.passes import EliminateDead
+from tandem.compiler.graph.visit import all_lets, names_in
 from tests.support.compiler.graph.graphs import becomes, graphs, inputs, keeps_meaning
 
 

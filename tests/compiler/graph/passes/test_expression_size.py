@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph import Call
-from compiler.graph.passes.expression_size import expression_size
-from compiler.graph.verify import verify
+from tandem.compiler.graph import Call
+from tandem.compiler.graph.passes.expression_size import expression_size
+from tandem.compiler.graph.verify import verify
 from tests.support.compiler.graph.graphs import graph
 
 

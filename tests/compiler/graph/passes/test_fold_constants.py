@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import GraphError
-from compiler.graph import Constant, Function, TensorType
-from compiler.graph.evaluate import Interpreter, Runner
-from compiler.graph.infer import infer
-from compiler.graph.passes import EliminateDead, FoldConstants, transform
-from compiler.graph.visit import all_lets, atoms
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Constant, Function, TensorType
+from tandem.compiler.graph.evaluate import Interpreter, Runner
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.passes import EliminateDead, FoldConstants, transform
+from tandem.compiler.graph.visit import all_lets, atoms
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.graph.graphs import agree, becomes, graph, graphs, inputs, keeps_meaning
 
 PROGRAM = """

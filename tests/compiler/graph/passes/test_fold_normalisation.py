@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from compiler.graph import Call, Constant, Function
-from compiler.graph.evaluate import evaluate
-from compiler.graph.operators import OPERATORS
-from compiler.graph.parser import parse_function
-from compiler.graph.passes import EliminateDead, FoldNormalisation, transform
-from compiler.graph.visit import all_lets
+from tandem.compiler.graph import Call, Constant, Function
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.passes import EliminateDead, FoldNormalisation, transform
+from tandem.compiler.graph.visit import all_lets
 from tests.support.compiler.graph.graphs import agree, graph, inputs, same_values
 
 RNG = np.random.default_rng(5)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from compiler.graph import Call, Function, FunctionKind
-from compiler.graph.opspec import OpSpec
-from compiler.graph.passes import Fuse, InferTypes
-from compiler.graph.reasons import Reason
-from compiler.graph.visit import all_lets, functions
+from tandem.compiler.graph import Call, Function, FunctionKind
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes import Fuse, InferTypes
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.graph.visit import all_lets, functions
 from tests.support.compiler.graph.graphs import becomes, graph, graphs, inputs, keeps_meaning
 
 HEAD = "func @f(x: float32[2, 4, 3, 3], w: float32[4, 4, 1, 1], b: float32[4, 1, 1]):\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.graph.opspec import OpPattern
-from compiler.graph.passes.grouping import Edge, groups_of, post_dominators
+from tandem.compiler.graph.opspec import OpPattern
+from tandem.compiler.graph.passes.grouping import Edge, groups_of, post_dominators
 
 Users = list[list[Edge]]
 

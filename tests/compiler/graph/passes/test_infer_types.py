@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.graph.passes import InferTypes
+from tandem.compiler.graph.passes import InferTypes
 from tests.support.compiler.graph.graphs import becomes
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import GraphError
-from compiler.graph import Body, Constant, Function, Var
-from compiler.graph.evaluate import Interpreter
-from compiler.graph.operators import OPERATORS
-from compiler.graph.parser import parse_function
-from compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
-from compiler.graph.printer import text
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Body, Constant, Function, Var
+from tandem.compiler.graph.evaluate import Interpreter
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
+from tandem.compiler.graph.printer import text
 from tests.support.compiler.graph.graphs import agree, graph, graphs
 
 

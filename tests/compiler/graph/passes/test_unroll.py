@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compiler.graph.evaluate import Interpreter
-from compiler.graph.passes import EliminateDead, Unroll, transform
-from compiler.graph.printer import text
+from tandem.compiler.graph.evaluate import Interpreter
+from tandem.compiler.graph.passes import EliminateDead, Unroll, transform
+from tandem.compiler.graph.printer import text
 from tests.support.compiler.graph.graphs import agree, graph
 from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM
 

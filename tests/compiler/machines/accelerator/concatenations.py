@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.graph import Function, Var
-from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.operators.reductions import MaxPool
+from tandem.compiler.graph import Function, Var
+from tandem.compiler.graph.operators.parts import Concat, Slice
+from tandem.compiler.graph.operators.reductions import MaxPool
 from tests.support.compiler.plan.quantised_graphs import Net
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import Call, Function
-from compiler.graph.nodes import FunctionKind
-from compiler.graph.passes import simplifying_passes, transform
-from compiler.machines.accelerator.backend import StreamBackend
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.plan.parts import ArtifactParts, Invocation
-from runtime.artifact import Step
-from runtime.artifact.stream import StreamCode
+from tandem.compiler.graph import Call, Function
+from tandem.compiler.graph.nodes import FunctionKind
+from tandem.compiler.graph.passes import simplifying_passes, transform
+from tandem.compiler.machines.accelerator.backend import StreamBackend
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.plan.parts import ArtifactParts, Invocation
+from tandem.runtime.artifact import Step
+from tandem.runtime.artifact.stream import StreamCode
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import residual_net
 

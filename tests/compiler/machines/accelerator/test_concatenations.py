@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph.types import TensorType
-from hw.isa import Program
-from runtime.artifact import from_bytes, streams_of, to_bytes
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.graph.types import TensorType
+from tandem.hw.isa import Program
+from tandem.runtime.artifact import from_bytes, streams_of, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.compiler.machines.accelerator.concatenations import (
     branches,
     dense_block,

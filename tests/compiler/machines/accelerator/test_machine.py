@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.ir.buffer import Scope
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     AluStep,
     TensorInstruction,
     alu_value,
@@ -17,11 +17,11 @@ from compiler.machines.accelerator.intrinsics.base import (
     fill,
     immediate,
 )
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.features import Feature
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 
 TINY = machine("tiny")

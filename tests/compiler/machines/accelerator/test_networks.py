@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import Function, Var
-from runtime.artifact import from_bytes, streams_of, to_bytes
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.graph import Function, Var
+from tandem.runtime.artifact import from_bytes, streams_of, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, image, run_on
 from tests.support.compiler.plan.quantised_graphs import Net, residual_net

@@ -7,18 +7,18 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.timed_streams import (
+from tandem.compiler.machines.accelerator.timed_streams import (
     TIME_FIELDS,
     code_of,
     simplified,
     timed_streams,
 )
-from compiler.machines.cpu.runner import exact_runner
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.memory_model import DEFAULT_MEMORY
-from runtime.artifact import streams_of
-from tandem.devices import Accelerator
+from tandem.compiler.machines.cpu.runner import exact_runner
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.runtime.artifact import streams_of
+from tandem.workbench.devices import Accelerator
 from tests.support.compiler.models.digits import prepared_digits
 
 OTHER = {

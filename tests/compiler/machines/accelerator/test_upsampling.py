@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
-from compiler.graph.types import TensorType
-from compiler.machines.defaults import compile_options
-from hw.isa import Program
-from runtime.artifact import Artifact, Provenance, from_bytes, streams_of, to_bytes
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.machines.defaults import compile_options
+from tandem.hw.isa import Program
+from tandem.runtime.artifact import Artifact, Provenance, from_bytes, streams_of, to_bytes
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.compiler.machines.accelerator.upsampling_models import pyramid, unet
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.vta import check_for_vta

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper
 
-from compiler.driver.compile_onnx import prepare_network
-from compiler.machines.defaults import compile_options
-from runtime.artifact import Provenance
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver.compile_onnx import prepare_network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.runtime.artifact import Provenance
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import HOST, image, run_on, targets

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import Atom, Call, Constant, Function, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import InferTypes
-from compiler.machines.cpu.backend import CpuKernel, cpu_kernel
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.cpu.target import cpu
-from compiler.plan.planner import Planner
+from tandem.compiler.graph import Atom, Call, Constant, Function, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.machines.cpu.backend import CpuKernel, cpu_kernel
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.plan.planner import Planner
 from tests.support.compiler.graph.graphs import graph, inputs
 
 HOST = CpuTarget.host(threads=1)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from compiler.ir.verify import verify
-from compiler.machines.cpu.codegen.tensor_intrinsics import EMITTERS
-from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.machines.cpu.codegen.tensor_intrinsics import EMITTERS
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
 
 def test_each_is_a_program_and_has_an_emitter() -> None:

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.errors import CodegenError
-from compiler.graph import nodes as graph_nodes
-from compiler.graph.evaluate import Interpreter, evaluate
-from compiler.graph.passes import Fuse, transform
-from compiler.graph.visit import rewrite_lets
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu import runner as native
-from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.machines.cpu.runner import NativeRunner
-from runtime.native import NativeFunction
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.graph import nodes as graph_nodes
+from tandem.compiler.graph.evaluate import Interpreter, evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.graph.visit import rewrite_lets
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu import runner as native
+from tandem.compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.runtime.native import NativeFunction
 from tests.support.compiler.graph.graphs import graph, inputs, same_values
 
 

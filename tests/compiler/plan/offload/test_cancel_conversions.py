@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.printer import text
-from compiler.plan.offload import CancelConversions
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.plan.offload import CancelConversions
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 B4 = "{0, 1/4, 2, 3, _, 1%4}"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.printer import text
-from compiler.plan.offload import ComputeInLayouts
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.plan.offload import ComputeInLayouts
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph import (
+from tandem.compiler.graph import (
     Body,
     Call,
     Constant,
@@ -18,16 +18,16 @@ from compiler.graph import (
     TensorType,
     Var,
 )
-from compiler.graph.evaluate import evaluate
-from compiler.graph.nodes import FunctionKind
-from compiler.graph.operators import OPERATORS
-from compiler.graph.opspec import OpSpec
-from compiler.graph.passes import Fuse, transform
-from compiler.graph.visit import all_lets, functions
-from compiler.ir.dtypes import INT8, INT64
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.plan.offload import offload_passes
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.nodes import FunctionKind
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.graph.visit import all_lets, functions
+from tandem.compiler.ir.dtypes import INT8, INT64
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.plan.offload import offload_passes
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, run_on
 from tests.support.compiler.plan.quantised_graphs import Net

@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal
-from compiler.graph import Call, Constant, Function, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.nodes import FunctionKind
-from compiler.graph.operators.products import Conv2d
-from compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
-from compiler.graph.printer import text
-from compiler.graph.visit import functions
-from compiler.ir.dtypes import INT32
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.plan.offload import Offload, Plans, offload_passes
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph import Call, Constant, Function, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.nodes import FunctionKind
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.graph.passes import Fuse, InferTypes, simplifying_passes, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.visit import functions
+from tandem.compiler.ir.dtypes import INT32
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.plan.offload import Offload, Plans, offload_passes
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import Net, residual_net
 

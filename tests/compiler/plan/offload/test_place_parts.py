@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.graph import Call, Function
-from compiler.graph.passes import EliminateCommon, EliminateDead, transform
-from compiler.plan.offload import CancelConversions, FormStreams, PlaceParts
-from compiler.plan.placement import placement_of
+from tandem.compiler.graph import Call, Function
+from tandem.compiler.graph.passes import EliminateCommon, EliminateDead, transform
+from tandem.compiler.plan.offload import CancelConversions, FormStreams, PlaceParts
+from tandem.compiler.plan.placement import placement_of
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 
 B4 = "{0, 1/4, 2, 3, _, 1%4}"

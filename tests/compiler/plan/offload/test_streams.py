@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.graph import Call, Function, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.nodes import FunctionKind, TupleGet
-from compiler.graph.passes import transform
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.plan.offload import AllOnHost, FormStreams, offload_passes
+from tandem.compiler.graph import Call, Function, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.nodes import FunctionKind, TupleGet
+from tandem.compiler.graph.passes import transform
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.plan.offload import AllOnHost, FormStreams, offload_passes
 from tests.support.compiler.graph.graphs import graph, inputs, keeps_meaning
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.quantised_graphs import Net

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.graph import Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import Fuse, transform
-from compiler.graph.reasons import Reason
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.quantise.forms import Scale
-from compiler.quantise.network import Quantised, apply_scales, quantise_network
-from compiler.quantise.options import QuantiseOptions
-from compiler.quantise.samples import synthetic
+from tandem.compiler.graph import Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.graph.reasons import Reason
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.forms import Scale
+from tandem.compiler.quantise.network import Quantised, apply_scales, quantise_network
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called, network, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 

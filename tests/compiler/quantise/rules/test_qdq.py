@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.graph import Function, Var
-from compiler.graph.evaluate import evaluate
-from compiler.graph.passes import Fuse, transform
-from compiler.graph.visit import constants
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.defaults import compile_options
-from compiler.quantise.network import has_scales, quantise_network
-from compiler.quantise.samples import synthetic
+from tandem.compiler.graph import Function, Var
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.graph.visit import constants
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.network import has_scales, quantise_network
+from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called, network
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 

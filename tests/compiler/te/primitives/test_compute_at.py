@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import FLOAT32, INDEX, INT32
-from compiler.te import cast, compute, maximum, placeholder, reduce_axis, select, sum
-from compiler.te.schedule import Schedule
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import FLOAT32, INDEX, INT32
+from tandem.compiler.te import cast, compute, maximum, placeholder, reduce_axis, select, sum
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import agree, blur, matmul
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.ir.dtypes import INT8
-from compiler.te import compute, placeholder, reduce_axis, sum
-from compiler.te.schedule import Schedule
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.te import compute, placeholder, reduce_axis, sum
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import agree, blur, matmul
 
 

@@ -7,10 +7,10 @@ from itertools import permutations
 
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.ir.dtypes import INT8, INT32
-from compiler.te import cast, compute, placeholder, reduce_axis, sum
-from compiler.te.schedule import Schedule
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.te import cast, compute, placeholder, reduce_axis, sum
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import agree, blur, matmul
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler import te
-from compiler.errors import ScheduleError
-from compiler.ir.dtypes import FLOAT32, INT8, INT32
-from compiler.ir.expr import Expr
-from compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
-from compiler.te.tensor import Reduction
-from compiler.te.trace import trace_from_json, trace_to_json
+from tandem.compiler import te
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
+from tandem.compiler.te.tensor import Reduction
+from tandem.compiler.te.trace import trace_from_json, trace_to_json
 from tests.support.compiler.te.schedules import agree, blur, matmul
 
 Join = Callable[..., Reduction]

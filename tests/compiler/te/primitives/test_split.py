@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.te.schedule import Schedule
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import agree, matmul
 
 

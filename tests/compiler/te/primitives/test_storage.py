@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.ir.buffer import Scope
-from compiler.ir.parser import parse
-from compiler.te.schedule import Schedule
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.te.schedules import agree, blur, matmul
 
 

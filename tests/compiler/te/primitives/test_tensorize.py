@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from compiler.errors import ScheduleError
-from compiler.ir.dtypes import INT8, INT32, UINT8
-from compiler.ir.expr import Expr
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.stmt import Invoke, IterKind
-from compiler.ir.visit import blocks
-from compiler.te import Tensor, cast, compute, placeholder, reduce_axis, select, sum
-from compiler.te.schedule import Schedule
-from compiler.te.tensor import Reduction
-from compiler.te.trace import trace_from_json, trace_to_json
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.dtypes import INT8, INT32, UINT8
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import Invoke, IterKind
+from tandem.compiler.ir.visit import blocks
+from tandem.compiler.te import Tensor, cast, compute, placeholder, reduce_axis, select, sum
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tensor import Reduction
+from tandem.compiler.te.trace import trace_from_json, trace_to_json
 from tests.support.compiler.te.schedules import agree
 
 DOT = parse(

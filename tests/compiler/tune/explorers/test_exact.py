@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.plan.space import Choices, Floats
-from compiler.tune.explorers.exact import Exact
-from compiler.tune.tuner import Tuning
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.tune.explorers.exact import Exact
+from tandem.compiler.tune.tuner import Tuning
 from tests.support.compiler.tune.tuning import KNOBS, candidates, measure_of
 
 

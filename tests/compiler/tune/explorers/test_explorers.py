@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.plan.space import Choices, Floats
-from compiler.tune.boosted_trees import BoostedTrees
-from compiler.tune.explorers import boosted
-from compiler.tune.explorers.table import EXPLORERS
-from compiler.tune.trial import Outcome, Trial
-from compiler.tune.tuner import Tuning
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.tune.boosted_trees import BoostedTrees
+from tandem.compiler.tune.explorers import boosted
+from tandem.compiler.tune.explorers.table import EXPLORERS
+from tandem.compiler.tune.trial import Outcome, Trial
+from tandem.compiler.tune.tuner import Tuning
 from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 SIZE = 360

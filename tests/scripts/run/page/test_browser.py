@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.config_files import load_config
-from runtime.artifact.stream import Layer, StreamCode
-from runtime.layer_profiles import LayerProfile, profile_layers
-from scripts.matmul import matmul_program
-from scripts.run.page import Area, AreaKind, Page, write_page
-from scripts.run.page.figures import figures
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place_program
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact.stream import Layer, StreamCode
+from tandem.runtime.layer_profiles import LayerProfile, profile_layers
+from tandem.scripts.matmul import matmul_program
+from tandem.scripts.run.page import Area, AreaKind, Page, write_page
+from tandem.scripts.run.page.figures import figures
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
 from tests.support.scripts.browser import RenderedPage, charts, find_chromium, marks, show
 from tests.support.scripts.profiles import LOSSES, page, profile
 

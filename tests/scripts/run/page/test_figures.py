@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from scripts.page.charts import ChartSpec
-from scripts.run.page.figures import figures
-from scripts.run.page.layer_rows import rows
-from scripts.run.page.memory_map import memory_map
-from scripts.run.page.page import Area, AreaKind, Page
-from scripts.run.page.roofline import layer_runs, roofline
-from scripts.run.page.style import CAUSE_COLOURS
-from sim.why.causes import Cause
+from tandem.scripts.page.charts import ChartSpec
+from tandem.scripts.run.page.figures import figures
+from tandem.scripts.run.page.layer_rows import rows
+from tandem.scripts.run.page.memory_map import memory_map
+from tandem.scripts.run.page.page import Area, AreaKind, Page
+from tandem.scripts.run.page.roofline import layer_runs, roofline
+from tandem.scripts.run.page.style import CAUSE_COLOURS
+from tandem.sim.why.causes import Cause
 from tests.support.scripts.profiles import LOSSES, page, profile
 
 ALL = ["causes-total", "utilisation", "causes", "roofline", "bytes", "memory"]

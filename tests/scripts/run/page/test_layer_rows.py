@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scripts.run.page.layer_rows import rows, totals
+from tandem.scripts.run.page.layer_rows import rows, totals
 from tests.support.scripts.profiles import page, profile
 
 

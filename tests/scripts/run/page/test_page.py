@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hw.errors import MemoryModelError
-from scripts.errors import CommandError
-from scripts.run.page import Area, AreaKind, CpuStep
+from tandem.hw.errors import MemoryModelError
+from tandem.scripts.errors import CommandError
+from tandem.scripts.run.page import Area, AreaKind, CpuStep
 from tests.support.scripts.profiles import CONFIG, page, profile
 
 ONE = (profile("one", 100, macs=5),)

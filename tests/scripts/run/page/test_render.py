@@ -9,15 +9,15 @@ from functools import cache
 
 import pytest
 
-from hw.topology import TokenQueue
-from scripts.run.page.figures import figures
-from scripts.run.page.page import CpuStep, Page
-from scripts.run.page.render import render
-from sim.why.critical_path import Edge, EdgeKind
-from tandem.accuracy import ClassAccuracy
-from tandem.clock import Clock
-from tandem.labels import Hits
-from tandem.why import PathEdge, Why
+from tandem.hw.topology import TokenQueue
+from tandem.scripts.run.page.figures import figures
+from tandem.scripts.run.page.page import CpuStep, Page
+from tandem.scripts.run.page.render import render
+from tandem.sim.why.critical_path import Edge, EdgeKind
+from tandem.workbench.accuracy import ClassAccuracy
+from tandem.workbench.clock import Clock
+from tandem.workbench.labels import Hits
+from tandem.workbench.why import PathEdge, Why
 from tests.support.scripts.cells import Cells
 from tests.support.scripts.profiles import LOSSES, page, profile
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.errors import CommandError
-from scripts.page import write
-from scripts.run.page import check_page, write_page
-from scripts.run.page.render import render
+from tandem.scripts.errors import CommandError
+from tandem.scripts.page import write
+from tandem.scripts.run.page import check_page, write_page
+from tandem.scripts.run.page.render import render
 from tests.support.scripts.profiles import page
 
 
@@ -24,7 +24,7 @@ def test_a_failure_leaves_the_old_page(tmp_path: Path, monkeypatch: pytest.Monke
         raise CommandError("no")
 
     (tmp_path / "page.html").write_text("old")
-    monkeypatch.setattr("scripts.run.page.render.render", fails)
+    monkeypatch.setattr("tandem.scripts.run.page.render.render", fails)
     with pytest.raises(CommandError, match=r"^no$"):
         write_page(page(), tmp_path / "page.html")
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("page.html", "old")]

@@ -6,10 +6,10 @@ import html
 import json
 import re
 
-from compiler.search.objectives import Objective
-from scripts.search.page.figures import figures, front_picture
-from scripts.search.page.page import Marked
-from scripts.search.page.render import render
+from tandem.compiler.search.objectives import Objective
+from tandem.scripts.search.page.figures import figures, front_picture
+from tandem.scripts.search.page.page import Marked
+from tandem.scripts.search.page.render import render
 from tests.support.compiler.search.search_points import point, search_page
 from tests.support.scripts.cells import Cells
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.page.write import write_page
-from scripts.tune.page.figures import figures
-from scripts.tune.page.page import TuningPage
-from scripts.tune.page.render import render
+from tandem.scripts.page.write import write_page
+from tandem.scripts.tune.page.figures import figures
+from tandem.scripts.tune.page.page import TuningPage
+from tandem.scripts.tune.page.render import render
 from tests.support.scripts.browser import RenderedPage, charts, find_chromium, marks, show
 from tests.support.scripts.tuning_pages import task_report, tuning_page, unmeasured
 

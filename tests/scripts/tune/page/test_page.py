@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from scripts.tune.page.page import Search
+from tandem.scripts.tune.page.page import Search
 from tests.support.scripts.tuning_pages import task_report, tuning_page, unmeasured
 
 

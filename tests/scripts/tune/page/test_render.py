@@ -6,9 +6,9 @@ import html
 import json
 import re
 
-from scripts.tune.page.figures import figures
-from scripts.tune.page.page import Point, Search
-from scripts.tune.page.render import render
+from tandem.scripts.tune.page.figures import figures
+from tandem.scripts.tune.page.page import Point, Search
+from tandem.scripts.tune.page.render import render
 from tests.support.scripts.cells import Cells
 from tests.support.scripts.tuning_pages import task_report, tuning_page, unmeasured
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.tune.records import read_records
-from scripts.cli import app
+from tandem.compiler.tune.records import read_records
+from tandem.scripts.cli import app
 from tests.support.scripts.cells import Cells
 
 LAYER = ("--layer", "a=4,4,8,8,3,1,1", "--config", "small8", "--jobs", "1", "--json")

@@ -14,12 +14,12 @@ from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import Imported, import_model
-from compiler.frontends.onnx.node import qualified_name
-from compiler.graph.evaluate import evaluate
-from compiler.graph.types import TensorType
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import Imported, import_model
+from tandem.compiler.frontends.onnx.node import qualified_name
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.machines.cpu.runner import NativeRunner
 
 Array = NDArray[Any]
 

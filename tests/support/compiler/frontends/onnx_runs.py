@@ -10,15 +10,15 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.driver import build
-from compiler.frontends.onnx import Imported, import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.cpu.target import cpu
-from runtime.artifact import Artifact, Provenance, from_bytes, to_bytes
-from runtime.devices.cpu import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver import build
+from tandem.compiler.frontends.onnx import Imported, import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Artifact, Provenance, from_bytes, to_bytes
+from tandem.runtime.devices.cpu import CpuDevice
+from tandem.runtime.executor import Executor
 
 Array = NDArray[Any]
 

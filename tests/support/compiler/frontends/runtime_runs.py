@@ -10,10 +10,10 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.random_nodes import Array, RandomNode
 from tests.support.compiler.frontends.runtime_nodes import DOMAIN
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Tuple, Var
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.operators import OPERATORS
-from compiler.graph.verify import verify
-from compiler.ir import FLOAT32
+from tandem.compiler.graph import Body, Call, Constant, Function, Let, Param, TensorType, Tuple, Var
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.ir import FLOAT32
 
 
 class Drawing:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from compiler.graph import (
+from tandem.compiler.graph import (
     Atom,
     Body,
     Call,
@@ -28,18 +28,18 @@ from compiler.graph import (
     Value,
     Var,
 )
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.evaluate import NestedArray, Runner, evaluate
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.parts import Concat, Split
-from compiler.graph.operators.reductions import Reduction
-from compiler.graph.operators.shapes import Transpose
-from compiler.graph.parser import parse_function
-from compiler.graph.passes import GraphPass, transform
-from compiler.graph.printer import text
-from compiler.graph.types import specialised, symbols_of
-from compiler.graph.verify import verify
-from compiler.ir import BOOL, FLOAT32, INT32, DType
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.evaluate import NestedArray, Runner, evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.parts import Concat, Split
+from tandem.compiler.graph.operators.reductions import Reduction
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.passes import GraphPass, transform
+from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.types import specialised, symbols_of
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.ir import BOOL, FLOAT32, INT32, DType
 
 
 def graph(program: str) -> Function:

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from hypothesis import strategies as st
 
-from compiler.ir import (
+from tandem.compiler.ir import (
     INDEX,
     INT8,
     INT64,
@@ -30,7 +30,7 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.interval_ops import Interval
+from tandem.compiler.ir.interval_ops import Interval
 
 Values = Mapping[str, int]
 

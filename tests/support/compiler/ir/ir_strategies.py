@@ -15,8 +15,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.errors import IRError
-from compiler.ir import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -55,10 +55,10 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.expr import binary, constant, unary
-from compiler.ir.ops import index
-from compiler.ir.parser import parse
-from compiler.ir.visit import sequence
+from tandem.compiler.ir.expr import binary, constant, unary
+from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.visit import sequence
 
 ARRAY_TYPES = (
     *(BOOL, FLOAT32, FLOAT64),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from compiler.driver.compile_onnx import PreparedNetwork
-from tandem.models import ModelOptions, import_model
+from tandem.compiler.driver.compile_onnx import PreparedNetwork
+from tandem.workbench.models import ModelOptions, import_model
 
 OPTIONS = ModelOptions()
 """The options of a command that names none."""

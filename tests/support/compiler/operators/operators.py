@@ -11,13 +11,13 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_shapes
 
-from compiler.ir.dtypes import dtype_of
-from compiler.ir.interpreter import run
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.schedules.generic import cpu_schedule
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of
+from tandem.compiler.ir.dtypes import dtype_of
+from tandem.compiler.ir.interpreter import run
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import program_of
 
 Array = NDArray[Any]
 

@@ -7,15 +7,15 @@ from math import gcd, prod
 
 import numpy as np
 
-from compiler.errors import GraphError
-from compiler.graph import Function, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.operators.parts import Concat
-from compiler.graph.operators.products import Conv2d, Product
-from compiler.graph.operators.reductions import AveragePool, Epsilon, MaxPool
-from compiler.graph.operators.shapes import Flatten, Reshape, Transpose, Upsample
-from compiler.graph.visit import atoms
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph import Function, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.operators.parts import Concat
+from tandem.compiler.graph.operators.products import Conv2d, Product
+from tandem.compiler.graph.operators.reductions import AveragePool, Epsilon, MaxPool
+from tandem.compiler.graph.operators.shapes import Flatten, Reshape, Transpose, Upsample
+from tandem.compiler.graph.visit import atoms
 from tests.support.compiler.chance import LARGEST, RandomNetworkBuilder
 
 _CHANNELS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 20)

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph.infer import infer
-from compiler.graph.nodes import Body, Call, Function, FunctionKind, Let, Param, Var
-from compiler.graph.passes.pipeline import GraphPass
-from compiler.graph.syntax import unique_name
-from compiler.graph.types import Type
-from compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
-from compiler.machines.accelerator.backend import StreamBackend
-from compiler.machines.accelerator.target import accelerator
-from compiler.plan.offload import FormStreams
-from compiler.plan.placement import placement_of
-from hw.config import HardwareConfig
-from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, Step, Tensor
-from runtime.devices import AcceleratorDevice, CpuDevice, Device, StepFunction
-from runtime.executor import Executor, Run
-from runtime.measurement import Measurement
-from sim.engines import make_engine
-from tandem.device_comparison import boundaries, compare
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, FunctionKind, Let, Param, Var
+from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import Type
+from tandem.compiler.graph.visit import atoms, functions, map_functions, rewrite_bodies
+from tandem.compiler.machines.accelerator.backend import StreamBackend
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.plan.offload import FormStreams
+from tandem.compiler.plan.placement import placement_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Artifact, Step, Tensor
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device, StepFunction
+from tandem.runtime.executor import Executor, Run
+from tandem.runtime.measurement import Measurement
+from tandem.sim.engines import make_engine
+from tandem.workbench.device_comparison import boundaries, compare
 from tests.support.compiler.plan.offloaded import HOST
 
 Arrays = Sequence[NDArray[Any]]

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.driver import build
-from compiler.graph import Function
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.target import cpu
-from compiler.plan.target import Target
-from hw.config import HardwareConfig
-from hw.memory_model import parse_memory
-from runtime.artifact import Artifact, Provenance, config_of
-from runtime.devices import AcceleratorDevice, CpuDevice
-from runtime.executor import Executor, Run
-from sim.engines import make_engine
+from tandem.compiler.driver import build
+from tandem.compiler.graph import Function
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.plan.target import Target
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import Artifact, Provenance, config_of
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice
+from tandem.runtime.executor import Executor, Run
+from tandem.sim.engines import make_engine
 
 HOST = cpu(CpuTarget.host(threads=1))
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
-from compiler.driver.compile_onnx import PreparedNetwork, prepare_network
-from compiler.machines.defaults import compile_options
-from compiler.quantise.options import Mode
-from hw.config_files import load_config
-from runtime.artifact import Provenance
-from runtime.executor import Run
+from tandem.compiler.driver.compile_onnx import PreparedNetwork, prepare_network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.compiler.quantise.options import Mode
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact import Provenance
+from tandem.runtime.executor import Run
 from tests.support.compiler.plan.boundaries import check_boundaries
 from tests.support.compiler.quantise.networks import sqnr
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
-from compiler.graph.attributes import NO_ATTRIBUTES, Attributes
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Cast
-from compiler.graph.operators.products import Conv2d, Product
-from compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
-from compiler.graph.operators.reductions import MaxPool, Reduction
-from compiler.graph.operators.shapes import Flatten
-from compiler.ir.dtypes import FLOAT32, INT32
-from compiler.machines.accelerator.templates.alu_lowering import is_exact
-from compiler.requantisation import RequantSpec, ScaledResidual
+from tandem.compiler.graph import Atom, Body, Call, Constant, Function, Let, Param, TensorType, Var
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Cast
+from tandem.compiler.graph.operators.products import Conv2d, Product
+from tandem.compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
+from tandem.compiler.graph.operators.reductions import MaxPool, Reduction
+from tandem.compiler.graph.operators.shapes import Flatten
+from tandem.compiler.ir.dtypes import FLOAT32, INT32
+from tandem.compiler.machines.accelerator.templates.alu_lowering import is_exact
+from tandem.compiler.requantisation import RequantSpec, ScaledResidual
 
 
 @dataclass

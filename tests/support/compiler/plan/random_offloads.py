@@ -10,26 +10,33 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.driver.build import Backends, build
-from compiler.graph import Call, Function, TensorType, Type
-from compiler.graph.passes import EliminateDead, transform
-from compiler.graph.verify import verify
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.plan.target import Target
-from compiler.quantise.calibrate import calibrate
-from compiler.quantise.network import quantise_network, scales_from
-from compiler.quantise.options import Method, Mode, QuantiseOptions
-from compiler.quantise.rules import DATA_MOVEMENT
-from compiler.quantise.samples import synthetic
-from hw.config import HardwareConfig
-from hw.isa import Program
-from hw.memory_model import MemoryModel
-from runtime.artifact import Artifact, Provenance, config_of, from_bytes, streams_of, to_bytes
-from runtime.devices import AcceleratorDevice, CpuDevice
-from runtime.executor import Executor
-from sim.engines import make_engine
-from sim.fill import fill_on_chip
+from tandem.compiler.driver.build import Backends, build
+from tandem.compiler.graph import Call, Function, TensorType, Type
+from tandem.compiler.graph.passes import EliminateDead, transform
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.calibrate import calibrate
+from tandem.compiler.quantise.network import quantise_network, scales_from
+from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
+from tandem.compiler.quantise.rules import DATA_MOVEMENT
+from tandem.compiler.quantise.samples import synthetic
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program
+from tandem.hw.memory_model import MemoryModel
+from tandem.runtime.artifact import (
+    Artifact,
+    Provenance,
+    config_of,
+    from_bytes,
+    streams_of,
+    to_bytes,
+)
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.sim.engines import make_engine
+from tandem.sim.fill import fill_on_chip
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     drawn_machine,
     machine,

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.graph import Atom, Body, Call, Constant, Function, Let, Tuple, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.quantised import Dequantise, Quantise
-from compiler.graph.verify import verify
-from compiler.graph.visit import map_atoms
-from compiler.ir import INT8, UINT8
-from compiler.quantise.forms import Scale
+from tandem.compiler.graph import Atom, Body, Call, Constant, Function, Let, Tuple, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.quantised import Dequantise, Quantise
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import map_atoms
+from tandem.compiler.ir import INT8, UINT8
+from tandem.compiler.quantise.forms import Scale
 
 
 def with_stated_scales(

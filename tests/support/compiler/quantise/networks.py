@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.graph import Atom, Call, Constant, Function, OpSpec, TensorType
-from compiler.graph.verify import verify
-from compiler.graph.visit import substitute
+from tandem.compiler.graph import Atom, Call, Constant, Function, OpSpec, TensorType
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import substitute
 from tests.support.compiler.graph.graphs import graph
 
 Array = NDArray[Any]

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from compiler.errors import QuantisationError
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Atom, Call, Function
-from compiler.graph.opspec import OpSpec
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Call, Function
+from tandem.compiler.graph.opspec import OpSpec
 
 Array = NDArray[Any]
 _Rule = Callable[[Sequence[Array], Any], Array]

@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 from onnx import ModelProto
 
-from compiler.driver.compile_onnx import prepare_network
-from compiler.machines.defaults import compile_options
-from hw.config import HardwareConfig
-from runtime.artifact import Provenance
+from tandem.compiler.driver.compile_onnx import prepare_network
+from tandem.compiler.machines.defaults import compile_options
+from tandem.hw.config import HardwareConfig
+from tandem.runtime.artifact import Provenance
 from tests.support.compiler.plan.boundaries import check_boundaries
 
 

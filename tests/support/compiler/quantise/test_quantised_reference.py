@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import QuantisationError
-from compiler.graph import Var
-from compiler.graph.evaluate import evaluate
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph import Var
+from tandem.compiler.graph.evaluate import evaluate
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 

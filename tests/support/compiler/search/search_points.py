@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.search.estimates import Estimate
-from compiler.search.objectives import Objective, costs_of
-from compiler.search.points import Point, with_front
-from compiler.search.results import Measured
-from compiler.search.work import LayerWork, StreamWork
-from hw.config import HardwareConfig
-from hw.memory_model import DEFAULT_MEMORY
-from scripts.search.page.page import Marked, SearchPage
+from tandem.compiler.search.estimates import Estimate
+from tandem.compiler.search.objectives import Objective, costs_of
+from tandem.compiler.search.points import Point, with_front
+from tandem.compiler.search.results import Measured
+from tandem.compiler.search.work import LayerWork, StreamWork
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.scripts.search.page.page import Marked, SearchPage
 
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)
 

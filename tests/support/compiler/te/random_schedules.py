@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from compiler.errors import ScheduleError
-from compiler.ir.buffer import Scope
-from compiler.ir.dtypes import FLOAT32, INDEX, INT8, INT32, UINT8, DType
-from compiler.ir.expr import Expr
-from compiler.ir.stmt import Alloc, For
-from compiler.ir.visit import blocks, loops, statements
-from compiler.te import (
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import FLOAT32, INDEX, INT8, INT32, UINT8, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.stmt import Alloc, For
+from tandem.compiler.ir.visit import blocks, loops, statements
+from tandem.compiler.te import (
     Tensor,
     cast,
     compute,
@@ -23,7 +23,7 @@ from compiler.te import (
     select,
     sum,
 )
-from compiler.te.primitives import (
+from tandem.compiler.te.primitives import (
     CacheRead,
     CacheWrite,
     ComputeAt,
@@ -42,8 +42,8 @@ from compiler.te.primitives import (
     Vectorize,
     VirtualThread,
 )
-from compiler.te.schedule import Schedule
-from compiler.te.tree import LoopRef, axes_of
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import LoopRef, axes_of
 
 LARGEST = 7
 """The maximum extent of an input."""

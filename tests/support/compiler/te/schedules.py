@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir import interpreter
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import FLOAT32, Kind
-from compiler.ir.stmt import PrimFunc
-from compiler.lower import lower
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.te import Tensor, compute, maximum, placeholder, reduce_axis, sum
-from compiler.te.schedule import Schedule
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import FLOAT32, Kind
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.lower import lower
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.te import Tensor, compute, maximum, placeholder, reduce_axis, sum
+from tandem.compiler.te.schedule import Schedule
 
 
 def random_inputs(program: PrimFunc, seed: int = 0) -> list[npt.NDArray[Any]]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.plan.space import Choices, Floats, Space
-from compiler.plan.target import CostModel
-from compiler.te.knobs import Choice
-from compiler.tune.candidates import Candidates
-from compiler.tune.trial import Outcome
-from compiler.tune.tuner import Measure
-from hw.config_files import load_config
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.plan.space import Choices, Floats, Space
+from tandem.compiler.plan.target import CostModel
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.trial import Outcome
+from tandem.compiler.tune.tuner import Measure
+from tandem.hw.config_files import load_config
 
 KNOBS = {"x": tuple(range(12)), "y": tuple(range(10)), "order": ("a", "b", "c")}
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import HardwareConfig
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import (
     Alu,
     Codec,
     Finish,

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from hw.config_files import load_config
-from hw.isa import AluOp, Assembler, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
+from tandem.hw.config_files import load_config
+from tandem.hw.isa import AluOp, Assembler, MemoryId, MicroOp, Program, TokenQueue, Unit, pack_uops
 
 TINY = load_config("tiny")
 INP, WGT, ACC, UOP = MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.UOP

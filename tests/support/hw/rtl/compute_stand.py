@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.isa import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Instruction,
@@ -19,8 +19,8 @@ from hw.isa import (
     encode,
     pack_uops,
 )
-from hw.rtl.compute import ComputeUnit
-from hw.rtl.layouts import queued_layout
+from tandem.hw.rtl.compute import ComputeUnit
+from tandem.hw.rtl.layouts import queued_layout
 from tests.support.hw.rtl.plain_compute import PlainCompute, parameter_bytes
 from tests.support.hw.rtl.rtl import (
     Agent,

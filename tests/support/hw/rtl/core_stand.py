@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from hw.faults import Fault
-from hw.isa import Program, Unit
+from tandem.hw.faults import Fault
+from tandem.hw.isa import Program, Unit
 from tests.support.hw.rtl.on_bus import CoreOnBus
 from tests.support.hw.rtl.rtl import Agent, Context, StatusLog, Watch, built, cycle, cycles
 from tests.support.hw.rtl.rtl_accelerator import physical

@@ -6,13 +6,13 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from hw.config import HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.bus import Bus
-from hw.rtl.core import Core
-from hw.rtl.ports import AxiWriteMaster, axi_master
-from hw.rtl.store import StoreUnit
-from hw.rtl.write_master import WriteMaster
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.bus import Bus
+from tandem.hw.rtl.core import Core
+from tandem.hw.rtl.ports import AxiWriteMaster, axi_master
+from tandem.hw.rtl.store import StoreUnit
+from tandem.hw.rtl.write_master import WriteMaster
 
 
 class CoreOnBus(Block):

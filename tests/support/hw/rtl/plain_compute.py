@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hw.config import PARAMETER_BYTES, HardwareConfig
-from hw.isa import (
+from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.isa import (
     Alu,
     AluOp,
     Codec,
@@ -26,7 +26,7 @@ from hw.isa import (
     MicroOp,
     Requantise,
 )
-from hw.operations import MAX_SHIFT
+from tandem.hw.operations import MAX_SHIFT
 from tests.support.hw.alu_cases import alu_result, wrapped
 from tests.support.sim.reference import Image
 

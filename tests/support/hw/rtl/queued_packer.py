@@ -6,12 +6,12 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Out
 
-from hw.config import HardwareConfig
-from hw.rtl.block import Block
-from hw.rtl.layouts import strobed_layout
-from hw.rtl.out_packer import OutPacker
-from hw.rtl.queue import Queue
-from hw.timing import OUT_QUEUE_BEATS
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.layouts import strobed_layout
+from tandem.hw.rtl.out_packer import OutPacker
+from tandem.hw.rtl.queue import Queue
+from tandem.hw.timing import OUT_QUEUE_BEATS
 
 
 class QueuedPacker(Block):

@@ -6,11 +6,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from hw.config import HardwareConfig
-from hw.rtl.axi_lite import AxiLiteSlave
-from hw.rtl.block import Block
-from hw.rtl.ports import AxiLite
-from hw.rtl.register_file import RegisterFile
+from tandem.hw.config import HardwareConfig
+from tandem.hw.rtl.axi_lite import AxiLiteSlave
+from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.ports import AxiLite
+from tandem.hw.rtl.register_file import RegisterFile
 
 
 class RegisterSlave(Block):

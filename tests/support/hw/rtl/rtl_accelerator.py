@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from hw.config import HardwareConfig
-from hw.isa import Program
-from hw.registers import Control, Status, register_map
-from hw.rtl.top import Accelerator
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Program
+from tandem.hw.registers import Control, Status, register_map
+from tandem.hw.rtl.top import Accelerator
 from tests.support.hw.rtl.rtl import Agent, Context, built, simulate
 from tests.support.hw.rtl.rtl_bus import AxiLiteDriver, AxiReadMemory, AxiWriteMemory
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from amaranth.hdl import Value
 
-from hw.config import PAGE_BYTES, HardwareConfig
-from hw.rtl.layouts import burst_layout
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.rtl.layouts import burst_layout
 from tests.support.hw.rtl.rtl import Context
 
 OKAY = 0b00

@@ -6,19 +6,19 @@ import random
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.encoding import (
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import (
     INSTRUCTION_BYTES,
     Opcode,
     WordLayout,
     instruction_layout,
     memory_layout,
 )
-from hw.faults import Fault
-from hw.instruction_fields import PADDING
-from hw.isa.column_codec import decode_columns
-from hw.isa.rules import broken_rules, rule_inputs
-from hw.topology import TOKEN_FLAGS
+from tandem.hw.faults import Fault
+from tandem.hw.instruction_fields import PADDING
+from tandem.hw.isa.column_codec import decode_columns
+from tandem.hw.isa.rules import broken_rules, rule_inputs
+from tandem.hw.topology import TOKEN_FLAGS
 
 _LATER = (Fault.SRAM_INDEX, Fault.AFTER_FINISH)
 """Faults of `broken_rules` that hardware does not detect in a single word."""

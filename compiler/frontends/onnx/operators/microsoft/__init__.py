@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.operators.microsoft import (
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.operators.microsoft import (
     attention,
     dynamic,
     fused,

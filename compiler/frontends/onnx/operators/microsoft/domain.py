@@ -9,10 +9,10 @@ from typing import Final
 from onnx import GraphProto, ModelProto, NodeProto, defs
 from onnx.helper import make_operatorsetid
 
-from compiler.frontends.onnx.converter import Convert, Converter
-from compiler.frontends.onnx.definitions import Definition
-from compiler.frontends.onnx.node import domain_of
-from compiler.frontends.onnx.reading import all_graphs
+from tandem.compiler.frontends.onnx.converter import Convert, Converter
+from tandem.compiler.frontends.onnx.definitions import Definition
+from tandem.compiler.frontends.onnx.node import domain_of
+from tandem.compiler.frontends.onnx.reading import all_graphs
 
 DOMAIN: Final = "com.microsoft"
 

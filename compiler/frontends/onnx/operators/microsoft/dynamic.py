@@ -6,13 +6,13 @@ They become what `quantize_dynamic` writes in the standard's operators: `Dynamic
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import BYTES, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.quantised import dynamic, integer_product
-from compiler.frontends.onnx.values import Value
-from compiler.ir.dtypes import FLOAT16, FLOAT32
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import BYTES, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.quantised import dynamic, integer_product
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32
 
 
 def _scaled(node: Node, sums: Value, scale: Value, bias: Value | None) -> Value:

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import FLOATS, Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.convolutions import AXES, convolve
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.products import gemm, gemm_attributes, product
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.elementwise import Clip
-from compiler.graph.operators.shapes import Transpose
-from compiler.ir.dtypes import FLOAT16, FLOAT32, FLOAT64
-from compiler.operators.activations import GeluForm
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import FLOATS, Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.convolutions import AXES, convolve
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.products import gemm, gemm_attributes, product
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.elementwise import Clip
+from tandem.compiler.graph.operators.shapes import Transpose
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32, FLOAT64
+from tandem.compiler.operators.activations import GeluForm
 
 _ACTIVATIONS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
     {

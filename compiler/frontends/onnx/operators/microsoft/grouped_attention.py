@@ -12,17 +12,22 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.microsoft.heads import LATER, heads_of, scores_of, seen
-from compiler.frontends.onnx.operators.microsoft.rotary import rotated
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.graph.operators.reductions import Softmax
-from compiler.graph.operators.shapes import Expand
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, INT64
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.microsoft.heads import (
+    LATER,
+    heads_of,
+    scores_of,
+    seen,
+)
+from tandem.compiler.frontends.onnx.operators.microsoft.rotary import rotated
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.graph.operators.reductions import Softmax
+from tandem.compiler.graph.operators.shapes import Expand
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, INT64
 
 
 @dataclass(frozen=True, slots=True)

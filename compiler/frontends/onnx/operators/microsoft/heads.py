@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.values import Value
-from compiler.graph.extents import product
-from compiler.graph.operators.parts import Concat, Slice
-from compiler.graph.operators.products import Product
-from compiler.graph.operators.shapes import Transpose
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import product
+from tandem.compiler.graph.operators.parts import Concat, Slice
+from tandem.compiler.graph.operators.products import Product
+from tandem.compiler.graph.operators.shapes import Transpose
 
 LATER: Final = np.finfo(np.float32).min
 """What is added to scores of later keys: nothing that is masked is less."""

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.heads import LATER, scores_of, seen
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Slice
-from compiler.graph.operators.reductions import Softmax
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.heads import LATER, scores_of, seen
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Slice
+from tandem.compiler.graph.operators.reductions import Softmax
 
 _MASKED: Final = -10_000.0
 """What is added to scores of keys that a mask hides, by default."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.microsoft.heads import columns_of, heads_of, joined
-from compiler.frontends.onnx.operators.microsoft.masked_attention import masked
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Slice
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.microsoft.heads import columns_of, heads_of, joined
+from tandem.compiler.frontends.onnx.operators.microsoft.masked_attention import masked
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Slice
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32
 
 
 def _multi_head(node: Node) -> tuple[Value, ...]:

@@ -7,15 +7,15 @@ from typing import Final
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import FLOATS, Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.normalise import layer_norm
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Gather
-from compiler.graph.operators.reductions import LayerNorm, Reduction
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import FLOATS, Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.normalise import layer_norm
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Gather
+from tandem.compiler.graph.operators.reductions import LayerNorm, Reduction
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32
 
 
 def _root_mean_square(node: Node) -> tuple[Value, ...]:

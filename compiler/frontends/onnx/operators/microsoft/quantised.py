@@ -17,22 +17,22 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from compiler.frontends.onnx.converter import Convert, Converter
-from compiler.frontends.onnx.definitions import BYTES, NARROW, Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.quantised import (
+from tandem.compiler.frontends.onnx.converter import Convert, Converter
+from tandem.compiler.frontends.onnx.definitions import BYTES, NARROW, Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.quantised import (
     dequantised,
     dequantize,
     quantised,
     quantize,
 )
-from compiler.frontends.onnx.operators.spatial import Order, in_first_order
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.parts import Concat
-from compiler.graph.operators.reductions import Softmax
-from compiler.ir.dtypes import FLOAT16, FLOAT32, INT32
+from tandem.compiler.frontends.onnx.operators.spatial import Order, in_first_order
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.parts import Concat
+from tandem.compiler.graph.operators.reductions import Softmax
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32, INT32
 
 _PER_CHANNEL: Final = 13
 """The opset from which on a softmax is along one axis, and not over all from that one on."""

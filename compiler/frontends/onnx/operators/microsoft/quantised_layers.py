@@ -12,11 +12,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import BYTES, Default, Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.microsoft.quantised import (
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import BYTES, Default, Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.microsoft.quantised import (
     ONE_TYPE,
     one,
     real,
@@ -24,18 +24,18 @@ from compiler.frontends.onnx.operators.microsoft.quantised import (
     result,
     rounded,
 )
-from compiler.frontends.onnx.operators.products import gemm, gemm_attributes
-from compiler.frontends.onnx.operators.quantised import dequantised, linear_conv
-from compiler.frontends.onnx.operators.spatial import (
+from tandem.compiler.frontends.onnx.operators.products import gemm, gemm_attributes
+from tandem.compiler.frontends.onnx.operators.quantised import dequantised, linear_conv
+from tandem.compiler.frontends.onnx.operators.spatial import (
     channels_as_given,
     channels_first,
     moved_to_back,
     moved_to_front,
 )
-from compiler.frontends.onnx.operators.windows import window_of
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.reductions import AveragePool, MaxPool
-from compiler.ir.dtypes import FLOAT32
+from tandem.compiler.frontends.onnx.operators.windows import window_of
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.reductions import AveragePool, MaxPool
+from tandem.compiler.ir.dtypes import FLOAT32
 
 
 def _global_average(node: Node) -> Value:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.frontends.onnx.converter import Converter
-from compiler.frontends.onnx.definitions import Kind, define
-from compiler.frontends.onnx.node import Node
-from compiler.frontends.onnx.operators.microsoft.domain import own_converter
-from compiler.frontends.onnx.operators.microsoft.heads import heads_of, tokens_of
-from compiler.frontends.onnx.values import Value
-from compiler.graph.operators.parts import Concat, Gather, Slice
-from compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32
+from tandem.compiler.frontends.onnx.converter import Converter
+from tandem.compiler.frontends.onnx.definitions import Kind, define
+from tandem.compiler.frontends.onnx.node import Node
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
+from tandem.compiler.frontends.onnx.operators.microsoft.heads import heads_of, tokens_of
+from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.operators.parts import Concat, Gather, Slice
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32
 
 
 def rotated(

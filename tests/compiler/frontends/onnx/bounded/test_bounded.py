@@ -10,10 +10,10 @@ import pytest
 from onnx import NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.errors import UnknownValueError
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from runtime.errors import RunError
+from tandem.compiler.errors import UnknownValueError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.runtime.errors import RunError
 from tests.compiler.frontends.onnx.bounded.bounded_models import SHAPE, bounded_model, make, sparse
 from tests.support.compiler.frontends.onnx_models import Array
 

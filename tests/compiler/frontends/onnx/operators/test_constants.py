@@ -9,9 +9,9 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.errors import UnsupportedError
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
+from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
 from tests.support.compiler.frontends.onnx_models import Array, model
 
 make = helper.make_node

@@ -11,10 +11,10 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from compiler.errors import UnsupportedError
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_runs import agree
 
 FLOAT, INT, TRUTH = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

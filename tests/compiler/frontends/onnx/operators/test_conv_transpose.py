@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from onnx import ModelProto, helper
 
-from compiler.driver import build
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
-from runtime.artifact import Provenance
+from tandem.compiler.driver import build
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.runtime.artifact import Provenance
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.quantise.networks import called

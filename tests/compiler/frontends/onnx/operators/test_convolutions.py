@@ -10,9 +10,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from onnx import helper
 
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.quantise.networks import called
 

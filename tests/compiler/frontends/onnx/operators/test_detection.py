@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
 from tests.support.compiler.frontends.onnx_models import Array, model
 
 

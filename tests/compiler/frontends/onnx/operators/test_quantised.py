@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.driver.compile_onnx import prepare_network
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.runner import NativeRunner
-from compiler.machines.cpu.target import cpu
-from compiler.machines.defaults import compile_options
-from runtime.artifact import Provenance
-from runtime.devices import CpuDevice
-from runtime.executor import Executor
+from tandem.compiler.driver.compile_onnx import prepare_network
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.defaults import compile_options
+from tandem.runtime.artifact import Provenance
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.support.compiler.frontends.onnx_models import model
 
 make = helper.make_node

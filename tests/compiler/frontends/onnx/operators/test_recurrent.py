@@ -12,8 +12,8 @@ from onnx import ModelProto, helper
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import import_model
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import import_model
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.frontends.onnx_runs import agree
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from onnx import ModelProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from compiler.frontends.onnx import import_model
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.quantise.networks import called
 

@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.verify import verify
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     BINARY,
     AluStep,
     GemmStep,
@@ -26,10 +26,10 @@ from compiler.machines.accelerator.intrinsics.base import (
     immediate_argument,
     immediate_by_name,
 )
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
-from hw.config import HardwareConfig
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.streams import Array

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.verify import verify
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     BINARY,
     AluStep,
     RequantiseStep,
     TensorInstruction,
     fill,
 )
-from compiler.machines.accelerator.intrinsics.extensions import (
+from tandem.compiler.machines.accelerator.intrinsics.extensions import (
     alu_input,
     extension_instructions,
     move_input,
@@ -26,10 +26,10 @@ from compiler.machines.accelerator.intrinsics.extensions import (
     requantise,
     requantise_add,
 )
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config import HardwareConfig
-from hw.features import Feature
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.streams import Array
 

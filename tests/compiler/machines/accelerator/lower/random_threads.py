@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from textwrap import indent
 
-from compiler.ir.parser import parse
-from compiler.ir.stmt import PrimFunc
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import PrimFunc
 
 
 class RandomThreads:

@@ -7,11 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.command_pass import CommandContext, CommandPass, stages
-from compiler.machines.accelerator.lower.commands import Commands, Compute, Copy, Kernel, Loop
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.lower.command_pass import (
+    CommandContext,
+    CommandPass,
+    stages,
+)
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Commands,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+)
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 
 TINY = load_config("tiny")

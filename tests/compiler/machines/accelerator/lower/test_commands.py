@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Compute,
     Copy,
@@ -14,8 +14,8 @@ from compiler.machines.accelerator.lower.commands import (
     SetMode,
     unit_of_command,
 )
-from hw.operations import AluOp
-from hw.topology import MemoryId, Unit
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId, Unit
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import micro_ops
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop, Mode
-from compiler.machines.accelerator.lower.compute_commands import (
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop, Mode
+from tandem.compiler.machines.accelerator.lower.compute_commands import (
     InstructionLimits,
     Operation,
     commands_of,
 )
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_machine import micro_ops, parameters
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 

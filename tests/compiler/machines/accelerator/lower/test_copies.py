@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.ir.stmt import For
-from compiler.machines.accelerator.lower.commands import Copy
-from compiler.machines.accelerator.lower.copies import CopyPlan
-from compiler.machines.accelerator.lower.instruction_nests import Nest
-from compiler.machines.accelerator.lower.onchip import lanes_of
-from compiler.machines.accelerator.lower.rectangles import Rectangle, Zeros
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import For
+from tandem.compiler.machines.accelerator.lower.commands import Copy
+from tandem.compiler.machines.accelerator.lower.copies import CopyPlan
+from tandem.compiler.machines.accelerator.lower.instruction_nests import Nest
+from tandem.compiler.machines.accelerator.lower.onchip import lanes_of
+from tandem.compiler.machines.accelerator.lower.rectangles import Rectangle, Zeros
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 
 TINY = load_config("tiny").replace(log_inp_buffer=10, log_acc_buffer=12)

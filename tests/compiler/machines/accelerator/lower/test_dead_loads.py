@@ -9,8 +9,8 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
     Compute,
@@ -18,9 +18,9 @@ from compiler.machines.accelerator.lower.commands import (
     Kernel,
     Loop,
 )
-from compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.dead_loads import DropUnusedLoads
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.random_commands import random_commands

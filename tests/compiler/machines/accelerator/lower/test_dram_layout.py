@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler import te
-from compiler.errors import LoweringError
-from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.lower.dram_layout import (
+from tandem.compiler import te
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.lower.dram_layout import (
     Operator,
     first_address,
     layout_of,
     next_address,
 )
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.te import placeholder
-from compiler.te.build import program_of
-from hw.config import PAGE_BYTES
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.build import program_of
+from tandem.hw.config import PAGE_BYTES
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 
 TINY = machine("tiny")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Compute,
     Copy,
@@ -20,9 +20,9 @@ from compiler.machines.accelerator.lower.commands import (
     Mode,
     unit_of_command,
 )
-from compiler.machines.accelerator.lower.early_passes import EarlyPasses
-from hw.operations import AluOp
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.early_passes import EarlyPasses
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId, Unit
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.random_commands import random_commands

@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.errors import CapacityError, LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.accelerator.lower.commands import (
     ZEROS,
     Command,
     Commands,
     Compute,
     Copy,
 )
-from compiler.machines.accelerator.lower.elaborate import elaborate
-from compiler.machines.accelerator.lower.onchip import ChipMemory
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.features import Feature
+from tandem.compiler.machines.accelerator.lower.elaborate import elaborate
+from tandem.compiler.machines.accelerator.lower.onchip import ChipMemory
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.features import Feature
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.invocations import INTRINSICS, TARGET, TINY
 

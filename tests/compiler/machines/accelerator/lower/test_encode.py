@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Compute,
     Copy,
@@ -15,17 +15,17 @@ from compiler.machines.accelerator.lower.commands import (
     Mode,
     SetMode,
 )
-from compiler.machines.accelerator.lower.encode import encode_kernels, encode_stream
-from compiler.machines.accelerator.lower.residency import KernelStore
-from compiler.machines.accelerator.lower.tokens import NO_COMMAND, TokenedCommands
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.encoding import UOP_BYTES
-from hw.errors import EncodingError
-from hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
-from hw.isa.codec import decode_uop
-from hw.operations import AluOp
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.encode import encode_kernels, encode_stream
+from tandem.compiler.machines.accelerator.lower.residency import KernelStore
+from tandem.compiler.machines.accelerator.lower.tokens import NO_COMMAND, TokenedCommands
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.encoding import UOP_BYTES
+from tandem.hw.errors import EncodingError
+from tandem.hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
+from tandem.hw.isa.codec import decode_uop
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId, Unit
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
-from compiler.machines.accelerator.lower.first_terms import initialised
-from hw.config_files import load_config
-from hw.features import Feature
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
+from tandem.compiler.machines.accelerator.lower.first_terms import initialised
+from tandem.hw.config_files import load_config
+from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.lower.command_machine import (
     CommandMachine,
     micro_ops,

@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.commands import Compute, Copy, Kernel, Loop, SetMode
-from compiler.machines.accelerator.lower.footprints import Footprints, chip_elements, first_element
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Copy, Kernel, Loop, SetMode
+from tandem.compiler.machines.accelerator.lower.footprints import (
+    Footprints,
+    chip_elements,
+    first_element,
+)
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_machine import Location, accessed
 from tests.support.compiler.machines.accelerator.lower.random_commands import random_commands
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir.parser import parse
-from compiler.ir.stmt import Alloc, PrimFunc
-from compiler.ir.visit import statements
-from compiler.machines.accelerator.intrinsics.base import immediate_by_name
-from compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config_files import load_config
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import Alloc, PrimFunc
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.machines.accelerator.intrinsics.base import immediate_by_name
+from tandem.compiler.machines.accelerator.lower.in_place_accumulators import InPlaceAccumulators
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config_files import load_config
 from tests.support.compiler.machines.accelerator.lower.passes import (
     becomes,
     keeps_meaning,

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INDEX, INT32
-from compiler.ir.expr import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INDEX, INT32
+from tandem.compiler.ir.expr import (
     Binary,
     Cast,
     Const,
@@ -19,13 +19,13 @@ from compiler.ir.expr import (
     Unary,
     Var,
 )
-from compiler.ir.operations import (
+from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
-from compiler.ir.ops import cast, index
-from compiler.ir.stmt import For, LoopKind, PrimFunc, Store
-from compiler.machines.accelerator.lower.index_sums import IndexSum, function_of
+from tandem.compiler.ir.ops import cast, index
+from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Store
+from tandem.compiler.machines.accelerator.lower.index_sums import IndexSum, function_of
 
 EXTENTS = {"i": 3, "j": 4, "k": 2}
 X, Y, Z = (Var(name) for name in EXTENTS)

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.dtypes import INDEX
-from compiler.ir.expr import Var
-from compiler.ir.ops import load
-from compiler.ir.parser import parse
-from compiler.ir.stmt import Alloc, For, Invoke, Stmt, Store
-from compiler.ir.visit import statements
-from compiler.machines.accelerator.lower.index_sums import Env
-from compiler.machines.accelerator.lower.instruction_nests import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Var
+from tandem.compiler.ir.ops import load
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import Alloc, For, Invoke, Stmt, Store
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.machines.accelerator.lower.index_sums import Env
+from tandem.compiler.machines.accelerator.lower.instruction_nests import (
     Box,
     Conditions,
     Nest,

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.ir.parser import parse
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     AluStep,
     TensorInstruction,
     element_program,
 )
-from compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.lower.invocations import (
     INTRINSICS,
     TARGET,

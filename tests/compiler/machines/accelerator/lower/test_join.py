@@ -9,30 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.dtypes import INT8, INT32, INT64
-from compiler.ir.ops import cast, const
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64
+from tandem.compiler.ir.ops import cast, const
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     BINARY,
     alu_value,
     immediate,
     immediate_argument,
 )
-from compiler.machines.accelerator.intrinsics.extensions import requantised
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.dram_layout import Operator
-from compiler.machines.accelerator.lower.join import join
-from compiler.machines.accelerator.lower.programs import ProgramCache
-from compiler.machines.accelerator.lower.residency import KernelStore
-from compiler.machines.accelerator.lower.stream import Stream, compile_stream
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.te import Schedule, compute, placeholder
-from hw.isa import Requantise
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.intrinsics.extensions import requantised
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
+from tandem.compiler.machines.accelerator.lower.join import join
+from tandem.compiler.machines.accelerator.lower.programs import ProgramCache
+from tandem.compiler.machines.accelerator.lower.residency import KernelStore
+from tandem.compiler.machines.accelerator.lower.stream import Stream, compile_stream
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.te import Schedule, compute, placeholder
+from tandem.hw.isa import Requantise
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.lower.clip_operators import clip
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.streams import run_stream

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import CapacityError
-from compiler.ir.buffer import Buffer
-from compiler.ir.dtypes import INT8, INT32
-from compiler.ir.parser import parse
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.lower.onchip import ChipMemory, footprint
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.errors import CapacityError
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.onchip import ChipMemory, footprint
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 
 SMALL8 = load_config("small8")
 SCOPES = {MemoryId.INP: OnChip.INP, MemoryId.WGT: OnChip.WGT, MemoryId.ACC: OnChip.ACC}

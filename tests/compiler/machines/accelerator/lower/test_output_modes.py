@@ -10,14 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop, Mode
-from compiler.machines.accelerator.lower.output_modes import (
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Command,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    Mode,
+)
+from tandem.compiler.machines.accelerator.lower.output_modes import (
     RequantiseLastWrites,
     is_requantisation,
 )
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine

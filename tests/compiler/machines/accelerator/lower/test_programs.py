@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.programs import ProgramCache, command_passes
-from compiler.machines.accelerator.lower.stream import compile_stream
-from compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.lower.programs import ProgramCache, command_passes
+from tandem.compiler.machines.accelerator.lower.stream import compile_stream
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tests.support.compiler.machines.accelerator.lower.clip_operators import clip
 from tests.support.compiler.machines.accelerator.lower.invocations import TINY
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine

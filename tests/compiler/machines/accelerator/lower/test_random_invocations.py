@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import LoweringError
-from compiler.ir import interpreter
-from compiler.ir.dtypes import INT32
-from compiler.ir.printer import text
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.accelerator.lower.commands import Compute
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import INT32
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.accelerator.lower.commands import Compute
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.invocations import (
     BASES,

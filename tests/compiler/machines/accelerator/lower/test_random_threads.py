@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir import interpreter
-from compiler.ir.printer import text
-from compiler.ir.stmt import For, LoopKind, Seq, Stmt
-from compiler.ir.verify import verify
-from compiler.ir.visit import children, loops, statements
-from compiler.machines.accelerator.lower.instruction_nests import is_instruction, is_load
-from compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import For, LoopKind, Seq, Stmt
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.ir.visit import children, loops, statements
+from tandem.compiler.machines.accelerator.lower.instruction_nests import is_instruction, is_load
+from tandem.compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
 from tests.compiler.machines.accelerator.lower.random_threads import RandomThreads
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.rectangles import (
+from tandem.compiler.machines.accelerator.lower.rectangles import (
     Axis,
     Rectangle,
     Zeros,

@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir.parser import parse
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import ZEROS, Command, Copy
-from compiler.machines.accelerator.lower.elaborate import elaborate
-from compiler.machines.accelerator.lower.onchip import ChipMemory, footprint
-from compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import ZEROS, Command, Copy
+from tandem.compiler.machines.accelerator.lower.elaborate import elaborate
+from tandem.compiler.machines.accelerator.lower.onchip import ChipMemory, footprint
+from tandem.compiler.machines.accelerator.lower.repeated_loads import DropRepeatedLoads, takes_slots
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.random_commands import random_copy

@@ -7,12 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop, Mode
-from compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Command,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    Mode,
+)
+from tandem.compiler.machines.accelerator.lower.requantised_reads import CheckRequantisedReads
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 

@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.commands import Kernel
-from compiler.machines.accelerator.lower.residency import KernelStore, Residency, load_kernels
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.commands import Kernel
+from tandem.compiler.machines.accelerator.lower.residency import (
+    KernelStore,
+    Residency,
+    load_kernels,
+)
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 
 TINY = load_config("tiny")
 DEPTH = 64

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.command_pass import CommandContext
-from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop
-from compiler.machines.accelerator.lower.start_order import StartEarly
-from hw.config_files import load_config
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.command_pass import CommandContext
+from tandem.compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop
+from tandem.compiler.machines.accelerator.lower.start_order import StartEarly
+from tandem.hw.config_files import load_config
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import CommandMachine
 from tests.support.compiler.machines.accelerator.lower.random_commands import random_commands

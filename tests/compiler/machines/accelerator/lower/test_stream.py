@@ -8,17 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.machines.accelerator.lower.dram_layout import Operator
-from compiler.machines.accelerator.lower.stream import Stream, compile_stream
-from compiler.machines.accelerator.lower.tokens import TokenedCommands
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.isa import Finish, Load, Program, Store, Tokens, unit_of
-from hw.isa.disasm import disassemble
-from hw.topology import MemoryId, Unit
-from runtime.launch import run_program
+from tandem.compiler.errors import CapacityError, LoweringError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
+from tandem.compiler.machines.accelerator.lower.stream import Stream, compile_stream
+from tandem.compiler.machines.accelerator.lower.tokens import TokenedCommands
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.isa import Finish, Load, Program, Store, Tokens, unit_of
+from tandem.hw.isa.disasm import disassemble
+from tandem.hw.topology import MemoryId, Unit
+from tandem.runtime.launch import run_program
 from tests.support.compiler.machines.accelerator.lower.clip_operators import clip
 from tests.support.compiler.machines.accelerator.lower.invocations import INTRINSICS, TINY
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
@@ -82,7 +82,7 @@ def test_wrong_tokens_are_noticed(side: int, monkeypatch: pytest.MonkeyPatch) ->
         tokens[np.flatnonzero(tokens[:, side])[0], side] = 0
         return replace(slots, tokens=tokens)
 
-    monkeypatch.setattr("compiler.machines.accelerator.lower.stream.await_stores", one_less)
+    monkeypatch.setattr("tandem.compiler.machines.accelerator.lower.stream.await_stores", one_less)
     with pytest.raises(LoweringError, match=r"^compiler bug, please report it: the strea"):
         compiled(clip())
 
@@ -239,5 +239,5 @@ def test_the_wait_at_the_end_costs_a_few_cycles_and_changes_no_result(engine: st
 
 
 def test_llvm_waits_until_a_stream_is_made() -> None:
-    code = "import sys, compiler.machines.accelerator.lower; assert 'llvmlite' not in sys.modules"
+    code = "import sys, tandem.compiler.machines.accelerator.lower; assert 'llvmlite' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import HardwareError
-from hw.hazards import check_hazards
-from hw.isa import Finish, Program, TokenQueue, unit_of
-from hw.vta_rules import VtaRule, vta_warnings
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import HardwareError
+from tandem.hw.hazards import check_hazards
+from tandem.hw.isa import Finish, Program, TokenQueue, unit_of
+from tandem.hw.vta_rules import VtaRule, vta_warnings
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_workloads import RandomConvolution
 

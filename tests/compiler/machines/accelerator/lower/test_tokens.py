@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Compute,
     Copy,
@@ -18,10 +18,10 @@ from compiler.machines.accelerator.lower.commands import (
     Loop,
     unit_of_command,
 )
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.tokens import NO_COMMAND, await_stores, place_tokens
-from hw.config_files import load_config
-from hw.topology import MemoryId, Unit
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.compiler.machines.accelerator.lower.tokens import NO_COMMAND, await_stores, place_tokens
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId, Unit
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.lower.command_machine import Location, accessed
 from tests.support.compiler.machines.accelerator.lower.random_commands import random_commands

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.machines.accelerator.lower.commands import (
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
     Compute,
@@ -18,11 +18,11 @@ from compiler.machines.accelerator.lower.commands import (
     Mode,
     SetMode,
 )
-from compiler.machines.accelerator.lower.footprints import Footprints
-from compiler.machines.accelerator.lower.verify_commands import CommandVerifier
-from hw.config import HardwareConfig
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.compiler.machines.accelerator.lower.verify_commands import CommandVerifier
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.lower.command_columns import columns_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import LoweringError
-from compiler.ir.parser import parse
-from compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.config_files import load_config
+from tandem.compiler.errors import LoweringError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.accelerator.lower.virtual_threads import InterleaveThreads
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.config_files import load_config
 from tests.support.compiler.machines.accelerator.lower.passes import becomes, unchanged
 
 PASS = InterleaveThreads()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from compiler.ir.stmt import Alloc, Stmt
-from compiler.ir.visit import children
-from compiler.machines.accelerator.lower.onchip import lanes_of
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.topology import MemoryId
+from tandem.compiler.ir.stmt import Alloc, Stmt
+from tandem.compiler.ir.visit import children
+from tandem.compiler.machines.accelerator.lower.onchip import lanes_of
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.topology import MemoryId
 
 
 def live_elements(stmt: Stmt, target: AcceleratorTarget) -> Counter[MemoryId]:

@@ -12,10 +12,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import Refusal
-from compiler.machines.accelerator.templates.alu_lowering import is_exact, lower_requantisation
-from compiler.requantisation import RequantSpec, Residual, ScaledResidual
-from hw.operations import AluOp
+from tandem.compiler.errors import Refusal
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
+    is_exact,
+    lower_requantisation,
+)
+from tandem.compiler.requantisation import RequantSpec, Residual, ScaledResidual
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.alu_emulator import (
     emulate_requantisation,
 )

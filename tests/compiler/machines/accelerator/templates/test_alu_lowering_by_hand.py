@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal
-from compiler.machines.accelerator.templates.alu_lowering import (
+from tandem.compiler.errors import Refusal
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
     AluOperation,
     AluRequantisation,
     is_exact,
     lower_requantisation,
 )
-from compiler.requantisation import RequantSpec, Residual, ScaledResidual
-from hw.operations import AluOp
+from tandem.compiler.requantisation import RequantSpec, Residual, ScaledResidual
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.alu_emulator import (
     emulate_requantisation,
 )

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import QuantisationError
-from compiler.machines.accelerator.intrinsics.base import BINARY
-from compiler.machines.accelerator.templates.alu_lowering import AluOperation, lower_requantisation
-from compiler.requantisation import RequantSpec
-from hw.config import HardwareConfig
-from hw.isa import Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
-from hw.operations import AluOp
-from sim.functional import FunctionalEngine
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.machines.accelerator.intrinsics.base import BINARY
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
+    AluOperation,
+    lower_requantisation,
+)
+from tandem.compiler.requantisation import RequantSpec
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
+from tandem.hw.operations import AluOp
+from tandem.sim.functional import FunctionalEngine
 from tests.support.compiler.machines.accelerator.templates.alu_emulator import emulate
 from tests.support.sim.launching import IMAGE_BYTES, launch
 

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.errors import ScheduleError, TensorError
-from compiler.ir.buffer import Scope
-from compiler.ir.stmt import Alloc, PrimFunc
-from compiler.ir.visit import statements
-from compiler.machines.accelerator.intrinsics.scopes import OnChip
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass
-from compiler.te.knobs import Choice
-from hw.config import HardwareConfig
-from hw.operations import AluOp
+from tandem.compiler.errors import ScheduleError, TensorError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.stmt import Alloc, PrimFunc
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import AluPass
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     EXTENDED,
     machine,

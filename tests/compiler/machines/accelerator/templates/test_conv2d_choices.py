@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import Refusal
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.plan.planner import best_choice
-from compiler.plan.space import Choices
-from compiler.te.knobs import Choice
-from hw.config import HardwareConfig
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.errors import Refusal
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.plan.planner import best_choice
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 
 TEMPLATE = Conv2dOnArray()

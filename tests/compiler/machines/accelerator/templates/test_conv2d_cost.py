@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.plan.space import Choices
-from compiler.te.knobs import Choice
-from hw.config import HardwareConfig
-from hw.memory_model import parse_memory
-from hw.operations import AluOp
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place_program
-from tandem.utilization.build import HIDING, Convolution
-from tandem.utilization.case import make_case
-from tandem.utilization.conv_layers import parse_layer
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import AluPass
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import parse_memory
+from tandem.hw.operations import AluOp
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
+from tandem.workbench.utilization.build import HIDING, Convolution
+from tandem.workbench.utilization.case import make_case
+from tandem.workbench.utilization.conv_layers import parse_layer
 
 PYNQ = HardwareConfig()
 LAYERS = ("C10", "C4", "odd=9,11,40,50,3,1,1")

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
-from compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
-from compiler.plan.space import Choices
-from hw.config_files import load_config
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
+from tandem.compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.plan.space import Choices
+from tandem.hw.config_files import load_config
+from tandem.hw.topology import MemoryId
 
 COST = MachineCost(load_config("pynq-x"), MemoryTiming(64, 4))
 """So slow a memory that loads decide."""

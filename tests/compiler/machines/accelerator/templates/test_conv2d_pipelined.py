@@ -9,29 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_pipelined import (
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import (
     loads_of_tile,
     packs_rows,
     repeats,
     slots,
 )
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from compiler.plan.planner import best_choice, tuned_choice
-from compiler.plan.space import Bools, Choices
-from compiler.plan.target import TunedChoices
-from compiler.te.knobs import Choice
-from compiler.tune.candidates import WIDE, Candidates
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.memory_model import MemoryModel
-from hw.topology import MemoryId
-from sim.cycle.engine import CycleEngine
-from sim.engine import Launch
-from sim.memory import place_program
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.compiler.plan.planner import best_choice, tuned_choice
+from tandem.compiler.plan.space import Bools, Choices
+from tandem.compiler.plan.target import TunedChoices
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.candidates import WIDE, Candidates
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import MemoryId
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Launch
+from tandem.sim.memory import place_program
 from tests.compiler.machines.accelerator.templates.test_conv2d_choices import (
     GROUPED,
     PYNQ,

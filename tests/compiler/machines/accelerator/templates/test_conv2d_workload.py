@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload, RowsWorkload
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import (
+    Conv2dWorkload,
+    RowsWorkload,
+)
 
 
 def workload(

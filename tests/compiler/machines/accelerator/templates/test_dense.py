@@ -5,23 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError, Refusal
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
-from compiler.machines.accelerator.templates.epilogue import (
+from tandem.compiler.errors import CapacityError, LoweringError, Refusal
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import (
     AluPass,
     OperandKind,
 )
-from compiler.machines.accelerator.templates.packing import pack_data, pack_weight, unpack_data
-from compiler.machines.accelerator.templates.products import Products
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.packing import (
+    pack_data,
+    pack_weight,
+    unpack_data,
+)
+from tandem.compiler.machines.accelerator.templates.products import Products
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     alu_passes,
 )
-from compiler.plan.planner import best_choice
-from compiler.requantisation import RequantSpec
-from compiler.te.knobs import Choice
-from hw.operations import AluOp
+from tandem.compiler.plan.planner import best_choice
+from tandem.compiler.requantisation import RequantSpec
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_operators import random_tests
 from tests.support.compiler.machines.accelerator.templates.random_workloads import (

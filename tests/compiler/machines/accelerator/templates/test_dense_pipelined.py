@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
-from compiler.machines.accelerator.templates.machine_cost import MemoryTiming
-from compiler.machines.accelerator.templates.products import Products
-from compiler.plan.planner import best_choice
-from compiler.plan.space import Bools, Choices
-from compiler.te.knobs import Choice
-from compiler.tune.candidates import WIDE, Candidates
-from hw.encoding import Opcode
-from hw.memory_model import MemoryModel
-from hw.operations import AluOp
-from hw.topology import MemoryId
-from sim.cycle.engine import CycleEngine
-from sim.engine import Launch
-from sim.memory import place_program
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
+from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
+from tandem.compiler.machines.accelerator.templates.products import Products
+from tandem.compiler.plan.planner import best_choice
+from tandem.compiler.plan.space import Bools, Choices
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.candidates import WIDE, Candidates
+from tandem.hw.encoding import Opcode
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Launch
+from tandem.sim.memory import place_program
 from tests.compiler.machines.accelerator.templates.test_work_counts import copied
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_workloads import draw_dense

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
-from compiler.machines.accelerator.templates.products import Products
-from compiler.plan.planner import best_choice
+from tandem.compiler.errors import Refusal
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
+from tandem.compiler.machines.accelerator.templates.products import Products
+from tandem.compiler.plan.planner import best_choice
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_operators import random_tests
 from tests.support.compiler.machines.accelerator.templates.random_workloads import (

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import CapacityError, LoweringError, Refusal
-from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.elementwise import (
+from tandem.compiler.errors import CapacityError, LoweringError, Refusal
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
-from compiler.plan.planner import best_choice
-from compiler.te import Schedule
-from compiler.te.knobs import Choice
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
+from tandem.compiler.plan.planner import best_choice
+from tandem.compiler.te import Schedule
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.alu_passes import (
     Passes,

@@ -7,34 +7,41 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import Refusal, ScheduleError
-from compiler.graph.constant import Constant
-from compiler.graph.nodes import Call, Let, Var
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.quantised import Requantise
-from compiler.ir.dtypes import INT8, INT32, INT64
-from compiler.machines.accelerator.templates.alu_lowering import is_exact, lower_requantisation
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.epilogue import (
+from tandem.compiler.errors import Refusal, ScheduleError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Call, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.quantised import Requantise
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
+    is_exact,
+    lower_requantisation,
+)
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.epilogue import (
     AluPass,
     Epilogue,
     OperandKind,
     in_accumulators,
 )
-from compiler.machines.accelerator.templates.packing import pack_data, pack_weight, unpack_data
-from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.packing import (
+    pack_data,
+    pack_weight,
+    unpack_data,
+)
+from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     alu_passes,
     requantisation,
 )
-from compiler.operators.blocks import DATA_AXES
-from compiler.plan.pattern import Match
-from compiler.requantisation import RequantSpec, ScaledResidual
-from compiler.te import Tensor, placeholder
-from compiler.te.build import stages
-from hw.config import HardwareConfig
-from hw.operations import AluOp
+from tandem.compiler.operators.blocks import DATA_AXES
+from tandem.compiler.plan.pattern import Match
+from tandem.compiler.requantisation import RequantSpec, ScaledResidual
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import stages
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.alu_passes import (
     Passes,

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compiler.lower.lowering import lower
-from compiler.machines.accelerator.lower.onchip import footprint
-from compiler.machines.accelerator.lower.programs import accelerator_passes
-from compiler.machines.accelerator.target import TEMPLATES
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.features import COUNTED, FEATURES, features
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from hw.encoding import Opcode
-from hw.isa.work import work_of
-from hw.topology import MemoryId
+from tandem.compiler.lower.lowering import lower
+from tandem.compiler.machines.accelerator.lower.onchip import footprint
+from tandem.compiler.machines.accelerator.lower.programs import accelerator_passes
+from tandem.compiler.machines.accelerator.target import TEMPLATES
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.features import COUNTED, FEATURES, features
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.work import work_of
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     machine,

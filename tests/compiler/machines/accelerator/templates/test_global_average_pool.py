@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal
-from compiler.graph import Call, Var
-from compiler.graph.passes import InferTypes
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.lower.stream import Stream
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.epilogue import (
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph import Call, Var
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.lower.stream import Stream
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.epilogue import (
     AluPass,
     OperandKind,
 )
-from compiler.machines.accelerator.templates.global_average_pool import (
+from tandem.compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
 )
-from compiler.machines.accelerator.templates.requantise_passes import (
+from tandem.compiler.machines.accelerator.templates.requantise_passes import (
     alu_passes,
 )
-from compiler.plan.planner import Planner, best_choice
-from compiler.requantisation import RequantSpec
-from hw.isa import Alu
-from hw.operations import AluOp
+from tandem.compiler.plan.planner import Planner, best_choice
+from tandem.compiler.requantisation import RequantSpec
+from tandem.hw.isa import Alu
+from tandem.hw.operations import AluOp
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.alu_passes import draw_values

@@ -8,26 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.lower.dram_layout import Operator
-from compiler.machines.accelerator.lower.stream import Stream, compile_stream
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.packing import (
+from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
+from tandem.compiler.machines.accelerator.lower.stream import Stream, compile_stream
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.packing import (
     pack_data,
     pack_weight,
     packed_data_shape,
     unpack_data,
 )
-from compiler.machines.accelerator.templates.requantise_passes import alu_passes
-from compiler.requantisation import RequantSpec
-from compiler.te.knobs import Choice
-from hw.config import HardwareConfig
-from hw.isa import Finish, Program
-from hw.memory_model import parse_memory
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.memory import place_program
+from tandem.compiler.machines.accelerator.templates.requantise_passes import alu_passes
+from tandem.compiler.requantisation import RequantSpec
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Finish, Program
+from tandem.hw.memory_model import parse_memory
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.memory import place_program
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_workloads import convolve
 from tests.support.compiler.machines.accelerator.templates.streams import Array, run_stream

@@ -11,28 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import TEMPLATES
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.lower_bound import counted_bound, lower_bound
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.plan.space import Choices
-from compiler.requantisation import RequantSpec, Residual
-from compiler.te.knobs import Choice
-from compiler.tune.candidates import Candidates
-from hw.config_files import load_config
-from hw.memory_model import MemoryModel, parse_memory
-from sim.cycle.engine import CycleEngine
-from sim.engine import Launch
-from sim.errors import NeedsDataError
-from sim.memory import place_program
-from tandem.devices import Accelerator
-from tandem.measurers.on_cycle import cycles_of
-from tandem.utilization.conv_layers import parse_layer
-from tandem.utilization.tasks import tasks_of_layers
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import TEMPLATES
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.lower_bound import counted_bound, lower_bound
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.requantisation import RequantSpec, Residual
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.candidates import Candidates
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MemoryModel, parse_memory
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Launch
+from tandem.sim.errors import NeedsDataError
+from tandem.sim.memory import place_program
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.measurers.on_cycle import cycles_of
+from tandem.workbench.utilization.conv_layers import parse_layer
+from tandem.workbench.utilization.tasks import tasks_of_layers
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     EXTENDED,

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.driver import build
-from compiler.errors import Refusal
-from compiler.graph import Function
-from compiler.machines.accelerator.templates.matmul import Matrices
-from hw.config import HardwareConfig
-from runtime.artifact import Artifact, Provenance, Step, config_of
-from runtime.devices import AcceleratorDevice, CpuDevice, Device
-from runtime.executor import Executor
-from sim.engines import make_engine
+from tandem.compiler.driver import build
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph import Function
+from tandem.compiler.machines.accelerator.templates.matmul import Matrices
+from tandem.hw.config import HardwareConfig
+from tandem.runtime.artifact import Artifact, Provenance, Step, config_of
+from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device
+from tandem.runtime.executor import Executor
+from tandem.sim.engines import make_engine
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_operators import random_tests
 from tests.support.compiler.machines.accelerator.templates.random_workloads import (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.errors import Refusal, TensorError
-from compiler.graph.operators.reductions import MaxPool
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from compiler.plan.planner import best_choice
-from compiler.te.knobs import Choice
-from hw.isa import Alu, Load
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.errors import Refusal, TensorError
+from tandem.compiler.graph.operators.reductions import MaxPool
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
+from tandem.compiler.plan.planner import best_choice
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.isa import Alu, Load
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_operators import random_tests
 from tests.support.compiler.machines.accelerator.templates.random_workloads import (

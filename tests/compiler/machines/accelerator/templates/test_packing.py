@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import TensorError
-from compiler.machines.accelerator.templates.packing import (
+from tandem.compiler.errors import TensorError
+from tandem.compiler.machines.accelerator.templates.packing import (
     block_groups,
     pack_channels,
     pack_data,
@@ -19,7 +19,7 @@ from compiler.machines.accelerator.templates.packing import (
     packed_weight_shape,
     unpack_data,
 )
-from compiler.operators.blocks import blocks
+from tandem.compiler.operators.blocks import blocks
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     machine,

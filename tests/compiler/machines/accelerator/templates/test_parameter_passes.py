@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.templates.packing import unpack_data
-from compiler.machines.accelerator.templates.parameter_passes import RequantisePass, parameter_pass
-from compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
-from compiler.requantisation import RequantSpec, Residual
-from hw.features import Feature
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates.packing import unpack_data
+from tandem.compiler.machines.accelerator.templates.parameter_passes import (
+    RequantisePass,
+    parameter_pass,
+)
+from tandem.compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
+from tandem.compiler.requantisation import RequantSpec, Residual
+from tandem.hw.features import Feature
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     EXTENDED,
     machine,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.graph.constant import Constant
-from compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
-from compiler.machines.accelerator.templates.epilogue import Epilogue
-from compiler.machines.accelerator.templates.products import (
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
+from tandem.compiler.machines.accelerator.templates.products import (
     Products,
     largest_sum,
     of_convolution,

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.errors import CapacityError, Refusal
-from compiler.lower.lowering import lower
-from compiler.machines.accelerator.lower.programs import accelerator_passes
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import TEMPLATES, accelerator
-from compiler.plan.planner import best_choice
-from compiler.plan.space import Choices
-from compiler.te.knobs import Choice
-from hw.config import HardwareConfig
+from tandem.compiler.errors import CapacityError, Refusal
+from tandem.compiler.lower.lowering import lower
+from tandem.compiler.machines.accelerator.lower.programs import accelerator_passes
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import TEMPLATES, accelerator
+from tandem.compiler.plan.planner import best_choice
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.config import HardwareConfig
 from tests.compiler.machines.accelerator.templates.live_elements import live_elements
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     drawn_machine,

@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.tile_stages import AXES, ends
-from compiler.plan.space import Choices
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.tile_stages import AXES, ends
+from tandem.compiler.plan.space import Choices
 
 LAYER = Conv2dWorkload(
     (1, 3, 8, 6, 1, 16), (5, 3, 3, 3, 16, 16), (1, 1), (1, 1, 1, 1), (1, 1), 1, ()

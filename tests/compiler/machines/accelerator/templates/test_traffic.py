@@ -11,27 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from compiler.graph import Body, Call, Function, Let, Param, TensorType, Var
-from compiler.graph.attributes import Attributes
-from compiler.graph.evaluate import evaluate
-from compiler.graph.operators import OPERATORS
-from compiler.graph.operators.products import Conv2d
-from compiler.graph.operators.reductions import MaxPool
-from compiler.ir.dtypes import INT8, INT32
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.elementwise import (
+from tandem.compiler.graph import Body, Call, Function, Let, Param, TensorType, Var
+from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.graph.operators.reductions import MaxPool
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from compiler.machines.accelerator.templates.traffic import (
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
+from tandem.compiler.machines.accelerator.templates.traffic import (
     loaded_elements,
     needed_parts,
     taps_on_data,
 )
-from compiler.operators.window import Window
-from runtime.layer_profiles import StreamRun
+from tandem.compiler.operators.window import Window
+from tandem.runtime.layer_profiles import StreamRun
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, image, run_on
 from tests.support.compiler.plan.quantised_graphs import Net, residual_net

@@ -7,21 +7,24 @@ import re
 import numpy as np
 import pytest
 
-from compiler.errors import Refusal
-from compiler.graph import Call, Var
-from compiler.graph.infer import infer
-from compiler.graph.passes import InferTypes
-from compiler.graph.reasons import describe
-from compiler.ir.dtypes import INT8
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.target import accelerator
-from compiler.machines.accelerator.templates.machine_cost import MachineCost
-from compiler.machines.accelerator.templates.upsample import UpsampleByStores, UpsampleWorkload
-from compiler.plan.planner import Planner, best_choice, candidates
-from compiler.plan.space import Choices
-from compiler.te.knobs import Choice
-from hw.encoding import Opcode
-from hw.isa.work import work_of
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph import Call, Var
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.graph.reasons import describe
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.upsample import (
+    UpsampleByStores,
+    UpsampleWorkload,
+)
+from tandem.compiler.plan.planner import Planner, best_choice, candidates
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa.work import work_of
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.alu_passes import draw_values

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.accelerator.lower import Stream
-from compiler.machines.accelerator.target import TEMPLATES
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
-from compiler.machines.accelerator.templates.global_average_pool import GlobalPoolWorkload
-from compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.work_counts import (
+from tandem.compiler.machines.accelerator.lower import Stream
+from tandem.compiler.machines.accelerator.target import TEMPLATES
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
+from tandem.compiler.machines.accelerator.templates.global_average_pool import GlobalPoolWorkload
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.work_counts import (
     TransferCounts,
     WorkCounts,
     kernel_length,
@@ -23,13 +23,13 @@ from compiler.machines.accelerator.templates.work_counts import (
     tile_shapes,
     transfers_of,
 )
-from compiler.operators.window import Window
-from compiler.plan.space import Ints
-from compiler.te.knobs import Choice
-from hw.encoding import Opcode
-from hw.isa import Program
-from hw.isa.work import work_of
-from hw.topology import MemoryId
+from tandem.compiler.operators.window import Window
+from tandem.compiler.plan.space import Ints
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.encoding import Opcode
+from tandem.hw.isa import Program
+from tandem.hw.isa.work import work_of
+from tandem.hw.topology import MemoryId
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     EXTENDED,

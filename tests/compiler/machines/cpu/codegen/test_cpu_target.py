@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 
-from compiler.errors import CodegenError
-from compiler.ir.parser import parse
-from compiler.lower import lower
-from compiler.machines.cpu.codegen import CpuTarget, emit_object
-from compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.lower import lower
+from tandem.compiler.machines.cpu.codegen import CpuTarget, emit_object
+from tandem.compiler.machines.cpu.codegen.module import build_module
 from tests.support.compiler.machines.cpu.native import HOST, assembly, run_text
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import compiler.machines.cpu.codegen.compile as compiling
-from compiler.ir.parser import parse
-from compiler.machines.cpu.codegen import emit_object
+import tandem.compiler.machines.cpu.codegen.compile as compiling
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import emit_object
 from tests.support.compiler.machines.cpu.native import EXACT, HOST
 
 PROGRAM = """

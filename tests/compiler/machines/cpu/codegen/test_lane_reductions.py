@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.ir.parser import parse
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, run_text
 
 TARGETS = [HOST, EXACT]

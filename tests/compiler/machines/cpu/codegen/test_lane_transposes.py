@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.ir.parser import parse
-from compiler.lower import lower
-from compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.lower import lower
+from tandem.compiler.machines.cpu.codegen.module import build_module
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, assembly, run_text
 
 TARGETS = pytest.mark.parametrize("target", [HOST, EXACT], ids=["wide", "narrow"])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.errors import CodegenError
-from compiler.ir.parser import parse
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, run_text, same
 
 TARGETS = [HOST, EXACT]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.ir import (
+from tandem.compiler.ir import (
     FLOAT32,
     FLOAT64,
     BinaryOp,
@@ -24,8 +24,8 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.expr import binary, unary
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.ir.expr import binary, unary
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, same
 
 FEW = 21

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.errors import CodegenError
-from compiler.ir import For, LoopKind, Var
-from compiler.ir.parser import parse
-from compiler.lower import lower
-from compiler.machines.cpu.codegen import emit_object
-from compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir import For, LoopKind, Var
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.lower import lower
+from tandem.compiler.machines.cpu.codegen import emit_object
+from tandem.compiler.machines.cpu.codegen.module import build_module
 from tests.support.compiler.machines.cpu.native import EXACT, HOST
 
 SHARED = """

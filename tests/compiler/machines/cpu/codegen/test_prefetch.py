@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from compiler.ir.interpreter import run
-from compiler.ir.parser import parse
-from compiler.lower import lower
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.ir.interpreter import run
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.lower import lower
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.codegen.module import build_module
 from tests.support.compiler.machines.cpu.native import EXACT, same
 
 AVX512 = ("avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "fma")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tests.support.compiler.ir.ir_strategies import arrays, functions
 from tests.support.compiler.machines.cpu.native import EXACT, same_as_interpreter
 

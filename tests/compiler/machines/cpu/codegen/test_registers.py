@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from compiler.ir.parser import parse
-from compiler.lower import lower
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.lower import lower
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.codegen.module import build_module
 from tests.support.compiler.machines.cpu.native import HOST, assembly
 
 AVX2 = ("avx", "avx2", "fma", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from compiler.errors import CodegenError
-from compiler.ir.parser import parse
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.codegen.storage import STACK_BYTES, StoragePlan, plan_storage
-from runtime.native import ALIGNMENT
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen.storage import STACK_BYTES, StoragePlan, plan_storage
+from tandem.runtime.native import ALIGNMENT
 from tests.support.compiler.ir.ir_strategies import functions
 from tests.support.compiler.machines.cpu.native import run_text
 

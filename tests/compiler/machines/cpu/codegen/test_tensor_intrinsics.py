@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.errors import CodegenError
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.codegen import compile_function
-from compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen import compile_function
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 from tests.support.compiler.ir.ir_strategies import INTRINSICS
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, same
 

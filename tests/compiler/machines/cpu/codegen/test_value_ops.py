@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compiler.errors import IRError
-from compiler.ir import (
+from tandem.compiler.errors import IRError
+from tandem.compiler.ir import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -33,9 +33,9 @@ from compiler.ir import (
     UnaryOp,
     Var,
 )
-from compiler.ir.expr import binary, unary
-from compiler.ir.visit import sequence
-from compiler.machines.cpu.codegen import compile_function
+from tandem.compiler.ir.expr import binary, unary
+from tandem.compiler.ir.visit import sequence
+from tandem.compiler.machines.cpu.codegen import compile_function
 from tests.support.compiler.ir.ir_strategies import ARRAY_TYPES, TYPES
 from tests.support.compiler.machines.cpu.native import (
     EXACT,

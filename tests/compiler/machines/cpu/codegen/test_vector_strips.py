@@ -4,10 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.errors import CodegenError
-from compiler.ir import FLOAT32, FLOAT64, INT8, Buffer, Const, DType, For, LoopKind, Store, Var
-from compiler.ir.ops import const
-from compiler.machines.cpu.codegen.vector_strips import MAX_LANES, MAX_UNROLLED, strips_of
+from tandem.compiler.errors import CodegenError
+from tandem.compiler.ir import (
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    Buffer,
+    Const,
+    DType,
+    For,
+    LoopKind,
+    Store,
+    Var,
+)
+from tandem.compiler.ir.ops import const
+from tandem.compiler.machines.cpu.codegen.vector_strips import MAX_LANES, MAX_UNROLLED, strips_of
 
 
 def loop(extent: int, dtype: DType) -> For:

@@ -7,38 +7,38 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from compiler import te
-from compiler.ir.dtypes import FLOAT32
-from compiler.ir.interpreter import run
-from compiler.ir.stmt import LoopKind, PrimFunc
-from compiler.ir.visit import blocks, loops
-from compiler.layouts.conversion import convert
-from compiler.layouts.layout import image_blocks
-from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.machines.cpu.schedules.generic import cpu_schedule, inline_stages
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
-from compiler.operators.arithmetic import cast, clip
-from compiler.operators.conv2d import conv2d
-from compiler.operators.elementwise import ELEMENTWISE
-from compiler.operators.gather import gather
-from compiler.operators.layout import expand, flatten, reshape, transpose
-from compiler.operators.matmul import dense, matmul
-from compiler.operators.norm import batch_norm, layer_norm, log_softmax, rms_norm, softmax
-from compiler.operators.pad import PadMode, pad
-from compiler.operators.pool import average_pool, global_average_pool, max_pool
-from compiler.operators.reduce import (
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.ir.interpreter import run
+from tandem.compiler.ir.stmt import LoopKind, PrimFunc
+from tandem.compiler.ir.visit import blocks, loops
+from tandem.compiler.layouts.conversion import convert
+from tandem.compiler.layouts.layout import image_blocks
+from tandem.compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule, inline_stages
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.operators.activations import gelu, mish, relu, sigmoid, softplus
+from tandem.compiler.operators.arithmetic import cast, clip
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.operators.elementwise import ELEMENTWISE
+from tandem.compiler.operators.gather import gather
+from tandem.compiler.operators.layout import expand, flatten, reshape, transpose
+from tandem.compiler.operators.matmul import dense, matmul
+from tandem.compiler.operators.norm import batch_norm, layer_norm, log_softmax, rms_norm, softmax
+from tandem.compiler.operators.pad import PadMode, pad
+from tandem.compiler.operators.pool import average_pool, global_average_pool, max_pool
+from tandem.compiler.operators.reduce import (
     arg_max,
     reduce_log_sum_exp,
     reduce_max,
     reduce_mean,
     reduce_sum,
 )
-from compiler.operators.slicing import concat, slice_of
-from compiler.te import Tensor, placeholder
-from compiler.te.build import program_of
-from compiler.te.schedule import Schedule
-from compiler.te.tree import find_block, loops_on_path, path_to
+from tandem.compiler.operators.slicing import concat, slice_of
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import program_of
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import find_block, loops_on_path, path_to
 from tests.support.compiler.operators.operators import Array, given_as, numbers, same
 
 Make = Callable[..., Tensor]

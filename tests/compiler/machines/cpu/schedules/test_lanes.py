@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from compiler import te
-from compiler.ir.dtypes import FLOAT32
-from compiler.machines.cpu.schedules.lanes import run_in_lanes
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.te import placeholder
-from compiler.te.schedule import Schedule
-from compiler.te.tree import find_block, loops_on_path, path_to
+from tandem.compiler import te
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.machines.cpu.schedules.lanes import run_in_lanes
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import find_block, loops_on_path, path_to
 
 
 def loops_of_columns(step: int) -> list[str]:

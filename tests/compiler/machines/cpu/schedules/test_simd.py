@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.ir.dtypes import FLOAT32, FLOAT64, INT8, INT32, INT64, UINT8, DType
-from compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.ir.dtypes import FLOAT32, FLOAT64, INT8, INT32, INT64, UINT8, DType
+from tandem.compiler.machines.cpu.schedules.simd import Simd
 
 AVX512 = ("avx", "avx2", "avx512f", "avx512vnni", "fma")
 

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiler import te
-from compiler.errors import ScheduleError, TensorError
-from compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, DType
-from compiler.ir.expr import Expr
-from compiler.ir.interpreter import run
-from compiler.ir.stmt import Invoke
-from compiler.ir.visit import statements
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.schedules.generic import cpu_schedule
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.conv2d import Conv2dOnCpu, packed_conv2d
-from compiler.machines.cpu.templates.conv2d_schedule import schedule_packed_conv2d
-from compiler.machines.cpu.templates.register_tiles import Tile
-from compiler.operators.conv2d import conv2d
-from compiler.te import compute, placeholder
-from compiler.te.build import program_of
+from tandem.compiler import te
+from tandem.compiler.errors import ScheduleError, TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, DType
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.interpreter import run
+from tandem.compiler.ir.stmt import Invoke
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu, packed_conv2d
+from tandem.compiler.machines.cpu.templates.conv2d_schedule import schedule_packed_conv2d
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile
+from tandem.compiler.operators.conv2d import conv2d
+from tandem.compiler.te import compute, placeholder
+from tandem.compiler.te.build import program_of
 from tests.support.compiler.machines.accelerator.templates import packed_layers
 from tests.support.compiler.operators.operators import Array, given_as, numbers, onnx, same
 

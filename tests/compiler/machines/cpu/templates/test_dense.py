@@ -10,14 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler import te
-from compiler.errors import ScheduleError, TensorError
-from compiler.ir.dtypes import FLOAT32, INT8
-from compiler.machines.cpu.codegen import CpuTarget
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.dense import DenseOnCpu, packed_dense, schedule_packed_dense
-from compiler.machines.cpu.templates.register_tiles import Tile
-from compiler.te import compute, placeholder
+from tandem.compiler import te
+from tandem.compiler.errors import ScheduleError, TensorError
+from tandem.compiler.ir.dtypes import FLOAT32, INT8
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dense import (
+    DenseOnCpu,
+    packed_dense,
+    schedule_packed_dense,
+)
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile
+from tandem.compiler.te import compute, placeholder
 from tests.support.compiler.machines.accelerator.templates import packed_layers
 from tests.support.compiler.operators.operators import Array, numbers, same
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiler.ir.dtypes import FLOAT32
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.register_tiles import Tile, TileSpace, best_tile
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile, TileSpace, best_tile
 
 
 def test_rows_of_networks() -> None:

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import te
-from compiler.graph import Call, Constant, Function, Var
-from compiler.graph.passes import InferTypes
-from compiler.ir.expr import Expr
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.target import cpu
-from compiler.machines.cpu.templates.register_tiles import Tile
-from compiler.machines.cpu.templates.winograd import (
+from tandem.compiler import te
+from tandem.compiler.graph import Call, Constant, Function, Var
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.ir.expr import Expr
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.cpu.templates.register_tiles import Tile
+from tandem.compiler.machines.cpu.templates.winograd import (
     TOLERANCE,
     WinogradLayer,
     schedule_winograd_conv2d,
     winograd_conv2d,
 )
-from compiler.machines.cpu.templates.winograd_transforms import TRANSFORMS
-from compiler.plan.planner import Planner
-from compiler.te import Tensor, compute
-from compiler.te.build import program_of
+from tandem.compiler.machines.cpu.templates.winograd_transforms import TRANSFORMS
+from tandem.compiler.plan.planner import Planner
+from tandem.compiler.te import Tensor, compute
+from tandem.compiler.te.build import program_of
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.operators.operators import Array, given_as, numbers, onnx
 

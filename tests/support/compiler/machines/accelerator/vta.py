@@ -3,8 +3,8 @@ without features that they use no extension."""
 
 from __future__ import annotations
 
-from hw.isa import Finish, Program, Store
-from hw.vta_rules import VtaRule, vta_warnings
+from tandem.hw.isa import Finish, Program, Store
+from tandem.hw.vta_rules import VtaRule, vta_warnings
 
 _OBSERVED = frozenset({VtaRule.END, VtaRule.PAGE_0})
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.ir.stmt import PrimFunc
-from compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
-from compiler.machines.cpu.codegen.compile import machine_of, optimise
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
+from tandem.compiler.machines.cpu.codegen.compile import machine_of, optimise
 
 HOST = CpuTarget.host(threads=1)
 EXACT = HOST.without("fma")

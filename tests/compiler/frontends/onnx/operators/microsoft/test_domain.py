@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from compiler.errors import UnsupportedError
-from compiler.frontends.onnx import import_model
-from compiler.frontends.onnx.operators.microsoft.domain import DOMAIN, with_own_domain
-from compiler.graph.evaluate import evaluate
-from compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.frontends.onnx.operators.microsoft.domain import DOMAIN, with_own_domain
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.machines.cpu.runner import NativeRunner
 
 
 def model(*nodes: NodeProto, opset: int = 16, domains: tuple[str, ...] = ()) -> ModelProto:

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("onnxruntime", reason="what results are compared with")
 
-from compiler.errors import FrontendError
-from compiler.frontends.onnx import import_model
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import import_model
 from tests.support.compiler.frontends.attention_nodes import GROUPED
 from tests.support.compiler.frontends.random_nodes import RandomNode
 from tests.support.compiler.frontends.runtime_runs import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.parser import parse
-from compiler.machines.accelerator.lower.dram_layout import Operator
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
 from tests.support.compiler.machines.accelerator.lower.invocations import INTRINSICS
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from compiler.machines.accelerator.lower.commands import Command, Commands, Site
+from tandem.compiler.machines.accelerator.lower.commands import Command, Commands, Site
 
 
 def columns_of(commands: Iterable[Command], site: Site = ("", ())) -> Commands:

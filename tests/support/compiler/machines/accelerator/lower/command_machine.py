@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from compiler.machines.accelerator.lower.commands import Command, Compute, Copy
-from hw.config import HardwareConfig
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.commands import Command, Compute, Copy
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 Location = tuple[str, int]
 """A memory's name, and the index of an element in it; for "dram", the index of a byte."""

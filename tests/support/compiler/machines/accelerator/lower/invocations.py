@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from compiler.ir.dtypes import INT32
-from compiler.ir.ops import const
-from compiler.ir.parser import parse
-from compiler.ir.stmt import For, PrimFunc
-from compiler.machines.accelerator.intrinsics.base import (
+from tandem.compiler.ir.dtypes import INT32
+from tandem.compiler.ir.ops import const
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.stmt import For, PrimFunc
+from tandem.compiler.machines.accelerator.intrinsics.base import (
     AluStep,
     TensorInstruction,
     element_program,
 )
-from compiler.machines.accelerator.lower.commands import Compute
-from compiler.machines.accelerator.lower.instruction_nests import Nest
-from compiler.machines.accelerator.lower.invocations import InvocationPlan
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from hw.operations import AluOp
+from tandem.compiler.machines.accelerator.lower.commands import Compute
+from tandem.compiler.machines.accelerator.lower.instruction_nests import Nest
+from tandem.compiler.machines.accelerator.lower.invocations import InvocationPlan
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 
 TINY = machine("tiny")

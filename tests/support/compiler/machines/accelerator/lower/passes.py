@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.ir import interpreter
-from compiler.ir.parser import parse
-from compiler.ir.printer import text
-from compiler.ir.stmt import PrimFunc
-from compiler.ir.verify import verify
-from compiler.lower import LoopPass
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.parser import parse
+from tandem.compiler.ir.printer import text
+from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.ir.verify import verify
+from tandem.compiler.lower import LoopPass
 
 _NONE: Final[Mapping[str, PrimFunc]] = MappingProxyType({})
 

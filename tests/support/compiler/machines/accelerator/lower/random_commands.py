@@ -5,10 +5,17 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from compiler.machines.accelerator.lower.commands import Command, Compute, Copy, Kernel, Loop, Mode
-from hw.config import HardwareConfig
-from hw.operations import AluOp
-from hw.topology import MemoryId
+from tandem.compiler.machines.accelerator.lower.commands import (
+    Command,
+    Compute,
+    Copy,
+    Kernel,
+    Loop,
+    Mode,
+)
+from tandem.hw.config import HardwareConfig
+from tandem.hw.operations import AluOp
+from tandem.hw.topology import MemoryId
 
 LOADS = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.ACC_8BIT)
 

@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from hw.config import HardwareConfig
-from hw.config_files import load_config
-from hw.errors import ConfigError
-from hw.features import Feature
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.errors import ConfigError
+from tandem.hw.features import Feature
 from tests.support.hw.configs import UNCOMMON
 
 CONFIGS = ("tiny", "small8", "block4", "batch2", "wide_bus", "tall")

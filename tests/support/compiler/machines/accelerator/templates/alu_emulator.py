@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.machines.accelerator.templates.alu_lowering import AluOperation, AluRequantisation
-from compiler.requantisation.channels import broadcast_along_axis, checked_int32
+from tandem.compiler.machines.accelerator.templates.alu_lowering import (
+    AluOperation,
+    AluRequantisation,
+)
+from tandem.compiler.requantisation.channels import broadcast_along_axis, checked_int32
 
 Signed = npt.NDArray[np.signedinteger[Any]]
 

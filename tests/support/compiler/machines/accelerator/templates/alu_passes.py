@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir.dtypes import INT8, INT32, DType
-from compiler.machines.accelerator.intrinsics.base import BINARY
-from compiler.machines.accelerator.templates.epilogue import AluPass, EpiloguePass, OperandKind
-from compiler.machines.accelerator.templates.parameter_passes import RequantisePass
-from compiler.plan.schedule_template import Arguments
-from hw.operations import AluOp
+from tandem.compiler.ir.dtypes import INT8, INT32, DType
+from tandem.compiler.machines.accelerator.intrinsics.base import BINARY
+from tandem.compiler.machines.accelerator.templates.epilogue import (
+    AluPass,
+    EpiloguePass,
+    OperandKind,
+)
+from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.plan.schedule_template import Arguments
+from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.templates.streams import Array
 
 Wide = npt.NDArray[np.int64]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compiler.machines.cpu.codegen import CpuTarget, compile_function
-from compiler.machines.cpu.schedules.simd import Simd
-from compiler.machines.cpu.templates.layer import LayerOnCpu, PackedLayer
-from compiler.te import Tensor
-from compiler.te.build import program_of
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, PackedLayer
+from tandem.compiler.te import Tensor
+from tandem.compiler.te.build import program_of
 from tests.support.compiler.operators.operators import Array, given_as
 
 

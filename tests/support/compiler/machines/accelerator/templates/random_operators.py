@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hw.config import HardwareConfig
+from tandem.hw.config import HardwareConfig
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     EXTENDED,

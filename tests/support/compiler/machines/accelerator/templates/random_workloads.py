@@ -8,34 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from compiler.graph.operators.reductions import MaxPool
-from compiler.ir.dtypes import INT8, INT32
-from compiler.machines.accelerator.lower.stream import Stream
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
-from compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
-from compiler.machines.accelerator.templates.elementwise import (
+from tandem.compiler.graph.operators.reductions import MaxPool
+from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.machines.accelerator.lower.stream import Stream
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
+from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
+from tandem.compiler.machines.accelerator.templates.elementwise import (
     ElementwiseOnAlu,
     ElementwiseWorkload,
 )
-from compiler.machines.accelerator.templates.global_average_pool import (
+from tandem.compiler.machines.accelerator.templates.global_average_pool import (
     GlobalPoolOnAlu,
     GlobalPoolWorkload,
 )
-from compiler.machines.accelerator.templates.matmul import MatmulOnArray, MatmulWorkload
-from compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
-from compiler.machines.accelerator.templates.packing import block_groups, pack_data, pack_weight
-from compiler.machines.accelerator.templates.products import Products
-from compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
-from compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from compiler.machines.accelerator.templates.upsample import UpsampleByStores, UpsampleWorkload
-from compiler.plan.space import Choices
-from compiler.requantisation import RequantSpec, Residual
-from compiler.te.knobs import Choice, Setting
-from hw.config import HardwareConfig
-from hw.features import Feature
+from tandem.compiler.machines.accelerator.templates.matmul import MatmulOnArray, MatmulWorkload
+from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
+from tandem.compiler.machines.accelerator.templates.packing import (
+    block_groups,
+    pack_data,
+    pack_weight,
+)
+from tandem.compiler.machines.accelerator.templates.products import Products
+from tandem.compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.machines.accelerator.templates.upsample import (
+    UpsampleByStores,
+    UpsampleWorkload,
+)
+from tandem.compiler.plan.space import Choices
+from tandem.compiler.requantisation import RequantSpec, Residual
+from tandem.compiler.te.knobs import Choice, Setting
+from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import drawn_size
 from tests.support.compiler.machines.accelerator.templates.alu_passes import (
     Passes,

@@ -8,19 +8,19 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from compiler.machines.accelerator.lower.dram_layout import Operator
-from compiler.machines.accelerator.lower.stream import Stream, compile_stream
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.te import Schedule
-from hw.config import HardwareConfig
-from hw.encoding import INSTRUCTION_BYTES
-from hw.hazards import check_hazards
-from hw.memory_model import parse_memory
-from sim.engine import Launch
-from sim.engines import make_engine
-from sim.fill import fill_on_chip
-from sim.memory import place_program
-from sim.result import Result
+from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
+from tandem.compiler.machines.accelerator.lower.stream import Stream, compile_stream
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.te import Schedule
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.hazards import check_hazards
+from tandem.hw.memory_model import parse_memory
+from tandem.sim.engine import Launch
+from tandem.sim.engines import make_engine
+from tandem.sim.fill import fill_on_chip
+from tandem.sim.memory import place_program
+from tandem.sim.result import Result
 from tests.support.compiler.machines.accelerator.vta import check_for_vta
 
 Array = npt.NDArray[np.generic]

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.errors import CapacityError
-from compiler.lower.lowering import lower
-from compiler.machines.accelerator.lower.onchip import footprint
-from compiler.machines.accelerator.lower.programs import accelerator_passes
-from compiler.machines.accelerator.machine import AcceleratorTarget
-from compiler.machines.accelerator.templates.lower_bound import lower_bound
-from compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
-from compiler.plan.space import Bools, Choices
-from compiler.te.knobs import Choice
-from hw.config import HardwareConfig
-from hw.encoding import Opcode
-from hw.memory_model import MemoryModel
-from hw.topology import MemoryId
-from sim.cycle.engine import CycleEngine
-from sim.engine import Launch
-from sim.errors import NeedsDataError
-from sim.memory import place_program
+from tandem.compiler.errors import CapacityError
+from tandem.compiler.lower.lowering import lower
+from tandem.compiler.machines.accelerator.lower.onchip import footprint
+from tandem.compiler.machines.accelerator.lower.programs import accelerator_passes
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bound
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.plan.space import Bools, Choices
+from tandem.compiler.te.knobs import Choice
+from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode
+from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import MemoryId
+from tandem.sim.cycle.engine import CycleEngine
+from tandem.sim.engine import Launch
+from tandem.sim.errors import NeedsDataError
+from tandem.sim.memory import place_program
 from tests.compiler.machines.accelerator.templates.test_work_counts import copied, moved_of
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_workloads import (

@@ -1,0 +1,198 @@
+"""Measures choices on this processor: a layer alone, run several times on arrays of noise.
+
+One choice is measured at a time, in this process; with one thread it stays on one core, and its
+time is CPU time, which excludes waiting for other programs. Its result is compared with that of the
+generic schedule first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter, thread_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.machines.cpu.backend import CpuKernel, scheduled_kernel
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload
+from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.tasks import Task
+from tandem.compiler.tune.trial import Outcome
+from tandem.runtime.native import ThreadPool
+
+WARM_UP, LEAST_RUNS, MOST_RUNS = 2, 5, 50
+LEAST_SECONDS = 0.03
+"""Runs are repeated for so long, within the limits."""
+TOLERANCE = 1e-4
+"""The greatest difference of floats from the reference, relative to the largest element."""
+_NOISE = 4
+"""Integers are drawn from -4 to 4: sums stay small, and differ if an element is misplaced."""
+
+Array = NDArray[Any]
+Seconds = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLayer:
+    """A layer to compile and measure alone.
+
+    Attributes
+    ----------
+    template
+        The schedule template, ours or another.
+    """
+
+    machine: CpuTarget
+    template: LayerOnCpu
+    workload: LayerWorkload
+
+    @staticmethod
+    def of(machine: CpuTarget, task: Task) -> CpuLayer:
+        """The layer of a task on a processor."""
+        assert isinstance(task.template, LayerOnCpu), "all templates of a CPU are layers"
+        return CpuLayer(machine, task.template, task.workload)
+
+
+@dataclass
+class CpuMeasurer:
+    """Measures choices of layers in this process; it keeps the arrays of the last layer."""
+
+    _layer: CpuLayer | None = None
+    _arrays: list[Array] = field(default_factory=list)
+    _reference: Array = field(default_factory=lambda: np.empty(0))
+
+    def __call__(self, layer: CpuLayer, choice: Choice, limit: float) -> Outcome:
+        """The median seconds of `layer` with a choice; no measurement is abandoned."""
+        if self._layer != layer:
+            self._layer, self._arrays = layer, _noise(layer.workload.kernel)
+            self._reference = _reference(layer.workload.kernel, self._arrays)
+        try:
+            made = scheduled_kernel(layer.template, layer.workload, choice, cpu(layer.machine))
+            call, result = _loaded(made, layer.machine, self._arrays)
+            with _on_one_core(layer.machine.threads == 1):
+                call()
+                if not _close(result, self._reference):
+                    return Outcome.failed("its result differs from the reference")
+                return Outcome.measured(_median_seconds(call, layer.machine.threads))
+        except CompilerError as error:
+            return Outcome.failed(f"{type(error).__name__}: {error}")
+
+
+def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Seconds:
+    """The seconds of a layer with each of several choices, run alternately: [rounds, choices].
+
+    Raises
+    ------
+    CompilerError
+        A choice cannot be compiled.
+    """
+    arrays, target = _noise(layer.workload.kernel), cpu(layer.machine)
+    loaded = [
+        _loaded(
+            scheduled_kernel(layer.template, layer.workload, choice, target), layer.machine, arrays
+        )
+        for choice in choices
+    ]
+    return alternated([call for call, _ in loaded], layer.machine.threads, rounds)
+
+
+def alternated(calls: Sequence[Callable[[], object]], threads: int, rounds: int) -> Seconds:
+    """The median seconds of each of several calls in each round: [rounds, calls].
+
+    One runs after the other, so that another program's load meets all alike; in every other round
+    in the opposite order, so that none always runs behind the same one.
+    """
+    seconds = np.empty((rounds, len(calls)))
+    with _on_one_core(threads == 1):
+        for number in range(rounds):
+            order = range(len(calls)) if number % 2 == 0 else reversed(range(len(calls)))
+            for at in order:
+                seconds[number, at] = _median_seconds(calls[at], threads)
+    return seconds
+
+
+def _noise(kernel: Function) -> list[Array]:
+    """An array for each parameter."""
+    generator = np.random.default_rng(0)
+    arrays: list[Array] = []
+    for param in kernel.params:
+        assert isinstance(param.type, TensorType), "kernels take tensors"
+        stored = param.type.stored
+        shape, dtype = stored.static_shape(param.name), stored.dtype.numpy
+        if dtype.kind == "f":
+            arrays.append(generator.standard_normal(shape).astype(dtype))
+        else:
+            least = 0 if dtype.kind in "ub" else -_NOISE
+            arrays.append(generator.integers(least, _NOISE + 1, shape).astype(dtype))
+    return arrays
+
+
+def _reference(kernel: Function, arrays: list[Array]) -> Array:
+    """The kernel's result by the generic schedule, which packs nothing."""
+    found = evaluate(kernel, arrays, NativeRunner(threads=1))
+    assert isinstance(found, np.ndarray), "a layer's kernel has one result"
+    return found
+
+
+def _loaded(
+    made: CpuKernel, machine: CpuTarget, arrays: list[Array]
+) -> tuple[Callable[[], None], Array]:
+    """A call of the compiled kernel on its arrays, and the array of its result."""
+    (output,) = made.program.outputs
+    result = np.empty(output.shape, output.dtype.numpy)
+    inputs = []
+    for at, number in enumerate(made.operands):
+        array = arrays[number]
+        if at in made.packing:
+            (array,) = compile_function(made.packing[at], CpuTarget.host(1))(array)
+        inputs.append(array)
+    pool = ThreadPool(machine.threads)
+    function = compile_function(made.program, machine, pool, made.streamed)
+    run = function.unchecked()
+    return lambda: run(inputs, [result]), result
+
+
+def _close(found: Array, wanted: Array) -> bool:
+    if found.dtype.kind != "f":
+        return bool((found == wanted).all())
+    most = TOLERANCE * float(np.abs(wanted).max(initial=0))
+    return bool((np.abs(found - wanted) <= most).all())
+
+
+def _median_seconds(call: Callable[[], object], threads: int) -> float:
+    clock = thread_time if threads == 1 else perf_counter
+    for _ in range(WARM_UP):
+        call()
+    taken: list[float] = []
+    while len(taken) < LEAST_RUNS or (sum(taken) < LEAST_SECONDS and len(taken) < MOST_RUNS):
+        begun = clock()
+        call()
+        taken.append(clock() - begun)
+    return median(taken)
+
+
+@contextmanager
+def _on_one_core(wanted: bool) -> Iterator[None]:
+    """A context in which this thread stays on the core that it may use first, if that is wanted
+    and the system can do so."""
+    if not wanted or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
