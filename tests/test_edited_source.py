@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FLOORS = ("base", "hw", "sim", "runtime", "compiler", "tandem")
+FLOORS = ("hw", "sim", "runtime", "compiler")
 
 SAMPLES = {"area", "resources", "clock"}
 ENGINES = {"verilog", "simulator", "machine code"}
@@ -25,7 +25,7 @@ HELPERS = (
     *("processes", "processor", "sources"),
 )
 EDITS: dict[str, set[str]] = {
-    **{f"base/{helper}.py": set() for helper in HELPERS},
+    **{f"tandem/base/{helper}.py": set() for helper in HELPERS},
     "hw/sources.py": set(),
     "hw/energy.py": set(),
     "hw/least_squares.py": set(),
@@ -52,7 +52,7 @@ DIGESTS = """
 import json, sys
 from pathlib import Path
 
-import tandem.base
+import tandem
 from tandem.base.cache import ContentCache
 from tandem.base.jit.build import _translator_digest
 from tandem.base.sources import source_digest
@@ -63,7 +63,7 @@ from tandem.hw.rtl.verilog import VerilogDesign
 from tandem.sim.rtl import build, design
 from tandem.workbench.search.measure import code_digest
 
-root = Path(base.__file__).parents[1]
+root = Path(tandem.__file__).parents[1]
 assert root == Path.cwd(), root
 
 class Asked(Exception):
@@ -120,9 +120,10 @@ with reported(print):
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of all floors below the commands."""
+    """A copy of the package without the commands, and of what its links lead to."""
+    ignored = shutil.ignore_patterns("__pycache__", "scripts")
+    shutil.copytree(ROOT / "tandem", tmp_path / "tandem", symlinks=True, ignore=ignored)
     for floor in FLOORS:
-        ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / floor, tmp_path / floor, ignore=ignored)
     return tmp_path
 
@@ -155,6 +156,6 @@ def test_what_edits_discard(copy: Path) -> None:
 def test_an_engine_is_not_compiled_again_for_helpers(copy: Path) -> None:
     run(copy, COMPILED)
     for helper in HELPERS:
-        with (copy / "base" / f"{helper}.py").open("a") as file:
+        with (copy / "tandem" / "base" / f"{helper}.py").open("a") as file:
             file.write(ADDED)
     assert not run(copy, COMPILED)

@@ -66,7 +66,8 @@ class Assembler:
     zero and stored:
 
     >>> from tandem.hw.config import HardwareConfig
-    >>> from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, disassemble, pack_uops
+    >>> from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit
+    >>> from tandem.hw.isa import disassemble, pack_uops
     >>> machine = HardwareConfig()
     >>> kernel = pack_uops(machine, [MicroOp(dst=0, src=0, wgt=0)])    # lies at DRAM byte 0x1000
     >>> loops = (Loop(4, dst=10, src=10), Loop(10, dst=1, src=1))

@@ -1,5 +1,7 @@
-"""The clock of each preset: `python -m tandem.scripts.bench.clocks` prints the table of
-docs/resources.md. A seed of a preset takes some minutes; results are cached.
+"""The clock of each preset, as the table of docs/resources.md.
+
+`python -m tandem.scripts.bench.clocks` prints it. A seed of a preset takes some minutes; results
+are cached.
 """
 
 from __future__ import annotations

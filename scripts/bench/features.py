@@ -1,7 +1,7 @@
-"""Speed of computing cost-model features of schedule choices: `python -m tandem.scripts.bench.features`.
+"""Speed of computing cost-model features of schedule choices.
 
-A search by simulated annealing scores tens of thousands of choices at a time. Times are CPU time,
-the best of several rounds.
+`python -m tandem.scripts.bench.features` prints it. A search by simulated annealing scores tens of
+thousands of choices at a time. Times are CPU time, the best of several rounds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""The FPGA resources of each preset: `python -m tandem.scripts.bench.resources` prints the table that
-docs/resources.md shows. Synthesis of all presets takes half an hour; results are cached.
+"""The FPGA resources of each preset, as the table of docs/resources.md.
+
+`python -m tandem.scripts.bench.resources` prints it. Synthesis of all presets takes half an hour;
+results are cached.
 """
 
 from __future__ import annotations

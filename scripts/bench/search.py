@@ -1,7 +1,7 @@
 """Explorers of machines compared: the volume that their fronts dominate, over several seeds.
 
-`python -m tandem.scripts.bench.search --help`; other options are those of `tandem search`. Results of
-machines are shared, so that a machine that two searches come to is measured once.
+`python -m tandem.scripts.bench.search --help`; other options are those of `tandem search`. Results
+of machines are shared, so that a machine that two searches come to is measured once.
 """
 
 from __future__ import annotations

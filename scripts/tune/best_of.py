@@ -1,9 +1,9 @@
 """The best records of files, as a file: what is kept of a long search.
 
-`python -m tandem.scripts.tune.best_of FILE... -o OUTPUT` keeps the best measured record of each workload
-on each machine with each memory; with `--better` only those that beat the compiler's own choice,
-which `tandem tune` measures first; with `--network MODEL` (may be repeated) only those that make
-this network faster as a whole, or that it does not use.
+`python -m tandem.scripts.tune.best_of FILE... -o OUTPUT` keeps the best measured record of each
+workload on each machine with each memory; with `--better` only those that beat the compiler's own
+choice, which `tandem tune` measures first; with `--network MODEL` (may be repeated) only those that
+make this network faster as a whole, or that it does not use.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ def test_every_module_asks_or_shows() -> None:
     ("text", "is_silent"),
     [
         (
-            "from tandem.workbench.devices import Cpu\nfrom tandem.scripts.errors import CommandError\n",
+            "from tandem.workbench.devices import Cpu\n"
+            "from tandem.scripts.errors import CommandError\n",
             True,
         ),
         ("from rich.table import Table\n", False),

@@ -20,6 +20,7 @@ from tandem.hw.rtl.verilog import TOP, VerilogDesign, generate
 QUICK = ("tiny", pytest.param("pynq", marks=pytest.mark.exhaustive))
 
 NAMED = ("tiny", "small8")
+ROOT = Path(__file__).parents[3]
 
 _PORT = re.compile(r"^  (input|output) (?:wire|reg) (?:\[(\d+):0\] )?(\w+),?(?:  // .+)?$", re.M)
 _SIGNAL = re.compile(r"^ .*\b(?:wire|reg) (?:\[\d+:0\] )?(\w+)(?: \[\d+:0\])?[,;]?", re.M)
@@ -58,7 +59,7 @@ def test_the_same_bytes_in_another_process() -> None:
         "files = generate(load_config('tiny')).files\n"
         "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())\n"
     )
-    root = str(Path(hw.__file__).parent.parent)
+    root = str(ROOT)
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": root}
     answer = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
@@ -100,7 +101,7 @@ def test_equal_lanes_are_one_module() -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_nothing_of_this_machine_is_in_it(name: str) -> None:
     text = "".join(design(name).files.values())
-    assert str(Path(hw.__file__).parent.parent) not in text
+    assert str(ROOT) not in text
     assert ".py" not in text
 
 
@@ -267,10 +268,9 @@ def test_places_in_source_change_nothing_else() -> None:
     joined = "|".join(name for text in found.files.values() for name in places.findall(text))
     named = set(joined.split("|"))
     assert len(named) > 500
-    root = Path(hw.__file__).parent.parent
     for place in named:
         file, line = place.split(":")
-        assert int(line) <= len((root / file).read_text().splitlines())
+        assert int(line) <= len((ROOT / file).read_text().splitlines())
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[3] / "tandem"
 LINE = "compiling the simulator, once: its machine code is kept in "
 PRESET = "tiny"
 """Without features: the functional engine is smallest."""
@@ -50,8 +51,8 @@ def compiled_for(cache: Path, engine: str, preset: str, data: bool = True) -> li
 
 def sources() -> Iterator[tuple[Path, int]]:
     """All files beside the sources that are compiled."""
-    for package in (base, hw, sim):
-        for path in Path(package.__path__[0]).rglob("*"):
+    for floor in ("base", "hw", "sim"):
+        for path in (ROOT / floor).resolve().rglob("*"):
             if path.is_file() and path.suffix != ".pyc":
                 yield path, path.stat().st_mtime_ns
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
-import tandem.compiler.models
+from tandem.compiler import models
 from tandem.compiler.models import built_in
 from tandem.scripts.calibration import NOISE
 from tandem.scripts.cli import app
 from tests.support.compiler.models.models import convolution
 
 SAMPLES = 24
-DATA = Path(tandem.compiler.models.__file__).with_name("digits.npz")
+DATA = Path(models.__file__).with_name("digits.npz")
 
 
 def tandem(*arguments: object) -> Result:

@@ -239,5 +239,8 @@ def test_the_wait_at_the_end_costs_a_few_cycles_and_changes_no_result(engine: st
 
 
 def test_llvm_waits_until_a_stream_is_made() -> None:
-    code = "import sys, tandem.compiler.machines.accelerator.lower; assert 'llvmlite' not in sys.modules"
+    code = (
+        "import sys, tandem.compiler.machines.accelerator.lower\n"
+        "assert 'llvmlite' not in sys.modules\n"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

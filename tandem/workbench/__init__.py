@@ -1,0 +1,1 @@
+"""Tandem as a library: what its command line does, for programs in Python."""
