@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.packages import copy_source
+
 ROOT = Path(__file__).parents[1]
-FLOORS = ("hw", "sim", "runtime", "compiler")
 
 SAMPLES = {"area", "resources", "clock"}
 ENGINES = {"verilog", "simulator", "machine code"}
@@ -121,10 +121,7 @@ with reported(print):
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the package without the commands, and of what its links lead to."""
-    ignored = shutil.ignore_patterns("__pycache__", "scripts")
-    shutil.copytree(ROOT / "tandem", tmp_path / "tandem", symlinks=True, ignore=ignored)
-    for floor in FLOORS:
-        shutil.copytree(ROOT / floor, tmp_path / floor, ignore=ignored)
+    copy_source(tmp_path, without=("scripts",))
     return tmp_path
 
 

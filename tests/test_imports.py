@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.packages import FOLDERS, LINKED, module_name, source_files
+
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("base", "hw", "sim", "runtime", "compiler", "tandem", "scripts")
+PACKAGES = ("base", "hw", "sim", "runtime", "compiler", "workbench", "scripts")
 
 Graph = Mapping[str, frozenset[str]]
 """By module, the modules that it names in imports."""
@@ -17,9 +19,11 @@ Graph = Mapping[str, frozenset[str]]
 
 def module_files(root: Path, package: str) -> Iterator[tuple[str, Path]]:
     """The modules of a package by their full names."""
-    for path in (root / package).rglob("*.py"):
-        parts = path.relative_to(root).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+    inside = f"{package}."
+    for folder in FOLDERS:
+        for path in source_files(root, folder):
+            if f"{module_name(path)}.".startswith(inside):
+                yield module_name(path), root / path
 
 
 def imported(text: str, modules: frozenset[str]) -> frozenset[str]:
@@ -79,23 +83,45 @@ def _shortest(graph: Graph, start: str) -> list[str]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_cycle(package: str) -> None:
-    found = cycles(import_graph(ROOT, (package,)))
+    found = cycles(import_graph(ROOT, (f"tandem.{package}",)))
     assert not found, "import cycles: " + "; ".join(" -> ".join(cycle) for cycle in found)
 
 
 def test_no_cycle_between_packages() -> None:
-    assert not cycles(import_graph(ROOT, PACKAGES))
+    assert not cycles(import_graph(ROOT, ("tandem",)))
+
+
+@pytest.mark.parametrize("folder", [*FOLDERS, "tests"])
+def test_folders_are_imported_from_the_package_alone(folder: str) -> None:
+    """`hw`, which a clone has as a folder, would be a second copy of `tandem.hw`."""
+    for path in source_files(ROOT, folder):
+        names = set(import_statements((ROOT / path).read_text()))
+        assert not names & {*LINKED, "base"}, path
+
+
+def import_statements(text: str) -> Iterator[str]:
+    """The top-level names of what a text imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def test_a_folder_that_is_imported_is_seen() -> None:
+    assert {*import_statements("import hw.isa\nfrom sim.engine import Launch")} == {"hw", "sim"}
 
 
 def test_a_cycle_is_found_wherever_its_imports_stand(tmp_path: Path) -> None:
-    package = tmp_path / "p"
-    package.mkdir()
+    package = tmp_path / "tandem" / "p"
+    package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    (package / "a.py").write_text("from p import b\n")
-    (package / "b.py").write_text("def f():\n    from p.c import thing\n")
+    (package / "a.py").write_text("from tandem.p import b\n")
+    (package / "b.py").write_text("def f():\n    from tandem.p.c import thing\n")
     (package / "c.py").write_text(
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\nthing = 1\n"
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tandem.p.a\nthing = 1\n"
     )
-    (package / "d.py").write_text("import p.a\n")
+    (package / "d.py").write_text("import tandem.p.a\n")
 
-    assert cycles(import_graph(tmp_path, ("p",))) == [["p.a", "p.b", "p.c", "p.a"]]
+    cycle = ["tandem.p.a", "tandem.p.b", "tandem.p.c", "tandem.p.a"]
+    assert cycles(import_graph(tmp_path, ("tandem.p",))) == [cycle]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -41,6 +40,7 @@ from tandem.sim.engines import make_engine, run
 from tandem.workbench.measurers.on_cycle import cycles_of
 from tandem.workbench.pools.local_pool import LocalPool
 from tests.support.compiler.graph.graphs import graph
+from tests.support.packages import copy_source
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
@@ -297,9 +297,7 @@ def patch(diff: str, root: Path) -> str:
 
 def patched_product(section: str, root: Path) -> set[str]:
     """A copy of the product under `root`, with the patches of a section; the files patched."""
-    for package in ("base", "hw", "sim", "runtime", "compiler"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, root / package, ignore=ignored)
+    copy_source(root, without=("scripts",))
     return {patch(diff, root) for diff in blocks(section, "diff")}
 
 
@@ -335,7 +333,7 @@ def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
 
     found = json.loads(output_of([sys.executable, "-c", RUN, str(code)], tmp_path, jit))
 
-    assert found["source"] == str(tmp_path / "hw" / "operations.py")
+    assert found["source"] == str(tmp_path / "tandem" / "hw" / "operations.py")
     assert re.search(r"ALU +XOR src .*\n.*ALU +XOR 85 ", found["text"])
     functional, rtl = found["images"]
     assert functional == rtl
@@ -347,18 +345,18 @@ def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
 def test_a_field_of_an_instruction_takes_five_files(tmp_path: Path, jit: bool) -> None:
     assert len(patched_product(FIELD, tmp_path)) == 5
     (code,) = blocks(FIELD, "python")
-    tells = "import tandem.hw\nprint(hw.__file__)\n"
+    tells = "import tandem.hw\nprint(tandem.hw.__file__)\n"
 
     source = output_of([sys.executable, "-c", code + tells], tmp_path, jit)
 
-    assert source.strip() == str(tmp_path / "hw" / "__init__.py")
+    assert source.strip() == str(tmp_path / "tandem" / "hw" / "__init__.py")
 
 
 def test_a_field_of_a_register_takes_one_file(tmp_path: Path) -> None:
     assert len(patched_product(REGISTER, tmp_path)) == 1
     (code,) = blocks(REGISTER, "python")
-    tells = "import tandem.hw\nprint(hw.__file__)\n"
+    tells = "import tandem.hw\nprint(tandem.hw.__file__)\n"
 
     source = output_of([sys.executable, "-c", code + tells], tmp_path, jit=True)
 
-    assert source.strip() == str(tmp_path / "hw" / "__init__.py")
+    assert source.strip() == str(tmp_path / "tandem" / "hw" / "__init__.py")

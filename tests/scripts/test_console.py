@@ -46,10 +46,10 @@ def test_errors(error: Exception, line: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    "floor", ["base", "tandem.base.jit", "hw", "sim", "runtime", "compiler", "tandem", "scripts"]
+    "floor", ["base", "base.jit", "hw", "sim", "runtime", "compiler", "workbench", "scripts"]
 )
 def test_no_error_of_a_floor_is_an_internal_one(floor: str) -> None:
-    module = import_module(f"{floor}.errors")
+    module = import_module(f"tandem.{floor}.errors")
     errors = [
         value
         for _, value in inspect.getmembers(module, inspect.isclass)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.packages import FOLDERS, module_name, source_files
+
 ROOT = Path(__file__).parents[2]
 SHOWING = {"altair", "argparse", "jinja2", "rich", "typer", "vl_convert"}
 """Libraries that ask people for something, or show them something."""
@@ -38,10 +40,9 @@ def imports(path: Path) -> Iterator[str]:
 def modules(root: Path) -> dict[str, frozenset[str]]:
     """What the modules of `scripts` import, without benches and packages' empty files."""
     found = {}
-    for path in sorted((root / "scripts").rglob("*.py")):
-        parts = path.relative_to(root).with_suffix("").parts
-        if parts[1] != "bench" and parts[-1] != "__init__":
-            found[".".join(parts)] = frozenset(imports(path))
+    for path in source_files(root, "scripts"):
+        if path.parts[1] != "bench" and path.stem != "__init__":
+            found[module_name(path)] = frozenset(imports(root / path))
     return found
 
 
@@ -81,11 +82,12 @@ def test_code_of_a_library_is_found(tmp_path: Path, text: str, is_silent: bool) 
     (folder / "errors.py").write_text("class CommandError(Exception): ...\n")
     (folder / "shown.py").write_text("def show():\n    import typer\n")
     (folder / "new.py").write_text(text)
-    assert ("scripts.new" in silent(modules(tmp_path))) is is_silent
+    assert ("tandem.scripts.new" in silent(modules(tmp_path))) is is_silent
 
 
 def test_nobody_below_imports_a_verb() -> None:
     """`lint-imports` says so of all floors, and of what verbs may import."""
-    for floor in ("base", "hw", "sim", "runtime", "compiler", "tandem"):
-        for path in (ROOT / floor).rglob("*.py"):
-            assert not any(name.partition(".")[0] == "scripts" for name in imports(path)), path
+    for folder in {*FOLDERS} - {"scripts"}:
+        for path in source_files(ROOT, folder):
+            names = imports(ROOT / path)
+            assert not any(f"{name}.".startswith("tandem.scripts.") for name in names), path

@@ -5,38 +5,63 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 from configparser import ConfigParser
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from tests.support.packages import FOLDERS, LINKED
+
 ROOT = Path(__file__).parents[2]
-FLOORS = ("base", "hw", "sim", "runtime", "compiler", "tandem", "scripts")
+
+
+def built(kind: str, root: Path, folder: Path) -> list[Path]:
+    """The distribution of a tree, in `folder`."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(build, cwd=root, check=True, capture_output=True)
+    return [*folder.glob("*.whl" if kind == "wheel" else "*.tar.gz")]
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's content, unpacked as an installer does."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
+    (wheel,) = built("wheel", ROOT, folder)
     with ZipFile(wheel) as archive:
         archive.extractall(folder / "site")
     return folder / "site"
 
 
-def test_it_holds_the_floors_and_nothing_else(installed: Path) -> None:
+def test_it_holds_one_package_and_nothing_else(installed: Path) -> None:
     (metadata,) = installed.glob("*.dist-info")
-    assert {path.name for path in installed.iterdir()} == {*FLOORS, metadata.name}
+    assert {path.name for path in installed.iterdir()} == {"tandem", metadata.name}
     source = {
-        path.relative_to(ROOT)
-        for floor in FLOORS
-        for path in (ROOT / floor).rglob("*")
-        if path.suffix in (".py", ".json", ".jsonl", ".cpp", ".hpp", ".h")
+        Path("tandem") / (path.relative_to(ROOT if folder in LINKED else ROOT / folder))
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".json", ".jsonl", ".cpp", ".hpp", ".h", ".html", ".vlt")
     }
+    assert len(source) > 900
     assert {path for path in source if not (installed / path).is_file()} == set()
+
+
+def test_it_can_be_made_of_the_source_distribution(installed: Path, tmp_path: Path) -> None:
+    """Which has no links, and each file once."""
+    (source,) = built("sdist", ROOT, tmp_path)
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+        names = archive.getnames()
+    assert len(names) == len({*names})
+    root = tmp_path / source.name.removesuffix(".tar.gz")
+    assert not any((root / folder).exists() for folder in LINKED)
+    (wheel,) = built("wheel", root, tmp_path)
+    with ZipFile(wheel) as archive:
+        inside = archive.namelist()
+    assert len(inside) == len({*inside})
+    files = {path.relative_to(installed).as_posix() for path in installed.rglob("*")}
+    assert {name for name in inside} == {name for name in files if (installed / name).is_file()}
 
 
 def test_its_command_is_tandem(installed: Path) -> None:

@@ -40,7 +40,10 @@ from tandem.workbench.devices import Accelerator
 from tandem.workbench.measurers.on_cycle import exact_cycles
 from tandem.workbench.models import ModelOptions, model_digest, prepared_network
 
-MEASURING = ("tandem.base.jit", "hw", "sim", "runtime", "compiler", "tandem")
+MEASURING = (
+    *("tandem.base.jit", "tandem.hw", "tandem.sim", "tandem.runtime", "tandem.compiler"),
+    "tandem.workbench",
+)
 """What measurements depend on; files, processes and caches say nothing of cycles."""
 NOT_RUN = ("tandem.hw.rtl", "tandem.sim.rtl", "tandem.sim.pysim")
 """Engines that `sim.engines` imports only for those who ask for them, and what they run."""

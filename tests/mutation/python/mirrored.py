@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-FLOORS = ("base", "hw", "sim", "runtime", "compiler", "tandem", "scripts")
+from tests.support.packages import FOLDERS, module_name, source_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Mirrors:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._sources = {
-            _module(path): path for floor in FLOORS for path in _python_files(root, floor)
+            module_name(path): path for folder in FOLDERS for path in source_files(root, folder)
         }
-        tests = [path for path in _python_files(root, "tests") if path.name.startswith("test_")]
+        tests = [path for path in source_files(root, "tests") if path.name.startswith("test_")]
         self._tests = frozenset(map(str, tests))
         self._importers = _importers(root, self._sources)
         self._importing_tests = _importers(root, {str(path): path for path in tests})
@@ -47,7 +47,7 @@ class Mirrors:
     def of(self, path: str) -> TestsOf:
         """The tests of a source file, without those that are not there."""
         mirror = self._mirror(PurePosixPath(path))
-        module = _module(PurePosixPath(path))
+        module = module_name(PurePosixPath(path))
         near = set(self._importing_tests.get(module, ()))
         for importer in self._importers.get(module, ()):
             near.update(self._mirror(self._sources[importer]))
@@ -70,16 +70,6 @@ class Mirrors:
 
 def _is_in(test: str, folder: PurePosixPath) -> bool:
     return PurePosixPath(test).parent == folder
-
-
-def _python_files(root: Path, folder: str) -> Iterator[PurePosixPath]:
-    for path in sorted((root / folder).rglob("*.py")):
-        yield PurePosixPath(path.relative_to(root).as_posix())
-
-
-def _module(path: PurePosixPath) -> str:
-    parts = path.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _importers(root: Path, files: Mapping[str, PurePosixPath]) -> dict[str, list[str]]:

@@ -21,11 +21,12 @@ from queue import SimpleQueue
 from rich.console import Console
 
 from tests.mutation.python.faults import Fault, list_faults
-from tests.mutation.python.mirrored import FLOORS, Mirrors
+from tests.mutation.python.mirrored import Mirrors
 from tests.mutation.python.report import Report, describe, read_outcomes, write_patch
 from tests.mutation.python.sample import sample
 from tests.mutation.python.survivors import JUDGED, read_judgements
 from tests.mutation.python.trial import Ending, Outcome, Tree, UnclearError
+from tests.support.packages import FOLDERS, source_files
 
 ROOT = Path(__file__).parents[3]
 TARGET = 0.95
@@ -97,11 +98,11 @@ def main(arguments: Sequence[str]) -> int:
 def _faults(pattern: str) -> list[Fault]:
     """The faults of all source files that match a pattern."""
     found: list[Fault] = []
-    for floor in FLOORS:
-        for file in sorted((ROOT / floor).rglob("*.py")):
-            path = file.relative_to(ROOT).as_posix()
+    for folder in FOLDERS:
+        for file in source_files(ROOT, folder):
+            path = str(file)
             if fnmatch(path, pattern) and not any(fnmatch(path, out) for out in _LEFT_OUT):
-                found += list_faults(path, file.read_text())
+                found += list_faults(path, (ROOT / file).read_text())
     return found
 
 

@@ -10,13 +10,15 @@ import pytest
 from rich.console import Console
 
 from tests.mutation.python.faults import Fault, list_faults
-from tests.mutation.python.mirrored import FLOORS, Mirrors, TestsOf
+from tests.mutation.python.mirrored import Mirrors, TestsOf
 from tests.mutation.python.report import Report, read_outcomes, write_patch
 from tests.mutation.python.survivors import JUDGED, read_judgements
 from tests.mutation.python.trial import Ending, Outcome, Tree, UnclearError
 from tests.mutation.survivors import Judgement, Worth
+from tests.support.packages import FOLDERS, LINKED
 
 FILES = {
+    "tandem/__init__.py": "",
     "hw/__init__.py": "",
     "sim/__init__.py": "",
     "hw/sums.py": "def first(a):\n    return a + 1\n\n\ndef second(a):\n    return a << 1\n\n\n"
@@ -28,8 +30,8 @@ FILES = {
     "tests/sim/test_users.py": "from tandem.sim.users import twice\n\n\ndef test_twice():\n"
     "    assert twice(3) == 6\n",
     "tests/far/test_far.py": "import importlib\n\n\ndef test_third():\n"
-    "    assert importlib.import_module('hw.' + 'sums').third(False)\n",
-    "tests/far/test_slow.py": "import time\n\nfrom hw.sums import second\n\n\n"
+    "    assert importlib.import_module('tandem.hw.' + 'sums').third(False)\n",
+    "tests/far/test_slow.py": "import time\n\nfrom tandem.hw.sums import second\n\n\n"
     "def test_loop():\n    a = 1\n    while a < 9:\n        a = second(a)\n"
     "        time.sleep(0.05)\n",
     "pyproject.toml": "[tool.pytest.ini_options]\n",
@@ -44,8 +46,10 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = tmp_path / "root" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for floor in FLOORS:
-        (tmp_path / "root" / floor).mkdir(exist_ok=True)
+    for folder in FOLDERS:
+        (tmp_path / "root" / folder).mkdir(exist_ok=True)
+    for folder in LINKED:
+        (tmp_path / "root" / "tandem" / folder).symlink_to(f"../{folder}")
     return tmp_path / "root"
 
 

@@ -16,9 +16,10 @@ from time import perf_counter
 
 from tests.mutation.python.faults import Fault
 from tests.mutation.python.mirrored import TestsOf
+from tests.support.packages import FOLDERS
 
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
-_COPIED = ("base", "compiler", "docs", "hw", "runtime", "scripts", "sim", "tandem", "tests")
+_COPIED = (*FOLDERS, "docs", "tests")
 
 
 class UnclearError(Exception):
@@ -66,7 +67,7 @@ class Tree:
         for name in _COPIED:
             if (root / name).is_dir():
                 ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(root / name, copy / name, ignore=ignored)
+                shutil.copytree(root / name, copy / name, symlinks=True, ignore=ignored)
         for path in root.iterdir():
             if path.is_file() and path.suffix in (".toml", ".md", "") and path.name != ".git":
                 shutil.copy2(path, copy / path.name)
