@@ -121,8 +121,7 @@ def test_the_digest_takes_all_that_measures() -> None:
         [sys.executable, "-c", MEASURED], check=True, capture_output=True, text=True
     )
     names = done.stdout.split()
-    floors = ("hw.", "sim.", "runtime.", "compiler.", "tandem.", "tandem.base.jit.")
-    loaded = {name for name in names if name.startswith(floors)}
+    loaded = {name for name in names if name.startswith(tuple(f"{each}." for each in MEASURING))}
     taken = {*source_modules("tandem.workbench.search.measure", within=MEASURING, without=NOT_RUN)}
     assert loaded <= taken
     assert not taken & {
