@@ -30,7 +30,7 @@ def test_verilog_depends_on_what_is_loaded_to_make_it() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED], check=True, capture_output=True, text=True
     )
-    loaded = {name for name in done.stdout.split() if name.startswith("hw.")}
+    loaded = {name for name in done.stdout.split() if name.startswith("tandem.hw.")}
     assert loaded == {*source_modules("tandem.hw.rtl.verilog", within=("tandem.hw",))}
 
 
