@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from tandem.api.searching import Search, search
     from tandem.api.session import Session
     from tandem.api.sweeping import sweep
-    from tandem.api.table import Column, Table
     from tandem.api.verilog_design import Clock, Design, verilog
     from tandem.base.errors import Error
     from tandem.compiler import ir, te
     from tandem.hw import isa
+    from tandem.workbench.table import Column, Table
 
 __all__ = [
     "Accelerator",
@@ -73,7 +73,7 @@ _HOMES: Final = {
     "Artifact": "tandem.api.artifact",
     "Check": "tandem.api.checking",
     "Clock": "tandem.api.verilog_design",
-    "Column": "tandem.api.table",
+    "Column": "tandem.workbench.table",
     "Cpu": "tandem.api.processor",
     "Design": "tandem.api.verilog_design",
     "Error": "tandem.base.errors",
@@ -82,7 +82,7 @@ _HOMES: Final = {
     "Run": "tandem.api.run",
     "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
-    "Table": "tandem.api.table",
+    "Table": "tandem.workbench.table",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",

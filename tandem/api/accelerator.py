@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tandem.api.arguments import choice, expect, file_path, value_errors
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import dump_config, load_config
 from tandem.hw.errors import ConfigError
 from tandem.hw.features import Feature
+from tandem.workbench.arguments import choice, expect, file_path, value_errors
 
 _FIELDS = tuple(field.name for field in fields(HardwareConfig))
 

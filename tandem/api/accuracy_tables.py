@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tandem.api.table import Column, Table
 from tandem.workbench.accuracy import LayerLosses
 from tandem.workbench.round_trips import RoundTrip
 from tandem.workbench.sqnr import finite
+from tandem.workbench.table import Column, Table
 
 _LOSSES = (
     Column("name", str, "the layer's name"),

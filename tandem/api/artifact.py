@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tandem.runtime.artifact as artifacts
-from tandem.api.arguments import at_least, file_path
 from tandem.api.ports import listed, port_table
 from tandem.api.step_table import step_table
-from tandem.api.table import Table
 from tandem.runtime.artifact import read_artifact, write_artifact
 from tandem.runtime.inputs import random_inputs
 from tandem.runtime.inputs.network import inputs_of
+from tandem.workbench.arguments import at_least, file_path
 from tandem.workbench.models import with_fallback
 from tandem.workbench.networks import Network
+from tandem.workbench.table import Table
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tandem import device_comparison
-from tandem.api.arguments import at_least, choice, expect, value_errors
 from tandem.api.artifact import Artifact
 from tandem.api.machines import Memory, NamedMemory
 from tandem.api.progress import Progress, steps_of
@@ -17,6 +15,8 @@ from tandem.runtime.inputs.network import inputs_of
 from tandem.runtime.joined import join_runs
 from tandem.sim.compare import Comparison
 from tandem.sim.engines import ENGINES
+from tandem.workbench import device_comparison
+from tandem.workbench.arguments import at_least, choice, expect, value_errors
 from tandem.workbench.engine_comparison import EngineComparison
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.platform import Platform

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from tandem.api.arguments import choice
 from tandem.api.artifact import Artifact
 from tandem.api.loading import Loadable, model_of
 from tandem.api.machines import Machine, Memory, device_of, warn
@@ -17,6 +16,7 @@ from tandem.api.samples import Samples, calibration, calibration_file
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.options import Mode
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.workbench.arguments import choice
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.models import Source, as_text, calibration_of
 from tandem.workbench.networks import Network

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tandem.api.table import Table
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
+from tandem.workbench.table import Table
 
 _KINDS = ("other machines", "front", "baseline")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tandem.api.table import Column, Table
+from tandem.workbench.table import Column, Table
 from tandem.workbench.why import Why
 
 _PARTS = (

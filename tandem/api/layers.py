@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from onnx import ModelProto
 
-from tandem.api.arguments import at_least, expect, value_errors
 from tandem.api.loading import model_of
 from tandem.api.model import Model
+from tandem.workbench.arguments import at_least, expect, value_errors
 from tandem.workbench.errors import ConvolutionError
 from tandem.workbench.utilization.conv_layers import (
     NUMBERS,

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from onnx import ModelProto
 
-from tandem.api.arguments import at_least, expect, file_path, value_errors
 from tandem.api.model import Model
 from tandem.api.torch_export import exported, is_torch_module
 from tandem.compiler.errors import FrontendError
 from tandem.compiler.frontends.onnx import StatedShape
 from tandem.compiler.frontends.onnx.reading import read_model
+from tandem.workbench.arguments import at_least, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentTypeError, ModelError
 from tandem.workbench.models import ModelOptions, ReadModel, read_named, source_of
 

@@ -7,14 +7,14 @@ import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tandem import devices
 from tandem.api.accelerator import Accelerator
-from tandem.api.arguments import expect, file_path, value_errors
 from tandem.api.processor import Cpu
 from tandem.compiler.errors import RecordError
 from tandem.hw.config import HardwareConfig
 from tandem.hw.errors import MemoryModelError
 from tandem.hw.memory_model import MemoryModel, parse_memory
+from tandem.workbench import devices
+from tandem.workbench.arguments import expect, file_path, value_errors
 from tandem.workbench.recorded_choices import BUILT_IN, best_known
 
 Path: TypeAlias = str | os.PathLike[str]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tandem.api.arguments import at_least, choice
 from tandem.api.layers import Layers, layers_of
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.progress import Progress, steps_of
-from tandem.api.table import Column, Table, Value
 from tandem.sim.engines import ENGINES, make_engine
+from tandem.workbench.arguments import at_least, choice
+from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.utilization.measure import measure
 from tandem.workbench.utilization.rows import Row, Times, total
 

@@ -8,13 +8,13 @@ from math import prod
 
 from tandem.api.model_products import products_of
 from tandem.api.ports import listed, port_table
-from tandem.api.table import Column, Table
 from tandem.compiler.graph.infer import infer, result_of
 from tandem.compiler.graph.nodes import Call, Var
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.types import TensorType, TupleType
 from tandem.compiler.graph.visit import functions
 from tandem.workbench.models import ModelOptions, ReadModel, Source
+from tandem.workbench.table import Column, Table
 
 _OPERATORS = (
     Column("operator", str, "the kind of operator, as the compiler names it"),

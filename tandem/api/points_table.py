@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tandem.api.table import Column, Table, Value
 from tandem.compiler.search.points import Point
 from tandem.workbench.search.machine_text import describe
+from tandem.workbench.table import Column, Table, Value
 
 _MACHINE = Column("machine", str, "array, log2 of the memories' bytes, bus, features")
 _COSTS = (

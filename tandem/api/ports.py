@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tandem.api.table import Column, Table
+from tandem.workbench.table import Column, Table
 
 _PORTS = (
     Column("name", str, "the model's name of the input or output"),

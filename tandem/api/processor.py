@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tandem.api.arguments import at_least
+from tandem.workbench.arguments import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

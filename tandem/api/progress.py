@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from tandem.api.arguments import expect
+from tandem.workbench.arguments import expect
 
 Callback: TypeAlias = Callable[[int, int, str], object]
 """Called with the steps that are done, the number of all steps (0 if it is not known), and what is

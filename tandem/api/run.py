@@ -13,16 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 import tandem.runtime.executor as executor
 from tandem.api.accuracy_tables import losses_table, trips_table
-from tandem.api.arguments import choice, expect, file_path, value_errors
 from tandem.api.layer_cycles import LayerCycles
 from tandem.api.samples import Arrays
-from tandem.api.table import Table
-from tandem.api.table_text import html_text
 from tandem.base.files import check_destination
 from tandem.runtime.artifact import config_of
 from tandem.runtime.joined import join_runs
 from tandem.sim.trace import write_timeline
 from tandem.workbench.accuracy import ClassAccuracy, class_accuracy, layer_losses
+from tandem.workbench.arguments import choice, expect, file_path, value_errors
 from tandem.workbench.clock import Clock
 from tandem.workbench.errors import ArgumentValueError, ClockError, UntimedError
 from tandem.workbench.labels import Labels
@@ -30,6 +28,8 @@ from tandem.workbench.networks import Network
 from tandem.workbench.outputs import top5
 from tandem.workbench.platform import Platform
 from tandem.workbench.run_report import RunReport
+from tandem.workbench.table import Table
+from tandem.workbench.table_text import html_text
 from tandem.workbench.why import explain_layers, labels_of
 
 

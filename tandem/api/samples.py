@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tandem.api.arguments import expect, file_path, value_errors
 from tandem.runtime.artifact import Tensor
 from tandem.runtime.errors import InputError
 from tandem.runtime.inputs import PixelNormalisation, read_samples
 from tandem.runtime.inputs.batches import batches_of
 from tandem.runtime.inputs.check import check_inputs
+from tandem.workbench.arguments import expect, file_path, value_errors
 
 Inputs: TypeAlias = Mapping[str, ArrayLike] | ArrayLike
 """Arrays by the names of inputs, or one array for the only input. Several batches along the first

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tandem import devices
-from tandem.api.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.api.compiling import mode_of, source_of
 from tandem.api.layers import Layers, layers_of
 from tandem.api.loading import Loadable, model_of
@@ -17,8 +15,6 @@ from tandem.api.machines import Machine, Memory, device_of, warn
 from tandem.api.model import Model
 from tandem.api.progress import Progress, Steps, steps_of
 from tandem.api.samples import Samples
-from tandem.api.table import Table
-from tandem.api.table_text import html_text
 from tandem.api.tuning_table import task_table
 from tandem.compiler.errors import RecordError
 from tandem.compiler.tune.candidates import BASE, WIDE
@@ -27,8 +23,12 @@ from tandem.compiler.tune.run import Options, Report
 from tandem.compiler.tune.run import tune as run_tuner
 from tandem.compiler.tune.session import TaskTuning
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.workbench import devices
+from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.pools.open_pool import open_pool
+from tandem.workbench.table import Table
+from tandem.workbench.table_text import html_text
 from tandem.workbench.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
 from tandem.workbench.utilization.tasks import tasks_of_layers
 

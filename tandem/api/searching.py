@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tandem.api.accelerator import Accelerator
-from tandem.api.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.api.compiling import mode_of
 from tandem.api.front_chart import front_chart
 from tandem.api.loading import Loadable, model_of
@@ -17,15 +16,16 @@ from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.model import Model
 from tandem.api.points_table import points_table
 from tandem.api.progress import Progress, steps_of
-from tandem.api.table import Table
-from tandem.api.table_text import html_text
 from tandem.compiler.errors import SpaceError
 from tandem.compiler.search.explorer_names import Explorer
 from tandem.compiler.search.objectives import Objective
 from tandem.compiler.search.space import Space, load_space
+from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
 from tandem.workbench.search.measure import Network
 from tandem.workbench.search.options import Budget, Options
+from tandem.workbench.table import Table
+from tandem.workbench.table_text import html_text
 
 DEFAULT_SECONDS = 600.0
 """How long a search goes on unless the caller says otherwise."""

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Self
 from weakref import finalize
 
-from tandem.api.arguments import at_least, choice, expect, value_errors
 from tandem.api.artifact import Artifact
 from tandem.api.machines import Memory, NamedMemory
 from tandem.api.progress import Progress, steps_of
@@ -18,6 +17,7 @@ from tandem.runtime.errors import InputError
 from tandem.runtime.inputs.check import check_finite, rounded_inputs
 from tandem.runtime.inputs.network import inputs_of
 from tandem.sim.engines import ENGINES
+from tandem.workbench.arguments import at_least, choice, expect, value_errors
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.platform import Platform
 

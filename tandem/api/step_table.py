@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tandem.api.table import Column, Table, Value
 from tandem.runtime.artifact import Artifact, StreamCode
+from tandem.workbench.table import Column, Table, Value
 
 _STEPS = (
     Column("name", str, "the layer's, or the step's, name"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from tandem.api.arguments import at_least, choice, expect, value_errors
 from tandem.api.layers import Layers, layers_of
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.measuring import TIMES, times_of
 from tandem.api.progress import Progress, steps_of
-from tandem.api.table import Column, Table, Value
+from tandem.workbench.arguments import at_least, choice, expect, value_errors
 from tandem.workbench.errors import ArgumentValueError, SweepError
+from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.utilization import sweep as sweeps
 from tandem.workbench.utilization.sweep_axes import CONFIG_FIELDS, MEMORY_FIELDS, MOST_POINTS, Axis
 

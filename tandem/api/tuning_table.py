@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from tandem.api.table import Column, Table, Value
 from tandem.compiler.tune.decision import Decision, costs_of
 from tandem.compiler.tune.session import TaskTuning
 from tandem.compiler.tune.tuner import settings_text
+from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.tuning import is_bounded, plain_cost
 
 

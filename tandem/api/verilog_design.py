@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tandem.api.accelerator import Accelerator
-from tandem.api.arguments import at_least, choice, file_path
 from tandem.api.machines import Machine, accelerator_of
 from tandem.api.progress import Progress, steps_of
-from tandem.api.table import Column, Table
 from tandem.hw.rtl.verilog import VerilogDesign, generate
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.place import SPEEDS, Device, Timing, place_and_route
 from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of
+from tandem.workbench.arguments import at_least, choice, file_path
 from tandem.workbench.clock import DEFAULT_SEEDS
 from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.table import Column, Table
 from tandem.workbench.verilog_files import write_design
 
 _RESOURCES = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tandem.api.table import Column, Table
 from tandem.runtime.artifact import config_of
 from tandem.runtime.executor import Run
 from tandem.runtime.layer_profiles import LayerProfile
@@ -20,6 +19,7 @@ from tandem.workbench.outputs import output_json
 from tandem.workbench.platform import Platform
 from tandem.workbench.round_trips import RoundTrip, round_trips
 from tandem.workbench.sqnr import sqnr_json
+from tandem.workbench.table import Column, Table
 from tandem.workbench.why import Why
 
 _LAYERS = (

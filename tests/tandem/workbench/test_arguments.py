@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tandem.api.arguments import at_least, choice, file_path, value_errors
+from tandem.workbench.arguments import at_least, choice, file_path, value_errors
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, TandemError
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tandem.api.table import SHOWN_ROWS, Column, Table, Value
 from tandem.base.errors import Error
 from tandem.workbench.errors import MissingPackageError
+from tandem.workbench.table import SHOWN_ROWS, Column, Table, Value
 
 NAME = Column("layer", str, "the layer's name")
 CYCLES = Column("cycles", int, "clock cycles")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias, overload
 
-from tandem.api.arguments import choice, expect, index
-from tandem.api.table_text import html_table, shortened, text_table
+from tandem.workbench.arguments import choice, expect, index
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
+from tandem.workbench.table_text import html_table, shortened, text_table
 
 Value: TypeAlias = int | float | str | bool | None
 """The value of a cell; None where it is not known."""
