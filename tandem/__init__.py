@@ -14,7 +14,6 @@ Names are imported when they are used: `import tandem` alone costs next to nothi
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -110,10 +109,6 @@ if not TYPE_CHECKING:  # Type checkers know the names above, and no others.
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value
-        for hidden in _HOMES.keys() & globals().keys():
-            # The import of a package that has a function's name has hidden the function.
-            if isinstance(globals()[hidden], ModuleType):
-                globals()[hidden] = getattr(import_module(_HOMES[hidden]), hidden)
         return value
 
 

@@ -8,6 +8,7 @@ SOURCES = ("*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md")
 PARTS = {
     "Guides": (
         "docs/demo",
+        "docs/python",
         "docs/running-networks",
         "docs/accuracy",
         "docs/reasons",

@@ -1,10 +1,10 @@
 """What each extension brings and costs.
 
 `python -m tandem.scripts.bench.extensions [--plot FILE.svg]` prints the table that
-docs/extensions.md shows: cycles of ResNet-18's convolutions and of the whole network on `pynq` without extensions,
-with each alone and with all, every result checked; the resources of these machines on `xc7`, and
-the clock of `small8` with the same extensions on an ECP5. All of it takes hours on one core, most
-of them synthesis, whose results are cached; `--cycles` leaves it out.
+docs/extensions.md shows: cycles of ResNet-18's convolutions and of the whole network on `pynq`
+without extensions, with each alone and with all, every result checked; the resources of these
+machines on `xc7`, and the clock of `small8` with the same extensions on an ECP5. All of it takes
+hours on one core, most of them synthesis, whose results are cached; `--cycles` leaves it out.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import tandem
 from tandem.scripts.cli import VERBS, app
 
 ROOT = Path(__file__).parents[2]
@@ -110,9 +109,6 @@ def test_the_readme_shows_every_verb() -> None:
     assert {*shown} <= {*COMMANDS}, "the guides' commands are run, the README's are among them"
 
 
-@pytest.mark.skipif(
-    not hasattr(tandem, "compile"), reason="the package `tandem` has no front door yet"
-)
 def test_the_python_of_the_readme(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", block(README, "python")], cwd=tmp_path, check=True)
 
