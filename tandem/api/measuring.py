@@ -1,4 +1,4 @@
-"""`tandem.workbench.utilization`: convolutions measured with and without latency hiding."""
+"""`tandem.utilization`: convolutions measured with and without latency hiding."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def tune(
     model, machine, memory, quantize, calibrate
         As of `tandem.compile`.
     layers
-        Convolutions instead of a model, as of `tandem.workbench.utilization`.
+        Convolutions instead of a model, as of `tandem.utilization`.
     trials
         Trials of each task on average: 64 by default; no limit with `seconds`, or with `exact`.
     seconds

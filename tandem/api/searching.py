@@ -1,4 +1,4 @@
-"""`tandem.workbench.search`: machines for networks, found by measuring."""
+"""`tandem.search`: machines for networks, found by measuring."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ def sweep(
     Parameters
     ----------
     layers
-        As of `tandem.workbench.utilization`.
+        As of `tandem.utilization`.
     machine, memory
         What all points share.
     axes
         Values by the fields of a memory (`latency`, `interval`, `in_flight`) or of a machine, as
         `Accelerator` has them: {"latency": (8, 64, 512), "bus_bits": (64, 128)}.
     seed, progress
-        As of `tandem.workbench.utilization`.
+        As of `tandem.utilization`.
 
     Returns
     -------

@@ -97,3 +97,32 @@ def test_the_command_works_from_it(
     )
     assert done.returncode == 0, done.stderr
     assert answer in done.stdout
+
+
+PROGRAM = """
+import tandem
+assert tandem.__file__.startswith(sys.argv[1]), tandem.__file__
+artifact = tandem.compile(tandem.load("digits"), tandem.Accelerator("small8"))
+artifact.save("digits.tandem")
+run = tandem.Session(tandem.Artifact.load("digits.tandem")).run(artifact.noise(seed=0))
+print(run.outputs["output"].shape, run.cycles > 0, len(run.layers) > 0)
+"""
+
+
+def test_the_front_door_opens_beside_files_of_the_same_names(
+    installed: Path, tmp_path: Path
+) -> None:
+    for name in ("sim", "hw", "runtime", "compiler", "base", "api"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError(__file__)\n")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "__init__.py").write_text("raise ImportError(__file__)\n")
+    (tmp_path / "program.py").write_text(f"import sys\n{PROGRAM}")
+    done = subprocess.run(
+        [sys.executable, "program.py", str(installed)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "(1, 10) True True\n"

@@ -1,4 +1,4 @@
-"""`tandem.workbench.utilization`: a table that is the verb's, and refusals."""
+"""`tandem.utilization`: a table that is the verb's, and refusals."""
 
 from __future__ import annotations
 

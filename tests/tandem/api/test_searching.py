@@ -1,4 +1,4 @@
-"""`tandem.workbench.search`: a small search, its tables and chart, and refusals."""
+"""`tandem.search`: a small search, its tables and chart, and refusals."""
 
 from __future__ import annotations
 
