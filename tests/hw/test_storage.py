@@ -19,6 +19,7 @@ CONFIGS = [load_config("tiny"), load_config("tiny-x")]
 INSTANCE = re.compile(r"^  tandem_queue_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
     """Widths, depths and names. Three modules read a stream of beats, each with a `buffer`."""
