@@ -147,21 +147,17 @@ def _simulate(found: Floats, space: _Space, layer: _Layer, stages: StageCosts, f
     numbers, sizes, orders, tables, extents, windows, scratch, tile, used, results = space
     taps, behind = layer.tall * layer.wide, stages.behind_products
     at, counts = scratch[0], scratch[1]
-    inputs = scratch[2]  # When a thread's last product ended.
-    freed = scratch[3]  # When its last one of the first block did.
-    ready = scratch[4]  # When a thread's operands were loaded.
-    begins = scratch[5]  # When those of its first products were.
+    inputs, freed = scratch[2], scratch[3]  # When a thread's last product ended; of block 0.
+    ready, begins = scratch[4], scratch[5]  # When its operands, its first products', were loaded.
     image = scratch[6]  # Pixels of a thread's part of the image.
     first = scratch[7]  # Cycles of one block of these.
-    by_block = scratch[8]  # Whether each of its blocks is a LOAD.
-    volume = scratch[9]
+    by_block, volume = scratch[8], scratch[9]  # Whether each of its blocks is a LOAD; products.
     wanted = scratch[10]  # When the operands of its passes were loaded.
     passed = scratch[11]  # When its last pass ended.
     weights = scratch[12:14]  # Cycles of its weights' data: of a step, and of the last one.
     others = scratch[14:16]  # Cycles of its image's blocks behind the first one, likewise.
     several = scratch[16:18]  # Whether there are such blocks, likewise.
-    which = scratch[18]  # Which sizes of `tables` it has.
-    corner = scratch[19]  # Where a tile begins.
+    which, corner = scratch[18], scratch[19]  # Its sizes in `tables`; where a tile begins.
     for row in range(len(found)):
         along, kept_loops, threads, ic = numbers[row, :4]
         image_loads, fits = numbers[row, 8], numbers[row, 10]
@@ -179,9 +175,8 @@ def _simulate(found: Floats, space: _Space, layer: _Layer, stages: StageCosts, f
         for thread in range(threads):
             used[thread, :] = 0
             results[thread, :] = 0
-        compute, load, write = numbers[row, 6], numbers[row, 7], 0
+        compute, load, write, previous = numbers[row, 6], numbers[row, 7], 0, -1
         simulated_volume = half_volume = half_compute = 0
-        previous = -1
         for group in range(min(groups, most)):
             rest = group
             for position in range(2, -1, -1):
