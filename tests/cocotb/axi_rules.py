@@ -87,6 +87,8 @@ class AxiRules:
     ----------
     reads, writes
         Bursts so far.
+    gives_up
+        Whether bursts may be given up: only then beats may be without any byte.
     """
 
     def __init__(self, dut: HierarchyObject, config: HardwareConfig) -> None:
@@ -113,6 +115,7 @@ class AxiRules:
         self._unanswered = 0
         self.reads = 0
         self.writes = 0
+        self.gives_up = False
 
     @property
     def waits(self) -> dict[str, int]:
@@ -126,6 +129,12 @@ class AxiRules:
         waiting = (self._ar.waiting, self._aw.waiting, self._w.waiting)
         owed = self._to_read or self._to_write or self._unanswered
         return not owed and all(one is None for one in waiting)
+
+    @property
+    def written(self) -> bool:
+        """Whether no write burst waits for memory to take its address or its data."""
+        waiting = (self._aw.waiting, self._w.waiting)
+        return not self._to_write and all(one is None for one in waiting)
 
     async def watch(self) -> None:
         """For ever; in reset nothing may be offered after the first edge."""
@@ -184,7 +193,7 @@ class AxiRules:
             assert self._to_write, "write data without an address"
             last, strobe, _ = self._w.offered
             assert last == (self._to_write[0] == 1), "WLAST on another beat than the last"
-            assert strobe, "a write beat without any byte"
+            assert strobe or self.gives_up, "a write beat without any byte"
         if self._w.taken is not None:
             self._to_write[0] -= 1
             if not self._to_write[0]:
