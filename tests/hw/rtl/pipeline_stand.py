@@ -40,7 +40,6 @@ BLOCKS = (0, 4, 5, 7)
 PAR_DEPTH = 16
 OFF = Requantise(active=False)
 
-
 MACHINES = ((0, 2), (4, 2), (5, 2), (7, 2), (0, 1), (4, 1), (5, 1), (7, 1))
 """The same, and the read ports of ACC."""
 
