@@ -13,18 +13,30 @@ import typer
 from tandem.scripts.lazy import Verb, make_group
 from tandem.scripts.signals import terminable
 
+_NETWORKS, _MACHINES, _SEARCHES = "Networks", "Machines", "Measuring and searching"
+_INSTALLATION = "Installation"
+"""Headings of the list of verbs."""
+
 VERBS = {
-    "rtl": Verb("tandem.scripts.rtl", "Regenerate the Verilog of a configuration."),
-    "sim": Verb("tandem.scripts.sim", "Run a raw program on a raw memory image."),
-    "disasm": Verb("tandem.scripts.disasm", "Print a raw program as text."),
-    "compile": Verb("tandem.scripts.compile", "Compile a model to an artifact."),
-    "run": Verb("tandem.scripts.run.command", "Run a network end to end."),
+    "run": Verb("tandem.scripts.run.command", "Run a network end to end.", _NETWORKS),
+    "compile": Verb("tandem.scripts.compile", "Compile a model to an artifact.", _NETWORKS),
+    "rtl": Verb("tandem.scripts.rtl", "Regenerate the Verilog of a configuration.", _MACHINES),
+    "sim": Verb("tandem.scripts.sim", "Run a raw program on a raw memory image.", _MACHINES),
+    "disasm": Verb("tandem.scripts.disasm", "Print a raw program as text.", _MACHINES),
     "utilization": Verb(
         "tandem.scripts.utilization.command",
         "Measure convolutions with and without latency hiding.",
+        _SEARCHES,
     ),
-    "tune": Verb("tandem.scripts.tune.command", "Find schedules for the layers of a network."),
-    "search": Verb("tandem.scripts.search.command", "Find machines for networks."),
+    "tune": Verb(
+        "tandem.scripts.tune.command", "Find schedules for the layers of a network.", _SEARCHES
+    ),
+    "search": Verb("tandem.scripts.search.command", "Find machines for networks.", _SEARCHES),
+    "doctor": Verb(
+        "tandem.scripts.doctor",
+        "Say what is installed, what is missing and what to do.",
+        _INSTALLATION,
+    ),
 }
 
 COLLECTIONS = (50_000, 20, 100)
@@ -34,8 +46,8 @@ app = typer.Typer(
     name="tandem",
     cls=make_group(VERBS),
     no_args_is_help=True,
-    # Completion scripts would add two options to every help page.
-    add_completion=False,
+    # In help, [bold]words[/bold] are set so, and lines end where they end here.
+    rich_markup_mode="rich",
     # Unforeseen errors are reported by `scripts.console`, in one line.
     pretty_exceptions_enable=False,
 )
@@ -59,7 +71,18 @@ def tandem(
         ),
     ] = False,
 ) -> None:
-    """Tandem: a tensor accelerator, its simulators, its compiler and its runtime."""
+    """Tandem: a tensor accelerator, its simulators, its compiler and its runtime.
+
+    First steps:
+
+    \b
+      [bold]tandem doctor[/bold]                            what is installed, what is missing
+      [bold]tandem run digits --config pynq-x[/bold]        a network, cycles of each layer
+      [bold]tandem run MODEL.onnx --config pynq-x[/bold]    a model of yours
+      [bold]tandem rtl --config small8 -o DIR[/bold]        the Verilog of a machine
+
+    VERB --help says the rest; from Python: import tandem.
+    """
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import Artifact, write_artifact
 from tandem.runtime.inputs import PixelNormalisation, read_arrays
 from tandem.scripts.calibration import noise_warning
+from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.explain import print_reasons, print_round_trips
@@ -62,7 +63,11 @@ def command(
     context: typer.Context,
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help=f"{MODELS[0].upper()}{MODELS[1:]}."),
+        typer.Argument(
+            metavar="MODEL",
+            autocompletion=complete_model,
+            help=f"{MODELS[0].upper()}{MODELS[1:]}.",
+        ),
     ],
     output: Annotated[
         Path,

@@ -19,10 +19,14 @@ from tandem.scripts.signals import ended_at_once
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb of the command line, implemented by the function `command` of `module`."""
+    """A verb of the command line, implemented by the function `command` of `module`.
+
+    `panel` is the heading under which the list of verbs shows it.
+    """
 
     module: str
     help: str
+    panel: str | None = None
 
 
 class LazyGroup(TyperGroup):
@@ -36,7 +40,7 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         for name, verb in self.verbs.items():
-            self.add_command(TyperCommand(name, help=verb.help))
+            self.add_command(TyperCommand(name, help=verb.help, rich_help_panel=verb.panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the verb's entry by its command, then resolve as usual."""

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tandem.scripts.completion import complete_config, complete_engine, complete_memory
+
 DEFAULT_CONFIG = "pynq"
 DEFAULT_ENGINE = "cycle"
 DEFAULT_MEMORY = "fast"
@@ -15,6 +17,7 @@ ConfigOption = Annotated[
     typer.Option(
         "--config",
         metavar="NAME|FILE",
+        autocompletion=complete_config,
         help="Hardware configuration: a preset, or a JSON file (TVM's vta_config.json too).",
     ),
 ]
@@ -23,6 +26,7 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
+        autocompletion=complete_engine,
         help="Simulator: cycle, rtl, pysim, or functional, which has no time.",
     ),
 ]
@@ -31,6 +35,7 @@ MemoryOption = Annotated[
     typer.Option(
         "--memory",
         metavar="MODEL",
+        autocompletion=complete_memory,
         help="Memory model: fast, ddr, edge, or some of latency=N interval=N in_flight=N, "
         "joined by commas.",
     ),

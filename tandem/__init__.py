@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
+    from tandem.api.installation import doctor
     from tandem.api.layer_cycles import LayerCycles
     from tandem.api.loading import load
     from tandem.api.measuring import Utilization, utilization
@@ -56,6 +57,7 @@ __all__ = [
     "Utilization",
     "check",
     "compile",
+    "doctor",
     "ir",
     "isa",
     "load",
@@ -86,6 +88,7 @@ _HOMES: Final = {
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
+    "doctor": "tandem.api.installation",
     "load": "tandem.api.loading",
     "search": "tandem.api.searching",
     "sweep": "tandem.api.sweeping",

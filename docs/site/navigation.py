@@ -7,6 +7,7 @@ SOURCES = ("*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md")
 
 PARTS = {
     "Guides": (
+        "docs/installation",
         "docs/demo",
         "docs/python",
         "docs/running-networks",

@@ -15,6 +15,7 @@ from tandem.runtime.artifact import config_of, is_artifact
 from tandem.runtime.executor import Progress
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.runtime.joined import join_runs
+from tandem.scripts.completion import complete_config, complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.engine_comparison import CompareOption, choose_engine
 from tandem.scripts.errors import CommandError
@@ -76,6 +77,7 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL|ARTIFACT",
+            autocompletion=complete_model,
             help=f"What `tandem compile` wrote or takes: {MODELS}.",
         ),
     ],
@@ -101,6 +103,7 @@ def command(
         typer.Option(
             "--config",
             metavar="NAME|FILE",
+            autocompletion=complete_config,
             help="Hardware configuration, as of other verbs (default: pynq; an artifact's own).",
         ),
     ] = None,

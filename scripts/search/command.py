@@ -15,6 +15,7 @@ from tandem.compiler.search.space import load_space, space_names
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import MODELS, CalibrateOption, QuantiseOption, model_options
@@ -70,7 +71,9 @@ def _weights(text: str) -> tuple[float, ...]:
 def command(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help=f"Each is {MODELS}."),
+        typer.Argument(
+            metavar="MODEL...", autocompletion=complete_model, help=f"Each is {MODELS}."
+        ),
     ],
     space: Annotated[
         str,

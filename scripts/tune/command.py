@@ -19,6 +19,7 @@ from tandem.compiler.tune.tasks import Task
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.model_options import (
     MODELS,
@@ -90,7 +91,11 @@ def command(
     context: typer.Context,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help=f"{MODELS[0].upper()}{MODELS[1:]}."),
+        typer.Argument(
+            metavar="MODEL",
+            autocompletion=complete_model,
+            help=f"{MODELS[0].upper()}{MODELS[1:]}.",
+        ),
     ] = None,
     layer: Annotated[
         list[ConvLayer] | None,

@@ -10,6 +10,7 @@ import typer
 
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
+from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import MODELS
@@ -55,6 +56,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="MODEL",
+            autocompletion=complete_model,
             help=f"Measure the convolutions of {MODELS}.",
         ),
     ] = None,

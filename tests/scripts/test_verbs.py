@@ -15,6 +15,7 @@ SHOWING = {"altair", "argparse", "jinja2", "rich", "typer", "vl_convert"}
 """Libraries that ask people for something, or show them something."""
 TEXTS = {
     "tandem.scripts.errors": "what options refuse",
+    "tandem.scripts.completion": "what shells offer",
     "tandem.scripts.calibration": "the text of a warning",
     "tandem.scripts.run.outputs": "the file of --output",
     "tandem.scripts.search.export": "what --export refuses",

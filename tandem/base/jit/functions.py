@@ -28,10 +28,17 @@ _RESULTS = 8
 
 
 @contextmanager
-def reported(report: Report) -> Iterator[None]:
-    """A context in which `report` is called for what is compiled, and not found on disk; behind
-    those of contexts around this one."""
-    outer = _REPORT.get()
+def reported(report: Report, *, alone: bool = False) -> Iterator[None]:
+    """A context in which `report` is called for what is compiled, and not found on disk.
+
+    Parameters
+    ----------
+    report
+        Called before the function is compiled; an exception that it raises prevents that.
+    alone
+        Whether the reports of contexts around this one are not called; otherwise they come first.
+    """
+    outer = None if alone else _REPORT.get()
 
     def both(name: str) -> None:
         if outer is not None:
