@@ -50,7 +50,6 @@ from tandem.scripts.shapes import ShapeOption
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.models import (
     Source,
-    calibration_of,
     compile_model,
     import_model,
     model_inputs,
@@ -135,7 +134,7 @@ def command(
         if as_json:
             operators = _operators(artifact)
             result = {"artifact": str(output), "operators": operators, "seconds": seconds}
-            result["calibration"] = calibration_of(artifact.manifest.provenance)
+            result["calibration"] = artifact.manifest.provenance.calibration
             result["round_trips"] = [trip.as_json() for trip in round_trips(artifact)]
             print_json(result if tuned is None else {**result, "tuned": tuned.as_json()})
         else:

@@ -104,13 +104,27 @@ _MODULES: Final = {"ir": "tandem.compiler.ir", "isa": "tandem.hw.isa", "te": "ta
 if not TYPE_CHECKING:  # Type checkers know the names above, and no others.
 
     def __getattr__(name: str) -> Any:
-        """A public name, imported now (PEP 562) and found at once the next time."""
-        if name in _MODULES:
-            value = import_module(_MODULES[name])
-        elif name in _HOMES:
-            value = getattr(import_module(_HOMES[name]), name)
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        """A public name, imported now (PEP 562) and found at once the next time.
+
+        Raises
+        ------
+        MissingPackageError
+            A package that the name needs is not installed.
+        """
+        try:
+            if name in _MODULES:
+                value = import_module(_MODULES[name])
+            elif name in _HOMES:
+                value = getattr(import_module(_HOMES[name]), name)
+            else:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package in ("", __name__):
+                raise
+            from tandem.workbench.errors import MissingPackageError
+
+            raise MissingPackageError(f"{__name__}.{name}", package, "tandem-workbench") from error
         globals()[name] = value
         return value
 

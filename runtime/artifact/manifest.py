@@ -198,6 +198,12 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether the model itself quantises, with scales of its own."""
         return self.options.get("scales") == "given"
 
+    @property
+    def calibration(self) -> str | None:
+        """What scales were measured with: `noise` or `given`; None if nothing was calibrated."""
+        found = self.options.get("calibration")
+        return None if found is None else str(found)
+
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A compiled network.

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from tandem.runtime.artifact import HOST, Artifact, Step
 from tandem.runtime.devices.device import Device, StepFunction
-from tandem.runtime.native import ObjectCode, ThreadPool, load
-from tandem.runtime.native.host import available_threads
+from tandem.runtime.native import ObjectCode, PoolObject, ThreadPool, load
+from tandem.runtime.native.pool_code import pool_code
+from tandem.runtime.native.processor import available_threads
 
 
 class CpuDevice(Device):
@@ -29,9 +30,12 @@ class CpuDevice(Device):
         Raises
         ------
         NativeCodeError
-            If code was compiled for another processor.
+            If code was compiled for another processor; if it has parallel loops, but the artifact
+            has no thread pool for this processor, and LLVM is not installed.
         """
         codes = {step.code: self.code_of(artifact, step, ObjectCode) for step in steps}
+        if self._pool.threads > 1 and any(code.parallel for code in codes.values()):
+            pool_code(artifact.of_kind(PoolObject).values())
         loaded = {name: load(code, pool=self._pool) for name, code in codes.items()}
         for function in loaded.values():
             function.prepare()

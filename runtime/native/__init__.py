@@ -4,16 +4,17 @@ The compiler is not needed: object code holds its target machine and its paramet
 """
 
 from tandem.runtime.native.function import NativeFunction, load
-from tandem.runtime.native.host import Host
 from tandem.runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
 from tandem.runtime.native.pool import ThreadPool
+from tandem.runtime.native.pool_object import POOL, PoolObject
 
 __all__ = [
     "ALIGNMENT",
-    "Host",
+    "POOL",
     "NativeFunction",
     "ObjectCode",
     "Parameter",
+    "PoolObject",
     "ThreadPool",
     "load",
 ]

@@ -10,13 +10,13 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-from llvmlite import binding
 from numpy.typing import NDArray
 
 from tandem.runtime.errors import NativeCodeError
-from tandem.runtime.native.host import Host, available_threads, initialise
+from tandem.runtime.native.linked import Loaded, linked
 from tandem.runtime.native.objects import ALIGNMENT, ObjectCode, Parameter
 from tandem.runtime.native.pool import LoopLauncher, ThreadPool
+from tandem.runtime.native.processor import available_threads, missing_features, this_triple
 
 _Array = NDArray[Any]
 
@@ -39,10 +39,10 @@ def load(
         If the code is for another target triple or for instruction sets that this host lacks, or
         if it cannot be linked.
     """
-    host = Host.detect()
-    if code.triple != host.triple:
-        raise NativeCodeError(f"{code.name} was compiled for {code.triple}; this is {host.triple}")
-    missing = sorted(set(code.features) - set(host.features))
+    triple = this_triple()
+    if code.triple != triple:
+        raise NativeCodeError(f"{code.name} was compiled for {code.triple}; this is {triple}")
+    missing = missing_features(code.features)
     if missing:
         raise NativeCodeError(f"{code.name} needs {', '.join(missing)}, which this processor lacks")
     if pool is None:
@@ -66,7 +66,7 @@ class NativeFunction:
         self.pool = pool
         self._library = _link(code)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(code.parameters) + 2))
-        self._call = prototype(self._library[code.symbol])
+        self._call = prototype(self._library.addresses[code.symbol])
         self._free_workspaces: list[_Workspace] = []
 
     def __call__(self, *inputs: _Array, out: Sequence[_Array] | None = None) -> tuple[_Array, ...]:
@@ -240,12 +240,8 @@ def _check_no_overlap(
                 raise NativeCodeError(f"{function}: output {name} and {label} overlap in memory")
 
 
-def _link(code: ObjectCode) -> Any:
-    initialise()
-    builder = binding.JITLibraryBuilder()
-    builder.add_object_img(code.code).add_current_process().export_symbol(code.symbol)
+def _link(code: ObjectCode) -> Loaded:
     try:
-        tracker = builder.link(binding.create_lljit_compiler(), code.symbol)
-    except RuntimeError as error:
+        return linked(code.triple, code.code, (code.symbol,))
+    except NativeCodeError as error:
         raise NativeCodeError(f"{code.name} cannot be linked: {error}") from None
-    return tracker

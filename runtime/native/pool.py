@@ -15,8 +15,7 @@ from ctypes import c_void_p, sizeof
 from time import monotonic_ns
 
 from tandem.runtime.errors import NativeCodeError
-from tandem.runtime.native.host import available_threads
-from tandem.runtime.native.pool_code import MOST_HELPERS, PoolCode, pool_code
+from tandem.runtime.native.pool_code import PoolCode, pool_code
 from tandem.runtime.native.pool_state import (
     CACHE_LINE,
     CPU_SET_BYTES,
@@ -24,6 +23,8 @@ from tandem.runtime.native.pool_state import (
     HelperState,
     PoolState,
 )
+from tandem.runtime.native.pool_text import MOST_HELPERS
+from tandem.runtime.native.processor import available_threads
 
 _SPIN = 200_000
 """Nanoseconds that an idle helper looks for the next loop before it sleeps: longer than Python

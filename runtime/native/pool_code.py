@@ -1,413 +1,21 @@
-"""The native code of a thread pool: parallel loops run without Python's global lock.
-
-A caller opens the pool's gate to a loop, and helpers join until it shuts the gate again. Threads
-take chunks of the loop from a counter, large ones first. The caller waits only for helpers that
-have joined: one that is asleep, or that has no core, delays nobody.
-
-In the text, `$pool_gate` is the offset of the field `gate` of `PoolState`
-(`runtime.native.pool_state`), and so on.
-"""
+"""The native functions of thread pools, in this process."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
+from collections.abc import Iterable
 from ctypes import CFUNCTYPE, c_int64, c_void_p
 from dataclasses import dataclass
-from functools import cache
-from string import Template
 from typing import Any
 
-from llvmlite import binding
+from tandem.runtime.native.linked import linked
+from tandem.runtime.native.pool_object import PoolObject, make_pool_object, pool_version
+from tandem.runtime.native.pool_text import SYMBOLS
+from tandem.runtime.native.processor import this_triple
 
-from tandem.runtime.native.host import Host
-from tandem.runtime.native.pool_state import (
-    CPU_SET_BYTES,
-    CallState,
-    HelperState,
-    LoopState,
-    PoolState,
-)
-
-_JOINED = (1 << 16) - 1
-_OPEN = 1 << 16
-_CALLER_SLEEPS = 1 << 17
-_LOOP_NUMBER = 32
-"""The parts of `PoolState.gate`: masks, and the shift of the loop's number."""
-
-MOST_HELPERS = _JOINED
-
-# A cache lets several threads make the value, and would drop code that one of them runs.
+# The code that threads run is made once, by one of them, and never dropped.
 _LINKING = threading.Lock()
-
-_YIELD_AFTER = 50_000
-"""Nanoseconds of looking for something after which others may have the core."""
-_PAUSES = {
-    "x86_64": "call void @llvm.x86.sse2.pause()",
-    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
-}
-"""What a processor is told while a thread looks for what it waits for; others are told nothing."""
-
-_CODE = """
-declare i32 @clock_gettime(i32, ptr)
-declare i32 @sched_yield()
-declare i32 @sched_getcpu()
-declare i32 @sched_setaffinity(i32, i64, ptr)
-declare i32 @sem_wait(ptr)
-declare i32 @sem_post(ptr)
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-; Nanoseconds of the monotonic clock.
-define internal i64 @now() {
-  %time = alloca { i64, i64 }
-  call i32 @clock_gettime(i32 1, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.at = getelementptr i8, ptr %time, i64 8
-  %rest = load i64, ptr %rest.at
-  %whole = mul i64 %seconds, 1000000000
-  %sum = add i64 %whole, %rest
-  ret i64 %sum
-}
-
-; Lets a moment pass, and gives others the core if there is nothing to see for long; returns the
-; nanoseconds since a time.
-define internal i64 @idle(i64 %begun) {
-  $PAUSE
-  %time = call i64 @now()
-  %elapsed = sub i64 %time, %begun
-  %long = icmp sgt i64 %elapsed, $YIELD_AFTER
-  br i1 %long, label %yield, label %done
-yield:
-  call i32 @sched_yield()
-  br label %done
-done:
-  ret i64 %elapsed
-}
-
-; Sleeps until the semaphore is posted; signals do not end it.
-define internal void @sleep(ptr %semaphore) {
-entry:
-  br label %wait
-wait:
-  %failed = call i32 @sem_wait(ptr %semaphore)
-  %interrupted = icmp ne i32 %failed, 0
-  br i1 %interrupted, label %wait, label %done
-done:
-  ret void
-}
-
-; The gate, if it is open to a loop of another number than the one seen; else 0.
-define internal i64 @open_gate(ptr %pool, i64 %seen) {
-  %gate.at = getelementptr i8, ptr %pool, i64 $pool_gate
-  %gate = load atomic i64, ptr %gate.at seq_cst, align 8
-  %open = and i64 %gate, $OPEN
-  %is_open = icmp ne i64 %open, 0
-  %number = lshr i64 %gate, $LOOP_NUMBER
-  %is_new = icmp ne i64 %number, %seen
-  %both = and i1 %is_open, %is_new
-  %found = select i1 %both, i64 %gate, i64 0
-  ret i64 %found
-}
-
-define internal i1 @closed(ptr %pool) {
-  %closed.at = getelementptr i8, ptr %pool, i64 $pool_closed
-  %closed = load atomic i32, ptr %closed.at seq_cst, align 4
-  %yes = icmp ne i32 %closed, 0
-  ret i1 %yes
-}
-
-define internal ptr @helper(ptr %pool, i64 %number) {
-  %before = mul i64 %number, $HELPER_BYTES
-  %offset = add i64 %before, $POOL_BYTES
-  %helper = getelementptr i8, ptr %pool, i64 %offset
-  ret ptr %helper
-}
-
-; Lets a helper that sleeps wake on any CPU but this one. Linux likes to wake a thread where the one
-; runs that wakes it, and leaves both there for milliseconds, with another CPU idle.
-define internal void @place(ptr %helper) {
-  %set = alloca [ $CPU_SET_BYTES x i8 ], align 8
-  %thread.at = getelementptr i8, ptr %helper, i64 $helper_thread
-  %thread = load i32, ptr %thread.at
-  %is_placed = icmp ne i32 %thread, 0
-  br i1 %is_placed, label %find, label %done
-find:
-  %cpu = call i32 @sched_getcpu()
-  %known = icmp ult i32 %cpu, $CPUS
-  br i1 %known, label %exclude, label %done
-exclude:
-  %cpus.at = getelementptr i8, ptr %helper, i64 $helper_cpus
-  call void @llvm.memcpy.p0.p0.i64(ptr %set, ptr %cpus.at, i64 $CPU_SET_BYTES, i1 false)
-  %wide = zext i32 %cpu to i64
-  %word = lshr i64 %wide, 6
-  %word.at = getelementptr i64, ptr %set, i64 %word
-  %bit = and i64 %wide, 63
-  %mask = shl i64 1, %bit
-  %others = xor i64 %mask, -1
-  %allowed = load i64, ptr %word.at
-  %rest = and i64 %allowed, %others
-  store i64 %rest, ptr %word.at
-  call i32 @sched_setaffinity(i32 %thread, i64 $CPU_SET_BYTES, ptr %set)
-  br label %done
-done:
-  ret void
-}
-
-; Wakes those of the first `count` helpers that sleep.
-define internal void @wake(ptr %pool, i64 %count) {
-entry:
-  br label %check
-check:
-  %number = phi i64 [ 0, %entry ], [ %next, %awake ]
-  %more = icmp slt i64 %number, %count
-  br i1 %more, label %look, label %done
-look:
-  %helper = call ptr @helper(ptr %pool, i64 %number)
-  %asleep.at = getelementptr i8, ptr %helper, i64 $helper_asleep
-  %asleep = load atomic i32, ptr %asleep.at seq_cst, align 4
-  %sleeps = icmp ne i32 %asleep, 0
-  br i1 %sleeps, label %claim, label %awake
-claim:
-  %was = atomicrmw xchg ptr %asleep.at, i32 0 seq_cst
-  %ours = icmp ne i32 %was, 0
-  br i1 %ours, label %post, label %awake
-post:
-  call void @place(ptr %helper)
-  %semaphore = getelementptr i8, ptr %helper, i64 $helper_semaphore
-  call i32 @sem_post(ptr %semaphore)
-  br label %awake
-awake:
-  %next = add i64 %number, 1
-  br label %check
-done:
-  ret void
-}
-
-define internal void @describe(
-    ptr %loop, ptr %call, ptr %task, ptr %closure, i64 %iterations, i64 %shares) {
-  %next.at = getelementptr i8, ptr %loop, i64 $loop_next
-  store atomic i64 0, ptr %next.at monotonic, align 8
-  %call.at = getelementptr i8, ptr %loop, i64 $loop_call
-  store ptr %call, ptr %call.at
-  %task.at = getelementptr i8, ptr %loop, i64 $loop_task
-  store ptr %task, ptr %task.at
-  %closure.at = getelementptr i8, ptr %loop, i64 $loop_closure
-  store ptr %closure, ptr %closure.at
-  %iterations.at = getelementptr i8, ptr %loop, i64 $loop_iterations
-  store i64 %iterations, ptr %iterations.at
-  %shares.at = getelementptr i8, ptr %loop, i64 $loop_shares
-  store i64 %shares, ptr %shares.at
-  ret void
-}
-
-; Runs chunks of a loop until none is left or the call is stopped. Worker 0, the caller, polls.
-define internal void @work(ptr %loop, i64 %worker) {
-entry:
-  %next.at = getelementptr i8, ptr %loop, i64 $loop_next
-  %call.at = getelementptr i8, ptr %loop, i64 $loop_call
-  %call = load ptr, ptr %call.at
-  %stopped.at = getelementptr i8, ptr %call, i64 $call_stopped
-  %task.at = getelementptr i8, ptr %loop, i64 $loop_task
-  %task = load ptr, ptr %task.at
-  %closure.at = getelementptr i8, ptr %loop, i64 $loop_closure
-  %closure = load ptr, ptr %closure.at
-  %iterations.at = getelementptr i8, ptr %loop, i64 $loop_iterations
-  %iterations = load i64, ptr %iterations.at
-  %shares.at = getelementptr i8, ptr %loop, i64 $loop_shares
-  %shares = load i64, ptr %shares.at
-  %is_caller = icmp eq i64 %worker, 0
-  br label %chunk
-chunk:
-  %stopped = load atomic i64, ptr %stopped.at monotonic, align 8
-  %goes_on = icmp eq i64 %stopped, 0
-  br i1 %goes_on, label %look, label %done
-look:
-  %first = load atomic i64, ptr %next.at monotonic, align 8
-  br label %choose
-choose:
-  %begin = phi i64 [ %first, %look ], [ %found, %take ]
-  %left = sub i64 %iterations, %begin
-  %any = icmp sgt i64 %left, 0
-  br i1 %any, label %take, label %done
-take:
-  %share = udiv i64 %left, %shares
-  %size = call i64 @llvm.smax.i64(i64 %share, i64 1)
-  %end = add i64 %begin, %size
-  %exchange = cmpxchg ptr %next.at, i64 %begin, i64 %end monotonic monotonic
-  %found = extractvalue { i64, i1 } %exchange, 0
-  %taken = extractvalue { i64, i1 } %exchange, 1
-  br i1 %taken, label %run, label %choose
-run:
-  call void %task(ptr %closure, i64 %begin, i64 %end, i64 %worker)
-  br i1 %is_caller, label %clock, label %chunk
-clock:
-  %time = call i64 @now()
-  %next_poll.at = getelementptr i8, ptr %call, i64 $call_next_poll
-  %next_poll = load i64, ptr %next_poll.at
-  %due = icmp sge i64 %time, %next_poll
-  br i1 %due, label %poll, label %chunk
-poll:
-  %poll.at = getelementptr i8, ptr %call, i64 $call_poll
-  %function = load ptr, ptr %poll.at
-  call void %function()
-  %polled = call i64 @now()
-  %every.at = getelementptr i8, ptr %call, i64 $call_poll_every
-  %every = load i64, ptr %every.at
-  %later = add i64 %polled, %every
-  store i64 %later, ptr %next_poll.at
-  br label %chunk
-done:
-  ret void
-}
-
-; Runs a parallel loop: on the calling thread alone if another launches one at this moment.
-define void @launch(ptr %call, ptr %task, ptr %closure, i64 %iterations) {
-entry:
-  %own = alloca [ $LOOP_BYTES x i8 ], align 64
-  %pool.at = getelementptr i8, ptr %call, i64 $call_pool
-  %pool = load ptr, ptr %pool.at
-  %busy.at = getelementptr i8, ptr %pool, i64 $pool_busy
-  %gate.at = getelementptr i8, ptr %pool, i64 $pool_gate
-  %shares.at = getelementptr i8, ptr %pool, i64 $pool_shares
-  %shares = load i64, ptr %shares.at
-  %several = icmp sgt i64 %iterations, 1
-  br i1 %several, label %enter, label %alone
-enter:
-  %exchange = cmpxchg ptr %busy.at, i32 0, i32 1 acquire monotonic
-  %entered = extractvalue { i32, i1 } %exchange, 1
-  br i1 %entered, label %together, label %alone
-alone:
-  call void @describe(
-    ptr %own, ptr %call, ptr %task, ptr %closure, i64 %iterations, i64 %shares)
-  call void @work(ptr %own, i64 0)
-  ret void
-together:
-  %loop = getelementptr i8, ptr %pool, i64 $pool_loop
-  call void @describe(
-    ptr %loop, ptr %call, ptr %task, ptr %closure, i64 %iterations, i64 %shares)
-  %shut = load atomic i64, ptr %gate.at monotonic, align 8
-  %last = lshr i64 %shut, $LOOP_NUMBER
-  %number = add i64 %last, 1
-  %numbered = shl i64 %number, $LOOP_NUMBER
-  %opened = or i64 %numbered, $OPEN
-  store atomic i64 %opened, ptr %gate.at seq_cst, align 8
-  %helpers.at = getelementptr i8, ptr %pool, i64 $pool_helpers
-  %helpers = load i64, ptr %helpers.at
-  %others = sub i64 %iterations, 1
-  %wanted = call i64 @llvm.smin.i64(i64 %helpers, i64 %others)
-  call void @wake(ptr %pool, i64 %wanted)
-  call void @work(ptr %loop, i64 0)
-  %gate = atomicrmw and ptr %gate.at, i64 $NOT_OPEN acq_rel
-  %joined = and i64 %gate, $JOINED
-  %is_free = icmp eq i64 %joined, 0
-  br i1 %is_free, label %leave, label %wait
-wait:
-  %begun = call i64 @now()
-  %spin.at = getelementptr i8, ptr %pool, i64 $pool_spin
-  %spin = load i64, ptr %spin.at
-  br label %look
-look:
-  %gate.seen = load atomic i64, ptr %gate.at acquire, align 8
-  %joined.seen = and i64 %gate.seen, $JOINED
-  %is_free.seen = icmp eq i64 %joined.seen, 0
-  br i1 %is_free.seen, label %leave, label %pause
-pause:
-  %waited = call i64 @idle(i64 %begun)
-  %patient = icmp slt i64 %waited, %spin
-  br i1 %patient, label %look, label %announce
-announce:
-  %gate.last = atomicrmw or ptr %gate.at, i64 $CALLER_SLEEPS acq_rel
-  %joined.last = and i64 %gate.last, $JOINED
-  %is_free.last = icmp eq i64 %joined.last, 0
-  br i1 %is_free.last, label %leave, label %sleep
-sleep:
-  %left = getelementptr i8, ptr %pool, i64 $pool_left
-  call void @sleep(ptr %left)
-  br label %leave
-leave:
-  store atomic i32 0, ptr %busy.at release, align 4
-  ret void
-}
-
-; The life of a helper: returns when the pool is closed.
-define void @help(ptr %pool, i64 %worker) {
-entry:
-  %index = sub i64 %worker, 1
-  %helper = call ptr @helper(ptr %pool, i64 %index)
-  %asleep.at = getelementptr i8, ptr %helper, i64 $helper_asleep
-  %gate.at = getelementptr i8, ptr %pool, i64 $pool_gate
-  %spin.at = getelementptr i8, ptr %pool, i64 $pool_spin
-  %spin = load i64, ptr %spin.at
-  br label %idle
-idle:
-  %seen = phi i64 [ 0, %entry ], [ %number, %leave ], [ %number, %last ],
-                  [ %seen, %stir ], [ %seen, %sleep ]
-  %begun = call i64 @now()
-  br label %look
-look:
-  %is_closed = call i1 @closed(ptr %pool)
-  br i1 %is_closed, label %done, label %open
-open:
-  %gate = call i64 @open_gate(ptr %pool, i64 %seen)
-  %is_open = icmp ne i64 %gate, 0
-  br i1 %is_open, label %join, label %pause
-pause:
-  %waited = call i64 @idle(i64 %begun)
-  %patient = icmp slt i64 %waited, %spin
-  br i1 %patient, label %look, label %drowse
-join:
-  %more = add i64 %gate, 1
-  %exchange = cmpxchg ptr %gate.at, i64 %gate, i64 %more acq_rel monotonic
-  %joined = extractvalue { i64, i1 } %exchange, 1
-  br i1 %joined, label %run, label %look
-run:
-  %number = lshr i64 %gate, $LOOP_NUMBER
-  %loop = getelementptr i8, ptr %pool, i64 $pool_loop
-  call void @work(ptr %loop, i64 %worker)
-  br label %leave.loop
-leave.loop:
-  %before = atomicrmw sub ptr %gate.at, i64 1 acq_rel
-  %state = and i64 %before, $JOINED_OR_CALLER_SLEEPS
-  %is_last = icmp eq i64 %state, $LAST_AND_CALLER_SLEEPS
-  br i1 %is_last, label %last, label %leave
-leave:
-  br label %idle
-last:
-  %left = getelementptr i8, ptr %pool, i64 $pool_left
-  call i32 @sem_post(ptr %left)
-  br label %idle
-drowse:
-  ; A caller that opened the gate before this saw nobody asleep: look once more.
-  store atomic i32 1, ptr %asleep.at seq_cst, align 4
-  %closed.last = call i1 @closed(ptr %pool)
-  %gate.last = call i64 @open_gate(ptr %pool, i64 %seen)
-  %is_open.last = icmp ne i64 %gate.last, 0
-  %awake = or i1 %closed.last, %is_open.last
-  br i1 %awake, label %stir, label %sleep
-stir:
-  %was = atomicrmw xchg ptr %asleep.at, i32 0 seq_cst
-  %unseen = icmp ne i32 %was, 0
-  br i1 %unseen, label %idle, label %sleep  ; else the semaphore is posted
-sleep:
-  %semaphore = getelementptr i8, ptr %helper, i64 $helper_semaphore
-  call void @sleep(ptr %semaphore)
-  br label %idle
-done:
-  ret void
-}
-
-; Ends the helpers.
-define void @dismiss(ptr %pool) {
-  %closed.at = getelementptr i8, ptr %pool, i64 $pool_closed
-  store atomic i32 1, ptr %closed.at seq_cst, align 4
-  %helpers.at = getelementptr i8, ptr %pool, i64 $pool_helpers
-  %helpers = load i64, ptr %helpers.at
-  call void @wake(ptr %pool, i64 %helpers)
-  ret void
-}
-"""
+_kept: list[PoolCode] = []
 
 
 @dataclass(frozen=True)
@@ -431,50 +39,36 @@ class PoolCode:
     library: Any
 
 
-def pool_code() -> PoolCode:
-    """The native code of pools, which stays in memory: threads run it as long as Python runs."""
+def pool_code(offered: Iterable[PoolObject] = ()) -> PoolCode:
+    """The native code of pools, which stays in memory: threads run it as long as Python runs.
+
+    Parameters
+    ----------
+    offered
+        Machine code that may be used at the first call, if it is of this version and processor;
+        otherwise LLVM makes it.
+
+    Raises
+    ------
+    NativeCodeError
+        LLVM is needed, and is not installed.
+    """
     with _LINKING:
-        return _linked()
+        if not _kept:
+            _kept.append(_linked(offered))
+        return _kept[0]
 
 
-@cache
-def _linked() -> PoolCode:
-    exported = ("launch", "help", "dismiss")
-    builder = binding.JITLibraryBuilder().add_ir(_text()).add_current_process()
-    for name in exported:
-        builder.export_symbol(name)
-    library = builder.link(binding.create_lljit_compiler(), "thread_pool")
+def _linked(offered: Iterable[PoolObject]) -> PoolCode:
+    triple = this_triple()
+    version = pool_version(triple)
+    fitting = (each for each in offered if (each.triple, each.version) == (triple, version))
+    chosen = next(fitting, None) or make_pool_object(triple)
+    loaded = linked(triple, chosen.code, SYMBOLS)
+    launch, help_, dismiss = (loaded.addresses[name] for name in SYMBOLS)
     return PoolCode(
-        launch=library["launch"],
-        help=CFUNCTYPE(None, c_void_p, c_int64)(library["help"]),
-        dismiss=CFUNCTYPE(None, c_void_p)(library["dismiss"]),
-        library=library,
-    )
-
-
-def _text() -> str:
-    """The code in LLVM's language, for this processor."""
-    structures = {"call": CallState, "loop": LoopState, "helper": HelperState, "pool": PoolState}
-    offsets = {
-        f"{name}_{field[0]}": getattr(structure, field[0]).offset
-        for name, structure in structures.items()
-        for field in structure._fields_
-    }
-    pause = _PAUSES.get(Host.detect().triple.partition("-")[0], "")
-    return Template(_CODE).substitute(
-        offsets,
-        CPUS=8 * CPU_SET_BYTES,
-        CPU_SET_BYTES=CPU_SET_BYTES,
-        HELPER_BYTES=ctypes.sizeof(HelperState),
-        LOOP_BYTES=ctypes.sizeof(LoopState),
-        POOL_BYTES=ctypes.sizeof(PoolState),
-        JOINED=_JOINED,
-        OPEN=_OPEN,
-        NOT_OPEN=~_OPEN,
-        CALLER_SLEEPS=_CALLER_SLEEPS,
-        JOINED_OR_CALLER_SLEEPS=_JOINED | _CALLER_SLEEPS,
-        LAST_AND_CALLER_SLEEPS=1 | _CALLER_SLEEPS,
-        LOOP_NUMBER=_LOOP_NUMBER,
-        PAUSE=pause,
-        YIELD_AFTER=_YIELD_AFTER,
+        launch=launch,
+        help=CFUNCTYPE(None, c_void_p, c_int64)(help_),
+        dismiss=CFUNCTYPE(None, c_void_p)(dismiss),
+        library=loaded,
     )

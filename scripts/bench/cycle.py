@@ -37,7 +37,7 @@ from tandem.sim.engines import make_engine
 from tandem.sim.memory import place_program
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.models import ModelOptions
-from tandem.workbench.networks import open_model
+from tandem.workbench.opened import open_model
 
 CONFIG = "pynq"
 LAYER = "layer3_1_relu1"

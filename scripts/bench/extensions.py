@@ -31,7 +31,8 @@ from tandem.sim.engines import make_engine
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.errors import WrongResultError
 from tandem.workbench.models import ModelOptions
-from tandem.workbench.networks import Arrays, open_model
+from tandem.workbench.networks import Arrays
+from tandem.workbench.opened import open_model
 from tandem.workbench.platform import Platform
 from tandem.workbench.utilization import RESNET18, measure, total
 

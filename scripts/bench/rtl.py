@@ -32,7 +32,7 @@ from tandem.sim.rtl.design import verilog_of
 from tandem.sim.rtl.engine import RtlEngine
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.models import ModelOptions
-from tandem.workbench.networks import open_model
+from tandem.workbench.opened import open_model
 
 MOST_SECONDS = 60
 LEAST_CYCLES = 0.8e6

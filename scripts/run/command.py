@@ -64,7 +64,8 @@ from tandem.workbench.device_comparison import boundaries, compare
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.engine_comparison import EngineComparison
 from tandem.workbench.models import model_inputs
-from tandem.workbench.networks import Network, Report, open_model
+from tandem.workbench.networks import Network, Report
+from tandem.workbench.opened import open_model
 from tandem.workbench.platform import Platform
 from tandem.workbench.run_inputs import RunInputs
 from tandem.workbench.run_report import RunReport

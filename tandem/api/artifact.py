@@ -15,7 +15,6 @@ from tandem.runtime.artifact import read_artifact, write_artifact
 from tandem.runtime.inputs import random_inputs
 from tandem.runtime.inputs.network import inputs_of
 from tandem.workbench.arguments import at_least, file_path
-from tandem.workbench.models import with_fallback
 from tandem.workbench.networks import Network
 from tandem.workbench.table import Table
 
@@ -59,6 +58,8 @@ class Artifact:
         network = self.network
         if network.prepared is None or network.device is None:
             return self
+        from tandem.workbench.models import with_fallback
+
         whole = with_fallback(network.artifact, network.prepared, network.device, None)
         return self if whole is network.artifact else Artifact(replace(network, artifact=whole))
 

@@ -18,7 +18,7 @@ from tandem.compiler.quantise.options import Mode
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench.arguments import choice
 from tandem.workbench.errors import ArgumentValueError
-from tandem.workbench.models import Source, as_text, calibration_of
+from tandem.workbench.models import Source, as_text
 from tandem.workbench.networks import Network
 
 QUANTIZE = ("multiplier", "pow2", "none")
@@ -87,7 +87,7 @@ def compile(
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
     provenance = artifact.manifest.provenance
-    if calibration_of(provenance) == "noise" and provenance.digest is not None:
+    if provenance.calibration == "noise" and provenance.digest is not None:
         warn(
             f"{loaded.name} is calibrated with noise: its int8 scales were measured with random "
             "inputs, and results may be far from float32's; calibrate= takes inputs of yours"

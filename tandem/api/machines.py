@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tandem.api.accelerator import Accelerator
 from tandem.api.processor import Cpu
-from tandem.compiler.errors import RecordError
 from tandem.hw.config import HardwareConfig
 from tandem.hw.errors import MemoryModelError
 from tandem.hw.memory_model import MemoryModel, parse_memory
-from tandem.workbench import devices
 from tandem.workbench.arguments import expect, file_path, value_errors
-from tandem.workbench.recorded_choices import BUILT_IN, best_known
+
+if TYPE_CHECKING:
+    from tandem.workbench import devices
 
 Path: TypeAlias = str | os.PathLike[str]
 Machine: TypeAlias = Accelerator | Cpu | HardwareConfig | Path
@@ -74,6 +74,11 @@ def device_of(
     records
         A file of records; `default` for those that come with Tandem; None for no records.
     """
+    # Imported here: `Session` uses this module, and runs artifacts without the compiler.
+    from tandem.compiler.errors import RecordError
+    from tandem.workbench import devices
+    from tandem.workbench.recorded_choices import BUILT_IN, best_known
+
     found = machine_of(machine)
     device: devices.TargetDevice = (
         devices.Cpu(found.threads)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from tandem.compiler.driver.compile_onnx import RealNetwork
-from tandem.compiler.quantise.layer_errors import LayerError
 from tandem.runtime.artifact import Artifact
 from tandem.runtime.executor import Run
 from tandem.workbench.labels import Hits, Labels
 from tandem.workbench.networks import Network, Report
 from tandem.workbench.sqnr import finite
+
+if TYPE_CHECKING:
+    from tandem.compiler.driver.compile_onnx import RealNetwork
+    from tandem.compiler.quantise.layer_errors import LayerError
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

@@ -229,12 +229,6 @@ def model_digest(model: str) -> str:
     return hashlib.sha256(read_input(model_file(model), MODEL_BYTES)).hexdigest()
 
 
-def calibration_of(provenance: Provenance) -> str | None:
-    """What scales were measured with: `noise` or `given`; None if nothing was calibrated."""
-    found = provenance.options.get("calibration")
-    return None if found is None else str(found)
-
-
 def as_text(path: Path | str) -> str:
     """A path as Unicode, with escapes for bytes that are no UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -13,7 +13,6 @@ from tandem.workbench.accuracy import ClassAccuracy, LayerLosses
 from tandem.workbench.clock import Clock
 from tandem.workbench.device_comparison import Comparison
 from tandem.workbench.engine_comparison import EngineComparison
-from tandem.workbench.models import calibration_of
 from tandem.workbench.networks import Network
 from tandem.workbench.outputs import output_json
 from tandem.workbench.platform import Platform
@@ -212,7 +211,7 @@ class RunReport:
             "round_trips": [trip.as_json() for trip in self.round_trips],
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             **({} if self.sqnr is None else {"sqnr": sqnr_json(self.sqnr)}),
-            "calibration": calibration_of(self.network.artifact.manifest.provenance),
+            "calibration": self.network.artifact.manifest.provenance.calibration,
             **({} if losses is None else {"layer_errors": losses.as_json()}),
             **({} if accuracy is None else {"accuracy": accuracy.as_json()}),
             "check": None if self.comparison is None else self.comparison.as_json(),

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from tandem.compiler.quantise.signal_to_noise import SignalToNoise
-
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -24,6 +22,9 @@ def sqnr(pairs: Iterable[tuple[_Arrays, _Arrays]]) -> dict[str, float]:
     pairs
         Outputs of a run and of the reference, by name.
     """
+    # Imported here: what runs artifacts shows ratios, and has no compiler.
+    from tandem.compiler.quantise.signal_to_noise import SignalToNoise
+
     sums: dict[str, SignalToNoise] = {}
     for found, wanted in pairs:
         for name, right in wanted.items():

@@ -19,7 +19,8 @@ from tandem.scripts.bench.resnet18 import qdq_model
 from tandem.scripts.cli import app
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.models import ModelOptions
-from tandem.workbench.networks import Arrays, open_model
+from tandem.workbench.networks import Arrays
+from tandem.workbench.opened import open_model
 from tandem.workbench.platform import Platform
 
 _MACHINE = Platform("functional", DEFAULT_MEMORY, threads=1)

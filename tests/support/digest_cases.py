@@ -29,7 +29,8 @@ from tandem.sim.engines import make_engine
 from tandem.sim.memory import place_program
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.models import ModelOptions
-from tandem.workbench.networks import Network, open_model
+from tandem.workbench.networks import Network
+from tandem.workbench.opened import open_model
 from tandem.workbench.platform import Platform
 from tandem.workbench.utilization.build import HIDING, Convolution
 from tandem.workbench.utilization.case import make_case

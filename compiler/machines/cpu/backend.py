@@ -29,7 +29,8 @@ from tandem.compiler.te import Schedule
 from tandem.compiler.te.build import macs_of
 from tandem.compiler.te.knobs import Choice
 from tandem.runtime.artifact import HOST, Step
-from tandem.runtime.native import ObjectCode
+from tandem.runtime.native import POOL, ObjectCode
+from tandem.runtime.native.pool_object import make_pool_object
 
 _Key: TypeAlias = tuple[str, int | None]
 
@@ -151,6 +152,8 @@ class KernelBackend(Backend):
             # Another call of this kernel has different code: constant or computed weights.
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
         parts.code[name] = code
+        if code.parallel and POOL not in parts.code:
+            parts.code[POOL] = make_pool_object(code.triple)
         inputs = []
         for at, number in enumerate(plan.operands):
             packing = plan.packing.get(at)

@@ -11,7 +11,7 @@ from functools import update_wrapper
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tandem.base.jit.errors import CompilationError
+from tandem.base.jit.errors import CompilationError, MissingLlvmError
 from tandem.base.jit.sources import Source
 from tandem.base.jit.types import Type, pass_value, returned
 
@@ -92,7 +92,10 @@ class Compiled:
 
     def _load(self, kinds: tuple[Type, ...]) -> tuple[Callable[[int], None], Type]:
         # Imported here: LLVM is loaded when a function is first called.
-        from tandem.base.jit.build import build
+        try:
+            from tandem.base.jit.build import build
+        except ModuleNotFoundError as error:
+            raise MissingLlvmError(self.source.python.__qualname__) from error
 
         with self._lock:
             if kinds not in self._loaded:

@@ -12,6 +12,7 @@ import llvmlite
 from llvmlite import binding
 
 from tandem.base.object_cache import ObjectCache
+from tandem.base.processor import initialise
 from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import LoopKind, PrimFunc, parameters
 from tandem.compiler.ir.visit import loops
@@ -19,7 +20,6 @@ from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.module import build_module, entry_name
 from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
-from tandem.runtime.native.host import initialise
 
 _LEVEL = 3
 _RELOCATION, _CODE_MODEL = "pic", "small"

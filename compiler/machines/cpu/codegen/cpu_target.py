@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tandem.base.processor import Host
 from tandem.compiler.errors import CodegenError
-from tandem.runtime.native.host import Host, available_threads
+from tandem.runtime.native.processor import available_threads
 
 _BUILT_ON = (
     ("avx", ("avx2", "fma", "f16c", "xop", "vaes", "vpclmul")),
