@@ -57,6 +57,7 @@ from tests.support.compiler.machines.accelerator.templates.streams import (
     run_stream,
     stream_of,
 )
+from tests.support.compiler.machines.accelerator.templates.window_maxima import window_maxima
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,30 +441,9 @@ def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWor
     )
     from_inp = Feature.INPUT_OPERANDS in config.features
     workload = MaxPoolWorkload(data.shape, pool, from_inp=from_inp)
-    return RandomWorkload(MaxPoolOnAlu(), workload, {"data": data}, {}, pooled(data, workload))
-
-
-def pooled(values: Array, workload: MaxPoolWorkload) -> Array:
-    """The maxima of a max pool, computed window by window."""
-    places = [
-        [
-            [
-                place
-                for k in range(window.kernel)
-                if 0
-                <= (place := i * window.stride + k * window.dilation - window.before)
-                < window.extent
-            ]
-            for i in range(window.count)
-        ]
-        for window in workload.windows
-    ]
-    shape = (*values.shape[:2], *map(len, places), *values.shape[4:])
-    found = np.empty(shape, values.dtype)
-    for y, rows in enumerate(places[0]):
-        for x, columns in enumerate(places[1]):
-            found[:, :, y, x] = values[:, :, rows][:, :, :, columns].max(axis=(2, 3))
-    return found
+    return RandomWorkload(
+        MaxPoolOnAlu(), workload, {"data": data}, {}, window_maxima(data, workload)
+    )
 
 
 def draw_upsample(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
