@@ -68,7 +68,7 @@ def test_its_command_is_tandem(installed: Path) -> None:
     (entry_points,) = installed.glob("*.dist-info/entry_points.txt")
     parser = ConfigParser()
     parser.read(entry_points)
-    assert dict(parser["console_scripts"]) == {"tandem": "tandem.scripts.cli:main"}
+    assert dict(parser["console_scripts"]) == {"tandem": "tandem.scripts.entry:main"}
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ func @f(x: float32[1, 4]):
     others = ", ".join(map(str, 2 * weight.array.reshape(-1)))
     text = text.replace("W", f"float32[4, 4]({numbers})").replace("V", f"float32[4, 4]({others})")
     artifact = agrees(graph(text))
-    assert [*artifact.code] == ["dense"]
+    assert [*artifact.of_kind(ObjectCode)] == ["dense"]
     assert len(artifact.constants) == 2
     first, second, third = (each.inputs[1] for each in artifact.manifest.steps)
     assert first == third != second
@@ -154,7 +154,7 @@ func @f(x: float32[1, 2], w: float32[2, 2]):
 """),
         1e-5,
     )
-    assert [*artifact.code] == ["dense", "dense_packed"]
+    assert [*artifact.of_kind(ObjectCode)] == ["dense", "dense_packed"]
 
 
 @pytest.mark.parametrize(
