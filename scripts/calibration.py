@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tandem.runtime.artifact import Provenance
-from tandem.workbench.models import calibration_of
+from tandem.workbench.models import is_calibrated_with_noise
 
 NOISE = (
     "calibrated with noise: int8 scales were measured with random inputs, not with yours, and "
@@ -15,5 +15,4 @@ NOISE = (
 
 def noise_warning(provenance: Provenance) -> str | None:
     """The warning about calibration with noise; None for a built-in network, or without noise."""
-    built_in = provenance.digest is None
-    return NOISE if calibration_of(provenance) == "noise" and not built_in else None
+    return NOISE if is_calibrated_with_noise(provenance) else None

@@ -16,8 +16,8 @@ from tandem.compiler.tune.records import Record
 from tandem.compiler.tune.tasks import Task
 from tandem.compiler.tune.tuner import settings_text
 from tandem.scripts.tables import plain_table, print_table
-from tandem.scripts.tune.workload_text import workload_text
 from tandem.workbench.devices import TargetDevice
+from tandem.workbench.workload_text import workload_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,12 @@ def calibration_of(provenance: Provenance) -> str | None:
     return None if found is None else str(found)
 
 
+def is_calibrated_with_noise(provenance: Provenance) -> bool:
+    """Whether the scales of a user's model were measured with noise; built-in networks have
+    noise for inputs."""
+    return calibration_of(provenance) == "noise" and provenance.digest is not None
+
+
 def as_text(path: Path | str) -> str:
     """A path as Unicode, with escapes for bytes that are no UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
