@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tandem.api.searching import Search, search
     from tandem.api.session import Session
     from tandem.api.sweeping import sweep
+    from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Clock, Design, verilog
     from tandem.base.errors import Error
     from tandem.compiler import ir, te
@@ -48,6 +49,7 @@ __all__ = [
     "Error",
     "LayerCycles",
     "Model",
+    "Records",
     "Run",
     "Search",
     "Session",
@@ -59,6 +61,7 @@ __all__ = [
     "ir",
     "isa",
     "load",
+    "records",
     "search",
     "sweep",
     "te",
@@ -78,6 +81,7 @@ _HOMES: Final = {
     "Error": "tandem.base.errors",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
+    "Records": "tandem.api.tuning_records",
     "Run": "tandem.api.run",
     "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
@@ -87,6 +91,7 @@ _HOMES: Final = {
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
     "load": "tandem.api.loading",
+    "records": "tandem.api.tuning_records",
     "search": "tandem.api.searching",
     "sweep": "tandem.api.sweeping",
     "tune": "tandem.api.schedule_tuning",

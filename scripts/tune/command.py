@@ -48,12 +48,7 @@ from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console, print_table, whole_number
 from tandem.scripts.tune.rows import decided_text, network_json, table, tasks_json
-from tandem.scripts.tune.show import (
-    RecordedWorkload,
-    print_recorded,
-    recorded_tasks,
-    recorded_workloads,
-)
+from tandem.scripts.tune.show import print_recorded
 from tandem.scripts.tune.view import show_tuning
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
@@ -63,6 +58,7 @@ from tandem.workbench.pages.tuning.write import write_page
 from tandem.workbench.pages.write import check_page
 from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.recorded_workloads import RecordedWorkload, recorded_tasks, recorded_workloads
 from tandem.workbench.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
 from tandem.workbench.utilization.conv_layers import ConvLayer, distinct
 from tandem.workbench.utilization.tasks import tasks_of_layers
