@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tandem.api.measuring import Utilization, utilization
     from tandem.api.model import Model
     from tandem.api.processor import Cpu
+    from tandem.api.programs import disassemble, simulate, verify
     from tandem.api.run import Run
     from tandem.api.schedule_tuning import Tuning, tune
     from tandem.api.searching import Search, search
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from tandem.base.errors import Error
     from tandem.compiler import ir, te
     from tandem.hw import isa
+    from tandem.workbench.program_proof import Proof
+    from tandem.workbench.simulation import Simulation
     from tandem.workbench.table import Column, Table
 
 __all__ = [
@@ -49,24 +52,29 @@ __all__ = [
     "Error",
     "LayerCycles",
     "Model",
+    "Proof",
     "Records",
     "Run",
     "Search",
     "Session",
+    "Simulation",
     "Table",
     "Tuning",
     "Utilization",
     "check",
     "compile",
+    "disassemble",
     "ir",
     "isa",
     "load",
     "records",
     "search",
+    "simulate",
     "sweep",
     "te",
     "tune",
     "utilization",
+    "verify",
     "verilog",
 ]
 
@@ -81,21 +89,26 @@ _HOMES: Final = {
     "Error": "tandem.base.errors",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
+    "Proof": "tandem.workbench.program_proof",
     "Records": "tandem.api.tuning_records",
     "Run": "tandem.api.run",
     "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
+    "Simulation": "tandem.workbench.simulation",
     "Table": "tandem.workbench.table",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
+    "disassemble": "tandem.api.programs",
     "load": "tandem.api.loading",
     "records": "tandem.api.tuning_records",
     "search": "tandem.api.searching",
+    "simulate": "tandem.api.programs",
     "sweep": "tandem.api.sweeping",
     "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",
+    "verify": "tandem.api.programs",
     "verilog": "tandem.api.verilog_design",
 }
 """The modules of names."""
