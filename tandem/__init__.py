@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
+    from tandem.api.fpga_reports import Clock, FpgaResources
     from tandem.api.layer_cycles import LayerCycles
     from tandem.api.loading import load
     from tandem.api.measuring import Utilization, utilization
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from tandem.api.schedule_tuning import Tuning, tune
     from tandem.api.searching import Search, search
     from tandem.api.session import Session
-    from tandem.api.sweeping import sweep
+    from tandem.api.sweeping import Sweep, sweep
     from tandem.api.tuning_records import Records, records
-    from tandem.api.verilog_design import Clock, Design, verilog
+    from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
     from tandem.compiler import ir, te
     from tandem.hw import isa
@@ -50,6 +51,7 @@ __all__ = [
     "Cpu",
     "Design",
     "Error",
+    "FpgaResources",
     "LayerCycles",
     "Model",
     "Proof",
@@ -58,6 +60,7 @@ __all__ = [
     "Search",
     "Session",
     "Simulation",
+    "Sweep",
     "Table",
     "Tuning",
     "Utilization",
@@ -82,11 +85,12 @@ _HOMES: Final = {
     "Accelerator": "tandem.api.accelerator",
     "Artifact": "tandem.api.artifact",
     "Check": "tandem.api.checking",
-    "Clock": "tandem.api.verilog_design",
+    "Clock": "tandem.api.fpga_reports",
     "Column": "tandem.workbench.table",
     "Cpu": "tandem.api.processor",
     "Design": "tandem.api.verilog_design",
     "Error": "tandem.base.errors",
+    "FpgaResources": "tandem.api.fpga_reports",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
     "Proof": "tandem.workbench.program_proof",
@@ -95,6 +99,7 @@ _HOMES: Final = {
     "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
     "Simulation": "tandem.workbench.simulation",
+    "Sweep": "tandem.api.sweeping",
     "Table": "tandem.workbench.table",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
