@@ -14,5 +14,4 @@ NOISE = (
 
 def noise_warning(provenance: Provenance) -> str | None:
     """The warning about calibration with noise; None for a built-in network, or without noise."""
-    built_in = provenance.digest is None
-    return NOISE if provenance.calibration == "noise" and not built_in else None
+    return NOISE if provenance.calibrated_with_noise else None

@@ -1,4 +1,4 @@
-"""The counters of a run, as JSON and as text."""
+"""The counters of a run, as text."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tandem.hw.config import HardwareConfig
-from tandem.hw.isa import Work
 from tandem.sim.result import Result
-
-
-def counters(result: Result) -> dict[str, object]:
-    """The JSON of the counters: bytes and micro-ops, and with time each unit's cycles by
-    activity."""
-    found = _work(result.work)
-    if result.units is not None:
-        found["modules"] = _units(result)
-    return found
+from tandem.workbench.counters import unit_cycles
 
 
 def unit_table(result: Result) -> Table:
@@ -27,9 +18,10 @@ def unit_table(result: Result) -> Table:
     table = Table("cycles", box=None, pad_edge=False, header_style="bold")
     for column in ("busy", "waits for token", "waits for memory", "idle"):
         table.add_column(column, justify="right")
-    for unit, spent in _units(result).items():
-        total = sum(spent.values()) or 1
-        table.add_row(unit, *(f"{n:,} {n / total:6.1%}" for n in spent.values()))
+    for unit, *spent in unit_cycles(result).rows:
+        cycles = [int(count or 0) for count in spent]
+        total = sum(cycles) or 1
+        table.add_row(str(unit), *(f"{n:,} {n / total:6.1%}" for n in cycles))
     return table
 
 
@@ -58,29 +50,3 @@ def print_counters(
     if result.cycles is not None:
         console.print()
         console.print(unit_table(result), highlight=False)
-
-
-def _work(work: Work) -> dict[str, object]:
-    return {
-        "bytes_loaded": {memory.name.lower(): n for memory, n in work.loaded.items()},
-        "bytes_stored": work.stored,
-        "gemm_uops": work.gemm_uops,
-        "reset_uops": work.reset_uops,
-        "alu_uops": work.alu_uops,
-        "instructions": {kind.name.lower(): n for kind, n in work.instructions.items()},
-    }
-
-
-def _units(result: Result) -> dict[str, dict[str, int]]:
-    """Cycles of each unit by activity; those of a unit sum to the run's."""
-    if result.cycles is None or result.units is None:
-        return {}
-    return {
-        unit.name.lower(): {
-            "busy": cycles.busy,
-            "token": cycles.token,
-            "memory": cycles.memory,
-            "idle": result.cycles - cycles.busy - cycles.token - cycles.memory,
-        }
-        for unit, cycles in result.units.items()
-    }

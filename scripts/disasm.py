@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from tandem.hw.hazards import HazardReport, check_hazards
 from tandem.hw.isa import disassemble
-from tandem.hw.vta_rules import VtaWarning, vta_warnings
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
@@ -20,12 +17,11 @@ from tandem.scripts.options import (
 )
 from tandem.scripts.programs import (
     ImageOption,
-    LoadedProgram,
     ProgramArgument,
     StreamOption,
     read_program,
 )
-from tandem.sim.memory import place_program
+from tandem.workbench.program_proof import prove
 
 
 def command(
@@ -72,54 +68,16 @@ def command(
                 "config": loaded.config.name,
                 "instructions": text.splitlines(),
             }
-            found = _verify(loaded, program_address) if verify else None
+            found = prove(loaded, program_address) if verify else None
             if found is not None:
-                result["verification"] = _as_json(found)
+                result["verification"] = found.as_json()
             print_json(result)
         else:
             typer.echo(text.rstrip("\n"))
-            found = _verify(loaded, program_address) if verify else None
+            found = prove(loaded, program_address) if verify else None
         if found is not None:
             found.report.raise_if_any(allow_unchecked=loaded.image is None)
             if not as_json:
-                typer.echo(_verdict(found.report))
+                typer.echo(found.verdict)
                 for warning in found.warnings:
                     typer.echo(f"warning: {warning}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Verification:
-    """The proof of a program, and warnings for VTA."""
-
-    report: HazardReport
-    warnings: tuple[VtaWarning, ...]
-
-
-def _verify(loaded: LoadedProgram, address: int | None) -> _Verification:
-    program, memory = loaded.program, None
-    if loaded.image is not None:
-        memory, address = place_program(loaded.image, program, address)
-    where = None if address is None else range(address, address + len(program.data))
-    report = check_hazards(program, image=memory, program_bytes=where)
-    return _Verification(report, vta_warnings(program, program_bytes=where))
-
-
-def _verdict(report: HazardReport) -> str:
-    if report.proved:
-        return "verified: tokens balance, and order all that must be ordered"
-    unchecked = "; ".join(map(str, report.unchecked))
-    return f"verified in part: tokens balance, and no race was found, but {unchecked}"
-
-
-def _as_json(found: _Verification) -> dict[str, object]:
-    report = found.report
-    fault = report.token_fault
-    return {
-        "proved": report.proved,
-        "tokens": None if fault is None else str(fault),
-        "races": [str(race) for race in report.races],
-        "race_count": report.race_count,
-        "overwrites": [str(overwrite) for overwrite in report.overwrites],
-        "unchecked": [str(unchecked) for unchecked in report.unchecked],
-        "vta_warnings": [str(warning) for warning in found.warnings],
-    }

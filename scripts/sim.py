@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +10,10 @@ import typer
 from rich.console import Console
 
 from tandem.base.files import check_destination, write_atomically
-from tandem.hw.isa import Program
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import is_artifact
 from tandem.scripts.console import errors_in_one_line, print_json
-from tandem.scripts.counters import counters, print_counters
+from tandem.scripts.counters import print_counters
 from tandem.scripts.engine_comparison import CompareOption, choose_engine, print_comparison
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
@@ -33,15 +31,9 @@ from tandem.scripts.options import (
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.programs import ImageOption, ProgramArgument, StreamOption, read_program
 from tandem.scripts.progress import show_progress
-from tandem.scripts.traces import Traces, choose_traces
-from tandem.sim.compare import Comparison
-from tandem.sim.engine import Bytes, Engine, Launch, Stalls
-from tandem.sim.engines import make_engine, make_pair
-from tandem.sim.fill import fill_on_chip
-from tandem.sim.image_bounds import check_image_bounds
-from tandem.sim.memory import place_program
-from tandem.sim.result import Result
-from tandem.workbench.engine_comparison import EngineComparison
+from tandem.scripts.traces import choose_traces
+from tandem.sim.engine import Launch, Stalls
+from tandem.workbench.simulation import open_simulator, place
 
 
 def command(
@@ -142,67 +134,30 @@ def command(
                 "artifact brings along"
             )
         loaded = read_program(context, program, stream, image, config)
-        assert loaded.image is not None, "given, or the stream's"
-        machine, code, before = loaded.config, loaded.program, loaded.image
-        physical, address = place_program(before, code, program_address)
-        check_image_bounds(code, len(before))
+        machine, placed = loaded.config, place(loaded, program_address)
         how = Launch(
-            address=address,
+            address=0,
             max_cycles=max_cycles,
             events=traces.timeline is not None,
             stalls=Stalls(stalls / 100, seed) if stalls else None,
             data=not no_data,
         )
-        model = parse_memory(memory)
-        comparisons: list[Comparison] = []
-        simulator = (
-            make_engine(engine, machine, model)
-            if compare is None
-            else make_pair(compare.names, machine, model, comparisons.append)
-        )
-        try:
-            traces.check(simulator)
-            result = _run(simulator, code, physical, how, traces, fill, quiet=as_json)
-        finally:
-            simulator.close()
-        after = physical[: len(before)].tobytes()
+        engines = (engine,) if compare is None else compare.names
+        with open_simulator(engines, machine, parse_memory(memory)) as simulator:
+            traces.check(simulator.engine)
+            with traces.waveform_draft() as waveform, show_progress(as_json) as progress:
+                launch = replace(how, waveform=waveform, progress=progress)
+                done = simulator.run(placed, launch, fill)
         if output is not None:
-            write_atomically(output, after)
-        traces.write_timeline(result, code)
-        comparison = EngineComparison(comparisons) if comparisons else None
-        digest = hashlib.sha256(after).hexdigest()
+            write_atomically(output, done.image.tobytes())
+        traces.write_timeline(done.result, done.program)
+        comparison = done.comparison
         if as_json:
-            print_json(
-                {
-                    "engine": result.engine,
-                    "config": machine.name,
-                    "instructions": len(code),
-                    "cycles": result.cycles,
-                    "counters": counters(result),
-                    "image_sha256": digest,
-                    "compare": None if comparison is None else comparison.as_json(),
-                }
-            )
+            print_json(done.as_json())
         else:
-            print_counters(Console(), machine, result, digest)
+            print_counters(Console(), machine, done.result, done.image_sha256)
             if comparison is not None:
                 typer.echo()
                 print_comparison(comparison)
         if comparison is not None:
             comparison.raise_if_different()
-
-
-def _run(
-    engine: Engine,
-    program: Program,
-    memory: Bytes,
-    how: Launch,
-    traces: Traces,
-    fill: int | None,
-    *,
-    quiet: bool,
-) -> Result:
-    with traces.waveform_draft() as waveform, show_progress(quiet) as progress:
-        if fill is not None:
-            fill_on_chip(engine, fill, waveform=waveform)
-        return engine.launch(program, memory, replace(how, waveform=waveform, progress=progress))

@@ -21,21 +21,26 @@ if TYPE_CHECKING:
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
+    from tandem.api.fpga_reports import Clock, FpgaResources
     from tandem.api.installation import doctor
     from tandem.api.layer_cycles import LayerCycles
     from tandem.api.loading import load
     from tandem.api.measuring import Utilization, utilization
     from tandem.api.model import Model
     from tandem.api.processor import Cpu
+    from tandem.api.programs import disassemble, simulate, verify
     from tandem.api.run import Run
     from tandem.api.schedule_tuning import Tuning, tune
     from tandem.api.searching import Search, search
     from tandem.api.session import Session
-    from tandem.api.sweeping import sweep
-    from tandem.api.verilog_design import Clock, Design, verilog
+    from tandem.api.sweeping import Sweep, sweep
+    from tandem.api.tuning_records import Records, records
+    from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
     from tandem.compiler import ir, te
     from tandem.hw import isa
+    from tandem.workbench.program_proof import Proof
+    from tandem.workbench.simulation import Simulation
     from tandem.workbench.table import Column, Table
 
 __all__ = [
@@ -47,25 +52,34 @@ __all__ = [
     "Cpu",
     "Design",
     "Error",
+    "FpgaResources",
     "LayerCycles",
     "Model",
+    "Proof",
+    "Records",
     "Run",
     "Search",
     "Session",
+    "Simulation",
+    "Sweep",
     "Table",
     "Tuning",
     "Utilization",
     "check",
     "compile",
+    "disassemble",
     "doctor",
     "ir",
     "isa",
     "load",
+    "records",
     "search",
+    "simulate",
     "sweep",
     "te",
     "tune",
     "utilization",
+    "verify",
     "verilog",
 ]
 
@@ -73,27 +87,36 @@ _HOMES: Final = {
     "Accelerator": "tandem.api.accelerator",
     "Artifact": "tandem.api.artifact",
     "Check": "tandem.api.checking",
-    "Clock": "tandem.api.verilog_design",
+    "Clock": "tandem.api.fpga_reports",
     "Column": "tandem.workbench.table",
     "Cpu": "tandem.api.processor",
     "Design": "tandem.api.verilog_design",
     "Error": "tandem.base.errors",
+    "FpgaResources": "tandem.api.fpga_reports",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
+    "Proof": "tandem.workbench.program_proof",
+    "Records": "tandem.api.tuning_records",
     "Run": "tandem.api.run",
     "Search": "tandem.api.searching",
     "Session": "tandem.api.session",
+    "Simulation": "tandem.workbench.simulation",
+    "Sweep": "tandem.api.sweeping",
     "Table": "tandem.workbench.table",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
     "doctor": "tandem.api.installation",
+    "disassemble": "tandem.api.programs",
     "load": "tandem.api.loading",
+    "records": "tandem.api.tuning_records",
     "search": "tandem.api.searching",
+    "simulate": "tandem.api.programs",
     "sweep": "tandem.api.sweeping",
     "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",
+    "verify": "tandem.api.programs",
     "verilog": "tandem.api.verilog_design",
 }
 """The modules of names."""

@@ -204,6 +204,12 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
         found = self.options.get("calibration")
         return None if found is None else str(found)
 
+    @property
+    def calibrated_with_noise(self) -> bool:
+        """Whether the scales of a user's model were measured with noise; built-in networks have
+        noise for inputs."""
+        return self.calibration == "noise" and self.digest is not None
+
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A compiled network.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from tandem.scripts.utilization.picture import INK, encode, styled
+from tandem.workbench.pages.picture import INK, encode, styled
 
 # Okabe and Ito's blue, light blue and orange: they differ in greyscale too.
 _COLOURS = ("#0072B2", "#56B4E9", "#E69F00")

@@ -31,7 +31,6 @@ from tandem.scripts.options import (
     SeedOption,
 )
 from tandem.scripts.outputs import check_outputs, config_input
-from tandem.scripts.page.write import check_page
 from tandem.scripts.progress import show_activity
 from tandem.scripts.search.budget import parse_budget
 from tandem.scripts.search.export import check_export
@@ -40,6 +39,7 @@ from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console
 from tandem.scripts.utilization.plot import Plot
 from tandem.workbench.models import model_file, model_inputs
+from tandem.workbench.pages.write import check_page
 from tandem.workbench.search.measure import Network
 from tandem.workbench.search.options import Options
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from importlib.metadata import version
 from pathlib import Path
 
 from tandem.base.files import write_atomically
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
-from tandem.scripts.page.write import write_page
-from tandem.scripts.search.page.page import Marked, SearchPage
+from tandem.scripts.command_line import command_line
 from tandem.scripts.utilization.plot import Plot
+from tandem.workbench.pages.search.of_search import search_page
+from tandem.workbench.pages.search.write import write_page
 from tandem.workbench.search.options import Options
 from tandem.workbench.search.run import Done
 
@@ -35,26 +33,11 @@ def write_search(
     memory
         The memory model, as the command line names it.
     """
-    page = SearchPage(
-        models=tuple(network.model for network in options.networks),
-        space=options.space.name,
-        explorer=options.explorer.value,
-        memory=memory,
-        memory_model=options.memory,
-        objectives=options.objectives,
-        points=done.points,
-        marked=tuple(Marked(point.config.name, point) for point in (done.baseline, *done.beside)),
-        streams=done.streams,
-        seconds=done.seconds,
-        command=shlex.join(("tandem", *sys.argv[1:])),
-        versions=tuple((tool, version(tool)) for tool in ("tandem-workbench", "optuna")),
-    )
-
-    # Imported here, because the libraries that draw are large and optional.
-    from tandem.scripts.search.page.figures import front_picture
-    from tandem.scripts.search.page.render import render
-
+    page = search_page(options, done, memory, command_line())
     if report is not None:
-        write_page(report, lambda: render(page))
+        write_page(page, report)
     if plot is not None:
+        # Imported here, because the libraries that draw are large and optional.
+        from tandem.workbench.pages.search.figures import front_picture
+
         write_atomically(plot.path, front_picture(page, plot.path.suffix.removeprefix(".")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 from rich.console import Console
 
@@ -11,18 +10,9 @@ from tandem.compiler.search.estimates import ASSUMED, MODEL
 from tandem.compiler.search.explanation import Explanation
 from tandem.compiler.search.objectives import Objective
 from tandem.compiler.search.points import Point
-from tandem.hw.config import HardwareConfig
 from tandem.scripts.tables import plain_table, print_table
+from tandem.workbench.search.explanation_table import CLOCK, explanation_table
 from tandem.workbench.search.machine_text import describe
-
-
-def differences(config: HardwareConfig, base: HardwareConfig) -> dict[str, object]:
-    """The fields in which a machine differs from another, but the name."""
-    return {
-        field.name: getattr(config, field.name)
-        for field in fields(HardwareConfig)
-        if field.name != "name" and getattr(config, field.name) != getattr(base, field.name)
-    }
 
 
 def print_front(
@@ -84,33 +74,12 @@ def print_explanation(
     """
     center = explanation.center
     console.print(f"around {describe(center.config)}:", soft_wrap=True)
-    names = [objective.value for objective in objectives]
-    clocks = center.estimate.clock_source == MODEL
-    table = plain_table(["change"], [*names, "clock"] if clocks else names)
-    for step in explanation.steps:
-        if step.point is None:
-            what = f"{', '.join(step.fields)} {'up' if step.up else 'down'}"
-        else:
-            changed = differences(step.point.config, center.config)
-            what = ", ".join(f"{name} {_shown(value)}" for name, value in changed.items())
-        reason = f": {step.reason}" if step.reason else ""
-        changes = _changes(step.point, center, objectives)
-        if clocks:
-            faster = step.point and step.point.estimate.mhz / center.estimate.mhz - 1
-            changes.append("" if faster is None else f"{faster:+.1%}")
-        table.add_row(what + reason, *changes)
+    steps = explanation_table(explanation, objectives)
+    clocks = [CLOCK] if center.estimate.clock_source == MODEL else []
+    shown = steps.select(*(objective.value for objective in objectives), *clocks)
+    table = plain_table(["change"], shown.names)
+    for step, changes in zip(steps, shown.rows, strict=True):
+        reason = f": {step['reason']}" if step["reason"] else ""
+        texts = (column.text(value) for column, value in zip(shown.columns, changes, strict=True))
+        table.add_row(f"{step['change']}{reason}", *texts)
     print_table(console, table)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, frozenset):
-        return " ".join(sorted(feature.value for feature in value)) or "none"
-    return str(value)
-
-
-def _changes(point: Point | None, center: Point, objectives: Sequence[Objective]) -> list[str]:
-    """Changes of the objectives, in percent; nothing for a machine that cannot run."""
-    if point is None or point.costs is None or center.costs is None:
-        return [""] * len(objectives)
-    pairs = zip(point.costs.values(objectives), center.costs.values(objectives), strict=True)
-    return [f"{after / before - 1:+.1%}" for after, before in pairs]

@@ -19,6 +19,7 @@ from tandem.compiler.tune.tasks import Task
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.command_line import command_line
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.model_options import (
@@ -43,25 +44,22 @@ from tandem.scripts.options import (
     SeedOption,
 )
 from tandem.scripts.outputs import check_outputs, config_input
-from tandem.scripts.page.write import check_page
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console, print_table, whole_number
-from tandem.scripts.tune.report import write_report
 from tandem.scripts.tune.rows import decided_text, network_json, table, tasks_json
-from tandem.scripts.tune.show import (
-    RecordedWorkload,
-    print_recorded,
-    recorded_tasks,
-    recorded_workloads,
-)
+from tandem.scripts.tune.show import print_recorded
 from tandem.scripts.tune.view import show_tuning
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
+from tandem.workbench.pages.tuning.of_tuning import TuningRun
+from tandem.workbench.pages.tuning.write import write_page
+from tandem.workbench.pages.write import check_page
 from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.recorded_choices import known_records
+from tandem.workbench.recorded_workloads import RecordedWorkload, recorded_tasks, recorded_workloads
 from tandem.workbench.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
 from tandem.workbench.utilization.conv_layers import ConvLayer, distinct
 from tandem.workbench.utilization.tasks import tasks_of_layers
@@ -290,7 +288,8 @@ def command(
             result["network"] = network_json(tuned.decisions.network)
         if report is not None and isinstance(target, Accelerator):
             title = model or ", ".join(layer.name for layer in layers)
-            write_report(report, title, memory, tuned, target, options, known, seconds_spent)
+            run = TuningRun(title, memory, tuned, target, options, known, seconds_spent)
+            write_page(run.page(command_line()), report)
         if as_json:
             print_json(result)
             return

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from tandem.scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, encode, styled
+from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, encode, styled
 from tandem.workbench.utilization.rows import Row, Times, total
 
 _BAR = 20

@@ -10,8 +10,8 @@ from tandem.base.files import write_atomically
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
 from tandem.scripts.errors import CommandError
-from tandem.scripts.page.write import check_drawn
 from tandem.sim.engine import Engine
+from tandem.workbench.pages.write import check_drawn
 from tandem.workbench.utilization.rows import Row
 from tandem.workbench.utilization.sweep import SweptPoint
 from tandem.workbench.utilization.sweep_axes import Axis

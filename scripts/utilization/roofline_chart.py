@@ -9,9 +9,9 @@ import altair as alt
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
 from tandem.scripts.errors import CommandError
-from tandem.scripts.run.page.roofline import LayerRun, roofline
-from tandem.scripts.run.page.style import Hiding
-from tandem.scripts.utilization.picture import encode
+from tandem.workbench.pages.picture import encode
+from tandem.workbench.pages.run.roofline import LayerRun, roofline
+from tandem.workbench.pages.run.style import Hiding
 from tandem.workbench.utilization.rows import Row
 
 _WIDTH = 760

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from tandem.scripts.utilization.picture import HIDING_COLOURS, INK, WAYS, Chart, encode, styled
+from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, Chart, encode, styled
 from tandem.workbench.utilization.sweep import SweptPoint
 from tandem.workbench.utilization.sweep_axes import Axis
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from tandem.api.artifact import Artifact
+from tandem.api.calibration_warning import noise_warning
 from tandem.api.loading import Loadable, model_of
 from tandem.api.machines import Machine, Memory, device_of, warn
 from tandem.api.model import Model
@@ -86,12 +87,9 @@ def compile(
         prepared = source_of(loaded, mode, calibrate, kind).prepared(steps.say)
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
-    provenance = artifact.manifest.provenance
-    if provenance.calibration == "noise" and provenance.digest is not None:
-        warn(
-            f"{loaded.name} is calibrated with noise: its int8 scales were measured with random "
-            "inputs, and results may be far from float32's; calibrate= takes inputs of yours"
-        )
+    warning = noise_warning(artifact.manifest.provenance, loaded.name)
+    if warning is not None:
+        warn(warning)
     return Artifact(Network(artifact, prepared, device))
 
 

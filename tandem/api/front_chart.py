@@ -7,10 +7,10 @@ from typing import Any
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
 from tandem.workbench.table import Table
 
-_KINDS = ("other machines", "front", "baseline")
+_KINDS = ("other machines", "front", "baseline", "beside")
 
 
-def front_chart(points: Table, baseline: Table, objectives: tuple[str, ...]) -> Any:
+def front_chart(points: Table, baseline: Table, beside: Table, objectives: tuple[str, ...]) -> Any:
     """A chart of Altair: the machines by the first two objectives; raises as `Search.plot`."""
     if len(objectives) < 2:
         raise ArgumentValueError("a chart shows two objectives, and this search had one")
@@ -19,9 +19,10 @@ def front_chart(points: Table, baseline: Table, objectives: tuple[str, ...]) -> 
     except ImportError as error:
         raise MissingPackageError("plot", "Altair", "tandem-workbench[report]") from error
     first, second = objectives[:2]
+    tables = (points, _KINDS[:2]), (baseline, _KINDS[2:3] * 2), (beside, _KINDS[3:] * 2)
     rows = [
         {**row, "kind": kind}
-        for table, kinds in ((points, _KINDS[:2]), (baseline, _KINDS[2:] * 2))
+        for table, kinds in tables
         for row in table
         if row[first] is not None
         for kind in [kinds[bool(row["front"])]]

@@ -24,12 +24,11 @@ TIMES = (
     ),
     Column("utilization_with", float, "the same with latency hiding", ".1%"),
 )
-_LAYERS = (
+LAYER = (
     Column("name", str, "the layer's name"),
     Column("convolution", str, "height x width, channels in -> out, window, /stride"),
     Column("count", int, "how often the network has it"),
     Column("macs", int, "useful multiply-accumulates of one"),
-    *TIMES,
 )
 
 
@@ -98,7 +97,7 @@ def utilization(
                 steps.at(len(rows), len(found), row.layer.name)
     finally:
         simulator.close()
-    return Utilization(_LAYERS, tuple(map(_row, rows)), total(rows))
+    return Utilization((*LAYER, *TIMES), tuple(map(_row, rows)), total(rows))
 
 
 def times_of(times: Times) -> tuple[Value, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 import tandem.runtime.executor as executor
 from tandem.api.accuracy_tables import losses_table, trips_table
+from tandem.api.calibration_warning import noise_warning
 from tandem.api.layer_cycles import LayerCycles
+from tandem.api.progress import Progress, steps_of
+from tandem.api.run_page import with_measurements
 from tandem.api.samples import Arrays
 from tandem.base.files import check_destination
 from tandem.runtime.artifact import config_of
@@ -26,6 +29,7 @@ from tandem.workbench.errors import ArgumentValueError, ClockError, UntimedError
 from tandem.workbench.labels import Labels
 from tandem.workbench.networks import Network
 from tandem.workbench.outputs import top5
+from tandem.workbench.pages.run import check_page, run_page, write_page
 from tandem.workbench.platform import Platform
 from tandem.workbench.run_report import RunReport
 from tandem.workbench.table import Table
@@ -106,11 +110,7 @@ class Run:
         ArgumentValueError
             The artifact was loaded from a file, or is not quantised: there is nothing to compare.
         """
-        if self.network.prepared is None or self.network.prepared.real is None:
-            raise ArgumentValueError(
-                f"{self.network.model} has no real numbers to compare with: losses are of a model "
-                "that was quantised and compiled here"
-            )
+        self._check_quantised()
         return losses_table(layer_losses(self.network, self.batches, None, of_noise=False))
 
     def accuracy(self, labels: ArrayLike) -> ClassAccuracy:
@@ -152,6 +152,58 @@ class Run:
             self._untimed("why")
         reasons = explain_layers(found, self.platform.memory)
         return LayerCycles(next(why for why in reasons if why.name == layer))
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mhz: float | None = None,
+        losses: bool = False,
+        labels: ArrayLike | None = None,
+        progress: Progress = None,
+    ) -> None:
+        """Write a page (.html) with the cycles of each layer by cause, which opens offline.
+
+        A network that was compiled from a model runs once more, without latency hiding.
+
+        Parameters
+        ----------
+        mhz
+            The accelerator's clock; None for the measured one of this configuration, if
+            `Design.timing` or `tandem rtl --timing` has measured it.
+        losses
+            Whether the page has the errors of layers, as of `losses`.
+        labels
+            The class of each sample, as of `accuracy`; None for no accuracy.
+        progress
+            None, True for a bar, or a callback of (done, total, text): steps.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, OSError
+            The path has another suffix, or cannot be written; an argument that is not allowed.
+        LabelsError
+            As of `accuracy`.
+        MissingPackageError
+            A library that draws is not installed (the extra `report`).
+        UntimedError
+            Nothing ran on an accelerator.
+        """
+        file = file_path("path", path)
+        check_page(file)
+        if config_of(self.network.artifact) is None:
+            self._untimed("report")
+        if losses:
+            self._check_quantised()
+        summary = replace(
+            self.summary,
+            clock=None if mhz is None else _clock(mhz),
+            accuracy=None if labels is None else self.accuracy(labels),
+        )
+        with steps_of("report", progress) as steps:
+            found = with_measurements(summary, self.batches, self.runs, steps, losses=losses)
+        warning = noise_warning(self.network.artifact.manifest.provenance, self.network.model)
+        write_page(run_page(found, f"run.report({str(file)!r})", warning), file)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Write a timeline (.json) for Perfetto: of the longest stream and the first batch.
@@ -210,9 +262,15 @@ class Run:
         ArgumentValueError
             `mhz` is no finite number above 0.
         """
-        with value_errors(ClockError):
-            clock = Clock(mhz, "as given")
+        clock = _clock(mhz)
         return None if self.cycles is None else clock.milliseconds(self.cycles)
+
+    def _check_quantised(self) -> None:
+        if self.network.prepared is None or self.network.prepared.real is None:
+            raise ArgumentValueError(
+                f"{self.network.model} has no real numbers to compare with: losses are of a model "
+                "that was quantised and compiled here"
+            )
 
     def _untimed(self, call: str) -> NoReturn:
         if config_of(self.network.artifact) is None:
@@ -220,3 +278,11 @@ class Run:
                 f"{call} needs an accelerator: all of {self.network.model} was on the CPU"
             )
         raise UntimedError(f"{call} needs cycles: the engine {self.platform.engine} counts none")
+
+
+def _clock(mhz: float) -> Clock:
+    """The clock of an argument, which must be a finite number above 0."""
+    if isinstance(mhz, bool) or not isinstance(mhz, int | float):
+        expect("mhz", mhz, "a number above 0")
+    with value_errors(ClockError):
+        return Clock(mhz, "as given")

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Final
 
 from tandem.api.compiling import mode_of, source_of
 from tandem.api.layers import Layers, layers_of
 from tandem.api.loading import Loadable, model_of
-from tandem.api.machines import Machine, Memory, device_of, warn
+from tandem.api.machines import Machine, Memory, NamedMemory, device_of, warn
 from tandem.api.model import Model
 from tandem.api.progress import Progress, Steps, steps_of
 from tandem.api.samples import Samples
@@ -26,6 +27,9 @@ from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench import devices
 from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.pages.tuning.of_tuning import TuningRun
+from tandem.workbench.pages.tuning.write import write_page
+from tandem.workbench.pages.write import check_page
 from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.table import Table
 from tandem.workbench.table_text import html_text
@@ -51,6 +55,8 @@ class Tuning:
         Whether no choice of any task's space is better: of the explorer `exact`, mostly.
     records
         The file with all measurements, for `records=` of `tandem.compile`; None without one.
+    details
+        What the page of `report` shows; None of a processor.
     """
 
     tasks: Table
@@ -58,6 +64,26 @@ class Tuning:
     best: float | None
     certified: bool
     records: Path | None
+    details: TuningRun | None
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page (.html) with charts of the trials, which opens offline.
+
+        The trials of the file of records are shown, too.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, OSError
+            The path has another suffix, or cannot be written; schedules of a processor have no
+            page.
+        MissingPackageError
+            A library that draws is not installed (the extra `report`).
+        """
+        file = file_path("path", path)
+        check_page(file)
+        if self.details is None:
+            raise ArgumentValueError("report shows the tuning of an accelerator, not that of a Cpu")
+        write_page(self.details.page(f"tuning.report({str(file)!r})"), file)
 
     def __repr__(self) -> str:
         in_cycles = self.tasks.select("best").columns[0].kind is int
@@ -135,6 +161,7 @@ def tune(
     """
     if (model is None) == (layers is None):
         raise ArgumentValueError("a model or layers: one of them is tuned")
+    begun = perf_counter()
     file = None if records is None else file_path("records", records)
     device = device_of(machine, memory, hiding=True, records=None)
     seed = at_least("seed", seed, 0)
@@ -154,14 +181,18 @@ def tune(
     with steps_of("tune", progress) as steps, pool as measuring:
         network = None
         if model is not None:
+            loaded = model_of(model)
+            title = loaded.name
             steps.say("compiling")
             mode = mode_of(quantize, calibrate)
-            source = source_of(model_of(model), mode, calibrate, PixelNormalisation.IMAGENET)
+            source = source_of(loaded, mode, calibrate, PixelNormalisation.IMAGENET)
             network = NetworkTuning.of(source.prepared(steps.say), device)
             tasks = network.tasks
         else:
             assert isinstance(device, devices.Accelerator), "checked with the jobs"
-            tasks = tasks_of_layers(layers_of(layers), device, seed)
+            wanted = layers_of(layers)
+            title = ", ".join(layer.name for layer in wanted)
+            tasks = tasks_of_layers(wanted, device, seed)
         report = _report(steps, options.trials, len(tasks))
         done = run_tuner(tasks, device, options, known, file, report, measuring)
         if network is None:
@@ -171,9 +202,14 @@ def tune(
             tuned = network.finish(done, known, known[before:], file, seed)
     decisions = None if tuned.decisions is None else tuned.decisions.tasks
     in_cycles = isinstance(device, devices.Accelerator)
+    details = None
+    if isinstance(device, devices.Accelerator):
+        name = NamedMemory.of(memory).name
+        seconds_spent = perf_counter() - begun
+        details = TuningRun(title, name, tuned, device, options, tuple(known), seconds_spent)
     table = task_table(tuned.tasks, decisions, in_cycles=in_cycles)
     certified = all(row["certified"] is True for row in table)
-    return Tuning(table, tuned.default, tuned.best, certified, file)
+    return Tuning(table, tuned.default, tuned.best, certified, file, details)
 
 
 def _report(steps: Steps, trials: int | None, tasks: int) -> Report:

@@ -22,6 +22,9 @@ from tandem.compiler.search.objectives import Objective
 from tandem.compiler.search.space import Space, load_space
 from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
+from tandem.workbench.pages.search.page import SearchPage
+from tandem.workbench.pages.search.write import write_page
+from tandem.workbench.search.explanation_table import explanation_table
 from tandem.workbench.search.measure import Network
 from tandem.workbench.search.options import Budget, Options
 from tandem.workbench.table import Table
@@ -49,6 +52,15 @@ class Search:
         Wall-clock time in s.
     exported
         The folders that were written, one for each machine of the front.
+    beside
+        The machines that were measured beside those of the search.
+    explanation
+        A row for each step from `center`, one field up or down: what it costs and brings; None
+        unless it was asked for.
+    center
+        The machine that `explanation` is about.
+    page
+        What the page of `report` shows.
     """
 
     points: Table
@@ -56,7 +68,11 @@ class Search:
     baseline: Table
     objectives: tuple[str, ...]
     seconds: float
-    exported: tuple[Path, ...] = ()
+    exported: tuple[Path, ...]
+    beside: Table
+    explanation: Table | None
+    center: Accelerator | None
+    page: SearchPage
 
     @property
     def front(self) -> Table:
@@ -78,7 +94,20 @@ class Search:
         ArgumentValueError
             The search had one objective.
         """
-        return front_chart(self.points, self.baseline, self.objectives)
+        return front_chart(self.points, self.baseline, self.beside, self.objectives)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page (.html) with charts of the machines, which opens offline.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, OSError
+            The path has another suffix, or cannot be written.
+        MissingPackageError
+            A library that draws is not installed (the extra `report`).
+        """
+        file = file_path("path", path)
+        write_page(replace(self.page, command=f"search.report({str(file)!r})"), file)
 
     @property
     def _order(self) -> list[int]:
@@ -111,6 +140,9 @@ def search(
     tune: int = 0,
     synthesise: int = 0,
     baseline: Machine = "pynq",
+    beside: Sequence[Machine] = (),
+    explain: bool = False,
+    around: Machine | None = None,
     memory: Memory = "fast",
     quantize: str | None = "multiplier",
     export: str | os.PathLike[str] | None = None,
@@ -149,6 +181,13 @@ def search(
         Machines of the front that are synthesised: minutes each.
     baseline
         The machine that the others are compared with.
+    beside
+        Machines that are measured, too, and marked by `plot` and `report`.
+    explain
+        Whether the machines around one are measured: what each field costs and brings, one step
+        up and one down.
+    around
+        That machine, of the space; by default the front's with the least product of objectives.
     export
         The folder that the front's machines are written to: configuration, Verilog, figures.
     storage
@@ -181,12 +220,19 @@ def search(
     if not find_spec("optuna"):
         raise MissingPackageError("search", "Optuna", "tandem-workbench[search]")
     # Imported here, because Optuna is large and optional.
+    from tandem.workbench.pages.search.of_search import search_page
     from tandem.workbench.search.run import run
 
+    machines = _space(space)
+    center = None if around is None else accelerator_of(around, "search").config
+    if center is not None and machines.indices(center) is None:
+        raise ArgumentValueError(
+            f"around: {center.name} is no machine of the space {machines.name}"
+        )
     options = Options(
         networks=networks,
         weights=_weights(weights, len(networks)),
-        space=_space(space),
+        space=machines,
         objectives=chosen,
         budget=_budget(budget, seconds),
         explorer=Explorer(choice("explorer", explorer, [each.value for each in Explorer])),
@@ -200,11 +246,13 @@ def search(
         tune=at_least("tune", tune, 0),
         synthesise=at_least("synthesise", synthesise, 0),
         export=None if export is None else file_path("export", export),
-        explain=False,
-        around=None,
+        explain=explain or center is not None,
+        around=center,
+        beside=tuple(accelerator_of(machine, "search").config for machine in beside),
     )
     with steps_of("search", progress) as steps:
         done = run(options, steps.say)
+    explained = done.explanation
     fields = [field for dimension in options.space.dimensions for field in dimension.fields]
     return Search(
         points_table(done.points, fields),
@@ -213,6 +261,10 @@ def search(
         wanted,
         done.seconds,
         done.exported,
+        points_table(done.beside, fields),
+        None if explained is None else explanation_table(explained, chosen),
+        None if explained is None else Accelerator(explained.center.config),
+        search_page(options, done, NamedMemory.of(memory).name, "tandem.search"),
     )
 
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
 
 from tandem.api.layers import Layers, layers_of
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
-from tandem.api.measuring import TIMES, times_of
+from tandem.api.measuring import LAYER, TIMES, times_of
 from tandem.api.progress import Progress, steps_of
 from tandem.workbench.arguments import at_least, choice, expect, value_errors
 from tandem.workbench.errors import ArgumentValueError, SweepError
 from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.utilization import sweep as sweeps
 from tandem.workbench.utilization.sweep_axes import CONFIG_FIELDS, MEMORY_FIELDS, MOST_POINTS, Axis
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sweep(Table):
+    """A row for each point, with all convolutions together.
+
+    Attributes
+    ----------
+    layers
+        A row for each point and convolution.
+    """
+
+    layers: Table
 
 
 def sweep(
@@ -24,7 +38,7 @@ def sweep(
     memory: Memory = "fast",
     seed: int = 0,
     progress: Progress = None,
-) -> Table:
+) -> Sweep:
     """Convolutions measured at all points of some fields' values, by the engine `cycle`.
 
     Parameters
@@ -41,9 +55,9 @@ def sweep(
 
     Returns
     -------
-    Table
+    Sweep
         A row for each point, those of the last field first: the point, and cycles and utilisation
-        of all layers together; or why the point cannot be measured.
+        of all layers together; or why the point cannot be measured. `layers` has those of each.
 
     Raises
     ------
@@ -59,12 +73,11 @@ def sweep(
     seed = at_least("seed", seed, 0)
     with steps_of("sweep", progress) as steps, value_errors(SweepError):
         points = sweeps.sweep(checked, config, model, found, seed, steps.say)
-    columns = (
-        *(Column(axis.field, int, _described(axis.field), "d") for axis in checked),
-        *TIMES,
-        Column("reason", str, "why the point cannot be measured"),
-    )
-    return Table(columns, tuple(map(_row, points)))
+    fields = tuple(Column(axis.field, int, _described(axis.field), "d") for axis in checked)
+    reason = Column("reason", str, "why the point cannot be measured")
+    layer_rows = tuple(row for point in points for row in _layer_rows(point))
+    layer_table = Table((*fields, *LAYER, *TIMES), layer_rows)
+    return Sweep((*fields, *TIMES, reason), tuple(map(_row, points)), layer_table)
 
 
 def _row(point: sweeps.SweptPoint) -> tuple[Value, ...]:
@@ -73,6 +86,13 @@ def _row(point: sweeps.SweptPoint) -> tuple[Value, ...]:
     if point.total is not None:
         times = times_of(point.total)
     return (*values, *times, point.reason)
+
+
+def _layer_rows(point: sweeps.SweptPoint) -> Iterator[tuple[Value, ...]]:
+    values = tuple(value for _, value in point.point)
+    for row in point.rows:
+        times = row.times
+        yield (*values, times.name, str(row.layer), times.count, times.macs, *times_of(times))
 
 
 def _described(field: str) -> str:

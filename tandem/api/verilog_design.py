@@ -9,72 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tandem.api.accelerator import Accelerator
+from tandem.api.fpga_reports import Clock, FpgaResources, resources_of
 from tandem.api.machines import Machine, accelerator_of
 from tandem.api.progress import Progress, steps_of
 from tandem.hw.rtl.verilog import VerilogDesign, generate
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.place import SPEEDS, Device, Timing, place_and_route
+from tandem.hw.synthesis.place import SPEEDS, Device, place_and_route
 from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.arguments import at_least, choice, file_path
 from tandem.workbench.clock import DEFAULT_SEEDS
 from tandem.workbench.errors import ArgumentValueError
-from tandem.workbench.table import Column, Table
 from tandem.workbench.verilog_files import write_design
-
-_RESOURCES = (
-    Column("family", str, "the FPGA family"),
-    Column("lut", int, "look-up tables, those that are memory included"),
-    Column("lutram", int, "look-up tables used as memory or shift register"),
-    Column("ff", int, "flip-flops"),
-    Column("dsp", int, "multiplier blocks"),
-    Column("bram", int, "blocks of 18 Kbit RAM"),
-)
-_SEEDS = (
-    Column("seed", int, "the seed of place and route"),
-    Column("mhz", float, "the highest clock, in MHz", ",.1f"),
-)
-_PATH = (
-    Column("module", str, "the module instance; empty for the top module"),
-    Column("ns", float, "delay of logic and wires, in ns", ".2f"),
-    Column("signals", str, "registers and signals on the way"),
-)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Clock:
-    """The clock of a machine, placed and routed for an ECP5.
-
-    Attributes
-    ----------
-    timing
-        The results of all seeds.
-    """
-
-    timing: Timing
-
-    @property
-    def mhz(self) -> float:
-        """The median clock of the seeds, in MHz."""
-        return self.timing.median.mhz
-
-    @property
-    def seeds(self) -> Table:
-        """The clock by seed."""
-        return Table(_SEEDS, tuple((route.seed, route.mhz) for route in self.timing.routes))
-
-    @property
-    def critical_path(self) -> Table:
-        """The critical path of the median seed, by module."""
-        spans = self.timing.median.critical_path
-        return Table(_PATH, tuple((span.module, span.ns, " ".join(span.signals)) for span in spans))
-
-    def __repr__(self) -> str:
-        timing = self.timing
-        return (
-            f"ECP5 {timing.device.value}, speed {timing.speed}: {self.mhz:.1f} MHz, median of "
-            f"{len(timing.routes)}, best {timing.best_mhz:.1f} MHz"
-        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -99,7 +45,7 @@ class Design:
 
     def resources(
         self, families: Iterable[str] = ("xc7", "ecp5"), *, progress: Progress = None
-    ) -> Table:
+    ) -> FpgaResources:
         """The FPGA resources, by Yosys: `xc7`, `xcup`, `ecp5`. Takes minutes; results are cached.
 
         Raises
@@ -117,12 +63,7 @@ class Design:
             for number, family in enumerate(chosen):
                 steps.at(number, len(chosen), family.value)
                 found.append(synthesize(self.verilog, family, report=steps.say))
-        return Table(
-            _RESOURCES,
-            tuple(
-                (use.family.value, use.lut, use.lutram, use.ff, use.dsp, use.bram) for use in found
-            ),
-        )
+        return resources_of(found)
 
     def timing(
         self,

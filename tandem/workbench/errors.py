@@ -60,5 +60,9 @@ class MissingPackageError(TandemError, ImportError):
         super().__init__(f"{call} needs {package}, which is not installed: pip install '{install}'")
 
 
+class PageError(TandemError):
+    """A page of a report whose parts do not fit each other, or without anything to show."""
+
+
 class UntimedError(TandemError):
     """What needs cycles, of a run in which nothing counted any."""

@@ -19,7 +19,7 @@ TEXTS = {
     "tandem.scripts.calibration": "the text of a warning",
     "tandem.scripts.run.outputs": "the file of --output",
     "tandem.scripts.search.export": "what --export refuses",
-    "tandem.scripts.tune.workload_text": "workloads as text",
+    "tandem.scripts.command_line": "what made a page",
     "tandem.scripts.matmul": "the program by hand that `make matmul` shows",
     "tandem.scripts.matmul_layout": "its tiles",
     "tandem.scripts.train_digits": "makes a model that comes with Tandem",
@@ -48,13 +48,13 @@ def modules(root: Path) -> dict[str, frozenset[str]]:
 
 
 def silent(found: Mapping[str, frozenset[str]]) -> set[str]:
-    """Modules that neither ask nor show, themselves or by other modules of `scripts`, and are of
-    no page."""
+    """Modules that neither ask nor show, themselves or by other modules of `scripts`, and make no
+    page."""
     heard = {
         name
         for name, imported in found.items()
         if SHOWING & {other.partition(".")[0] for other in imported}
-        or any("page" in other.split(".") for other in (name, *imported))
+        or any("pages" in other.split(".") for other in (name, *imported))
     }
     while more := {name for name, imported in found.items() if imported & heard} - heard:
         heard |= more

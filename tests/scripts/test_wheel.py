@@ -41,7 +41,8 @@ def test_it_holds_one_package_and_nothing_else(installed: Path) -> None:
         Path("tandem") / (path.relative_to(ROOT if folder in LINKED else ROOT / folder))
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".json", ".jsonl", ".cpp", ".hpp", ".h", ".html", ".vlt")
+        if path.suffix
+        in (".py", ".json", ".jsonl", ".cpp", ".hpp", ".h", ".html", ".css", ".js", ".vlt")
     }
     assert len(source) > 900
     assert {path for path in source if not (installed / path).is_file()} == set()

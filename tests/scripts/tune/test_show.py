@@ -16,7 +16,7 @@ from tandem.compiler.tune.recorded import Identity, Proposer
 from tandem.compiler.tune.records import Record, append_records, read_records
 from tandem.compiler.tune.trial import Outcome
 from tandem.scripts.cli import app
-from tandem.scripts.tune.show import recorded_workloads
+from tandem.workbench.recorded_workloads import recorded_workloads
 
 LAYERS = ("--layer", "a=4,4,8,8,3,1,1", "--layer", "b=4,4,8,16,1,2,0", "--config", "small8")
 IDENTITY = Identity("1", "accelerator", {"name": "tiny"}, "latency=16", "conv2d", {"data": [1, 2]})

@@ -76,7 +76,7 @@ def test_an_engine_without_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_draws_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing_runs(monkeypatch)
-    monkeypatch.setattr("tandem.scripts.page.write._NEEDED", ("altair", "no_such_package"))
+    monkeypatch.setattr("tandem.workbench.pages.write._NEEDED", ("altair", "no_such_package"))
     result = run(*TINY, "--plot", str(tmp_path / "bars.svg"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (

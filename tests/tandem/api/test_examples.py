@@ -9,7 +9,7 @@ import pytest
 
 import tandem
 
-WITH_EXAMPLES = ("Accelerator", "Table", "compile", "load")
+WITH_EXAMPLES = ("Accelerator", "Table", "compile", "disassemble", "load")
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ from onnx.reference import ReferenceEvaluator
 
 import tandem
 from tandem.hw.memory_model import MemoryModel
-from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, LabelsError, UntimedError
+from tandem.workbench.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LabelsError,
+    MissingPackageError,
+    UntimedError,
+)
 
 Image = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 LAYER = "r"
@@ -84,6 +91,64 @@ def test_the_verb_prints_the_same(
     assert result["why"]["cycles"] == why.cycles
     assert [*result["why"]["parts"].values()] == why.parts["cycles"].tolist()
     assert [edge["end"] for edge in result["why"]["path"]] == why.path["end"].tolist()
+
+
+def test_the_verb_writes_the_same_page(
+    run: tandem.Run, model_file: Path, image: Image, tmp_path: Path
+) -> None:
+    from typer.testing import CliRunner
+
+    from tandem.scripts.cli import app
+
+    def content(path: Path) -> str:
+        """The page without its footer, and without the times of this computer."""
+        text = path.read_text("utf-8")
+        assert ("<pre>run.report(" in text) is (path.name == "page.html")
+        text = re.sub(r"<footer>.*?</footer>", "", text, flags=re.DOTALL)
+        return re.sub(r"[\d.,e-]+ ms|<td>\d\.\d{3}</td>", "", text)
+
+    np.save(tmp_path / "image.npy", image)
+    heard: list[str] = []
+    labels = [int(run["out:0"].argmax())]
+    run.report(
+        tmp_path / "page.html",
+        mhz=100,
+        losses=True,
+        labels=labels,
+        progress=lambda done, total, text: heard.append(text),
+    )
+    np.save(tmp_path / "labels.npy", labels)
+    arguments = ["run", str(model_file), "--config", "tiny", "--memory", run.memory, "--accuracy"]
+    arguments += ["--clock", "100", "--threads", "1", "--report", str(tmp_path / "verb.html")]
+    for option in ("--input", "--calibrate"):
+        arguments += [option, str(tmp_path / "image.npy")]
+    done = CliRunner().invoke(app, [*arguments, "--labels", str(tmp_path / "labels.npy")])
+    assert done.exit_code == 0, done.output
+    assert content(tmp_path / "page.html") == content(tmp_path / "verb.html")
+    assert any("r" in text for text in heard)
+
+
+def test_pages_are_html_of_an_accelerator(
+    run: tandem.Run, model_file: Path, image: Image, tmp_path: Path
+) -> None:
+    with pytest.raises(ArgumentValueError, match=r"page.pdf: a report ends in .html"):
+        run.report(tmp_path / "page.pdf")
+    with pytest.raises(ArgumentTypeError, match="mhz is 'fast': it must be a number above 0"):
+        run.report(tmp_path / "page.html", mhz="fast")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentValueError, match="0"):
+        run.report(tmp_path / "page.html", mhz=0)
+    artifact = tandem.compile(model_file, tandem.Cpu(threads=1), quantize=None)
+    with pytest.raises(UntimedError, match=r"report needs an accelerator: all of net.onnx was on"):
+        tandem.Session(artifact, threads=1).run(image).report(tmp_path / "page.html")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_draws_may_be_missing(
+    run: tandem.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tandem.workbench.pages.write._NEEDED", ("no_such_package",))
+    with pytest.raises(MissingPackageError, match=r"pip install 'tandem-workbench\[report\]'"):
+        run.report(tmp_path / "page.html")
 
 
 def test_why(run: tandem.Run) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,30 @@ def test_the_verb_prints_the_same(exact: Tuning) -> None:
         assert {name: own[name] for name in names} == {name: theirs[name] for name in names}
         assert own["size"] == theirs["space"]["size"]
         assert own["choice"] == " ".join(f"{k}={v}" for k, v in theirs["choice"].items())
+
+
+def test_the_verb_writes_the_same_page(exact: Tuning, tmp_path: Path) -> None:
+    def content(path: Path) -> str:
+        text = path.read_text("utf-8")
+        assert ("<pre>tuning.report(" in text) is (path.name == "page.html")
+        return re.sub(r"<footer>.*?</footer>|[\d.,]+ s\b", "", text, flags=re.DOTALL)
+
+    exact.report(tmp_path / "page.html")
+    options = [f"--layer={name}={','.join(map(str, of))}" for name, of in LAYERS.items()]
+    arguments = [*options, "--config", "small8", "--explorer", "exact", "--jobs", "1"]
+    done = CliRunner().invoke(
+        app,
+        ["tune", *arguments, "--records", str(exact.records), "--report", str(tmp_path / "v.html")],
+    )
+    assert done.exit_code == 0, done.output
+    assert content(tmp_path / "page.html") == content(tmp_path / "v.html")
+
+
+def test_pages_are_of_accelerators_and_html(exact: Tuning, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentValueError, match=r"page.txt: a report ends in .html"):
+        exact.report(tmp_path / "page.txt")
+    with pytest.raises(ArgumentValueError, match="not that of a Cpu"):
+        replace(exact, details=None).report(tmp_path / "page.html")
 
 
 def test_a_model_is_compiled_with_what_was_found(model_file: Path, tmp_path: Path) -> None:

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from typer.testing import CliRunner
 
 import tandem
 from tandem.api.searching import Search, search
 from tandem.compiler.search.front import pareto_front
+from tandem.hw.config_files import dump_config
+from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from tests.support.compiler.models.models import one_channel
+
+CENTER = tandem.Accelerator(
+    "small8",
+    name="small",
+    log_par_buffer=9,
+    bus_bits=128,
+    longest_burst=8,
+    reads_in_flight=8,
+    writes_in_flight=4,
+    instruction_queue=4,
+    fetch_buffer=8,
+    load_buffer=32,
+    compute_buffer=32,
+)
+"""A machine of the space `small`."""
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Search:
     folder = tmp_path_factory.mktemp("search")
     onnx.save(one_channel(), str(folder / "net.onnx"))
+    (folder / "center.json").write_text(dump_config(CENTER.config))
     return search(
         [folder / "net.onnx"],
         budget=6,
@@ -28,7 +50,28 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Search:
         baseline="small8",
         export=folder / "front",
         storage=f"sqlite:///{folder / 'study.db'}",
+        beside=["small8-x"],
+        around=CENTER,
     )
+
+
+@pytest.fixture(scope="module")
+def printed(found: Search) -> dict[str, Any]:
+    """What the verb prints of the same search, and the page that it writes."""
+    folder = found.exported[0].parents[1]
+    arguments = ["search", str(folder / "net.onnx"), "--budget", "6", "--config", "small8"]
+    arguments += [
+        "--objectives",
+        "cycles,area,energy",
+        "--around",
+        str(folder / "center.json"),
+        "--jobs",
+        "1",
+    ]
+    arguments += ["--storage", f"sqlite:///{folder / 'study.db'}", "--json"]
+    arguments += ["--report", str(folder / "verb.html")]
+    result: dict[str, Any] = json.loads(CliRunner().invoke(app, arguments).stdout)
+    return result
 
 
 def test_points(found: Search) -> None:
@@ -56,18 +99,66 @@ def test_the_front_is_that_of_the_objectives(found: Search) -> None:
     assert lines[-1].startswith(f"6 machines, {len(front)} on the front, in ")
 
 
+def test_the_verb_prints_the_same(found: Search, printed: dict[str, Any]) -> None:
+    names = ("cycles", "milliseconds", "area", "dram_bytes", "energy", "mhz", "front", "reason")
+    fields = [name for name in found.points.names if name in printed["baseline"]["config"]]
+    assert len(fields) > 5
+    own = [*found.points, *found.baseline]
+    for row, point in zip(own, [*printed["points"], printed["baseline"]], strict=True):
+        assert row["area"] == pytest.approx(point["area"], abs=0.5)
+        for name in {*names} - {"area"}:
+            assert row[name] == point[name]
+        for name in {*fields} - {"features"}:
+            assert row[name] == point["config"][name]
+        assert row["features"] == " ".join(sorted(point["config"]["features"]))
+    assert printed["evaluated"] == len(found.points)
+
+
+def test_what_fields_bring(found: Search, printed: dict[str, Any]) -> None:
+    assert found.center == CENTER
+    center, steps = printed["explain"]["center"], printed["explain"]["steps"]
+    assert found.explanation is not None
+    assert found.explanation.names == ("change", *found.objectives, "clock", "reason")
+    for own, step in zip(found.explanation, steps, strict=True):
+        assert own["reason"] == step["reason"]
+        if step["point"] is None or step["point"]["cycles"] is None:
+            assert own["cycles"] is own["area"] is None
+        else:
+            assert own["cycles"] == step["point"]["cycles"] / center["cycles"] - 1
+            area = step["point"]["area"] / center["area"] - 1
+            assert own["area"] == pytest.approx(area, abs=1e-3)
+    assert len(repr(found.explanation).splitlines()) <= 24
+
+
+def test_the_verb_writes_the_same_page(
+    found: Search, printed: dict[str, Any], tmp_path: Path
+) -> None:
+    def content(path: Path) -> str:
+        text = path.read_text("utf-8")
+        head, footer = text[: text.index("<footer>")], text[text.index("<footer>") :]
+        assert ("search.report(" in footer) is (path.name == "page.html")
+        # Seconds, and the presets that the verb marks.
+        return re.sub(r"\d+ s\b", "", head)[: head.index("</header>")]
+
+    found.report(tmp_path / "page.html")
+    assert content(tmp_path / "page.html") == content(found.exported[0].parents[1] / "verb.html")
+    with pytest.raises(ArgumentValueError, match=r"page.pdf: a report ends in .html"):
+        found.report(tmp_path / "page.pdf")
+
+
 def test_a_chart(found: Search, monkeypatch: pytest.MonkeyPatch) -> None:
     chart: Any = found.plot()
     spec = chart.to_dict()
     assert spec["encoding"]["x"]["field"] == "cycles"
-    assert sum(map(len, spec["datasets"].values())) == 7
+    assert sum(map(len, spec["datasets"].values())) == 8
+    assert found.beside["machine"] != found.baseline["machine"]
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingPackageError, match="plot needs Altair, which is not installed"):
         found.plot()
 
 
 def test_one_objective_has_no_chart(found: Search) -> None:
-    one = Search(found.points, found.machines, found.baseline, ("cycles",), 1.0)
+    one = replace(found, objectives=("cycles",))
     with pytest.raises(ArgumentValueError, match="a chart shows two objectives"):
         one.plot()
 
@@ -102,6 +193,13 @@ def test_one_objective_has_no_chart(found: Search) -> None:
             ArgumentTypeError,
             "mhz is 'fast': it must be a number above",
         ),
+        (
+            ["digits"],
+            {"around": "ultra96"},
+            ArgumentValueError,
+            "around: ultra96 is no machine of the space small",
+        ),
+        (["digits"], {"beside": [tandem.Cpu()]}, ArgumentTypeError, "it must be an accelerator"),
         (["digits"], {"jobs": 2, "scheduler": "x:1"}, ArgumentValueError, "jobs or scheduler"),
         ([one_channel()], {}, ArgumentValueError, "one_channel is in no file: .*onnx.save"),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import tandem
 from tandem.api.measuring import utilization
 from tandem.api.sweeping import sweep
+from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1)}
@@ -27,6 +30,24 @@ def test_points_are_measured_as_alone() -> None:
     for column in ("cycles_without", "cycles_with", "utilization_with"):
         assert found[column][1] == alone[column][0]
     assert found["reason"] == [None] * 4
+    assert found.layers["cycles_with"].tolist() == found["cycles_with"].tolist()
+
+
+def test_the_verb_prints_the_same() -> None:
+    found = sweep(LAYERS, "small8", {"latency": (8, 64), "bus_bits": (64, 128)}, seed=1)
+    arguments = ["utilization", "--layer", "a=4,4,8,8,3,1,1", "--config", "small8", "--json"]
+    arguments += ["--sweep", "latency=8:64:56,bus_bits=64:128", "--seed", "1"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    printed = json.loads(done.stdout)["sweep"]
+    names = ("cycles_without", "cycles_with", "utilization_without", "utilization_with")
+    for own, layer, theirs in zip(found, found.layers, printed, strict=True):
+        assert {name: own[name] for name in theirs["point"]} == theirs["point"]
+        assert [own[name] for name in names] == [theirs["total"][name] for name in names]
+        assert own["reason"] == theirs["reason"]
+        (of_layer,) = theirs["layers"]
+        assert {name: layer[name] for name in of_layer} == of_layer
+        assert layer["latency"] == own["latency"]
 
 
 def test_points_that_cannot_be_measured_have_a_reason() -> None:
@@ -34,6 +55,7 @@ def test_points_that_cannot_be_measured_have_a_reason() -> None:
     assert found[0]["cycles_with"] is None
     assert "bus_bits is 7" in str(found[0]["reason"])
     assert found[1]["reason"] is None
+    assert found.layers["bus_bits"].tolist() == [64]
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import tandem
+import tandem.scripts.resources
+import tandem.scripts.timing
 from tandem.api import verilog_design as module
 from tandem.api.verilog_design import Design, verilog
 from tandem.hw.config_files import load_config
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.place import Device, Route, Span, Timing
-from tandem.hw.synthesis.resources import Resources
+from tandem.hw.synthesis.resources import MemoryUse, Resources
+from tandem.hw.topology import MemoryId
+from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -66,6 +72,45 @@ def test_timing(design: Design, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clock.seeds["mhz"].tolist() == [101, 102, 103]
     assert clock.critical_path["ns"].sum() == 4
     assert repr(clock) == "ECP5 25k, speed 7: 102.0 MHz, median of 3, best 103.0 MHz"
+
+
+def test_the_verb_prints_the_same(
+    design: Design, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of the same files and of the same results of the tools, which take minutes."""
+    memories = (MemoryUse(MemoryId.WGT, 2, 1, 0, 3), MemoryUse(None, 0, 4, 5, 0))
+    path = (Span("core.load", 1.5, ("a", "b")), Span("", 2.5, ("c",)))
+
+    def synthesize(_: object, family: Family, *, report: Any) -> Resources:
+        return Resources(family, 1000, 10, 500, 4, 2, memories)
+
+    def place(_: object, device: Device, speed: int, seeds: range, *, report: Any) -> Timing:
+        return Timing(device, speed, tuple(Route(seed, 100.0 + seed, path) for seed in seeds))
+
+    for of in (module, tandem.scripts.resources, tandem.scripts.timing):
+        monkeypatch.setattr(of, "synthesize", synthesize, raising=False)
+        monkeypatch.setattr(of, "place_and_route", place, raising=False)
+    arguments = ["rtl", "--config", "tiny", "--resources", "--timing", "--json"]
+    done = CliRunner().invoke(app, [*arguments, "-o", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    printed = json.loads(done.stdout)
+    files = [path.relative_to(design.folder) for path in design.files]
+    assert [Path(path).relative_to(tmp_path) for path in printed["files"]] == files
+    assert printed["modules"] == [*design.modules]
+    found = design.resources()
+    assert [*printed["resources"]] == found["family"]
+    for family in found:
+        theirs = printed["resources"][family.pop("family")]
+        uses = theirs.pop("memories")
+        assert family == theirs
+        for row, use in zip(found.memories, [*uses.items()] * 2, strict=True):
+            assert (row["memory"], {name: row[name] for name in use[1]}) == use
+    assert found.memories["family"] == ["xc7", "xc7", "ecp5", "ecp5"]
+    clock, timing = design.timing(), printed["timing"]
+    assert (timing["mhz"], timing["best_mhz"]) == (clock.mhz, clock.seeds["mhz"].max())
+    assert timing["seeds"] == {str(row["seed"]): row["mhz"] for row in clock.seeds}
+    for own_span, span in zip(clock.critical_path, timing["critical_path"], strict=True):
+        assert own_span == span | {"signals": " ".join(span["signals"])}
 
 
 @pytest.mark.parametrize(

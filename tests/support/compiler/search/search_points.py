@@ -11,7 +11,7 @@ from tandem.compiler.search.results import Measured
 from tandem.compiler.search.work import LayerWork, StreamWork
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import DEFAULT_MEMORY
-from tandem.scripts.search.page.page import Marked, SearchPage
+from tandem.workbench.pages.search.page import Marked, SearchPage
 
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)
 

@@ -1,0 +1,48 @@
+"""Pages as files, and whether something can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from tandem.base.files import check_destination, write_atomically
+from tandem.workbench.errors import ArgumentValueError, MissingPackageError
+
+_NEEDED = ("altair", "jinja2", "vl_convert")
+
+
+def check_page(path: Path) -> None:
+    """Check before a run that its page can be written after it; raises as `check_drawn`."""
+    check_drawn(path, "report", (".html",))
+
+
+def check_drawn(path: Path, what: str, suffixes: Sequence[str]) -> None:
+    """Check before a run that something can be drawn after it.
+
+    Raises
+    ------
+    ArgumentValueError
+        An unsupported suffix.
+    MissingPackageError
+        A library that draws is not installed (the extra `report`).
+    OSError
+        The file cannot be written.
+    """
+    if path.suffix not in suffixes:
+        raise ArgumentValueError(f"{path}: a {what} ends in {' or '.join(suffixes)}")
+    check_destination(path)
+    if not all(map(find_spec, _NEEDED)):
+        raise MissingPackageError(f"a {what}", "Altair", "tandem-workbench[report]")
+
+
+def write_page(path: Path, render: Callable[[], str]) -> None:
+    """Write the page that `render` returns to `path`, atomically.
+
+    Raises
+    ------
+    ArgumentValueError, MissingPackageError, OSError
+        The errors of `check_page`.
+    """
+    check_page(path)
+    write_atomically(path, render())
