@@ -90,7 +90,9 @@ def resources_of(found: Iterable[Resources]) -> FpgaResources:
     families, memories = [], []
     for resources in found:
         name = resources.family.value
-        families.append((name, resources.lut, resources.lutram, resources.ff, resources.dsp, resources.bram))
+        families.append(
+            (name, resources.lut, resources.lutram, resources.ff, resources.dsp, resources.bram)
+        )
         memories += [
             (name, use.name, use.block_ram, use.lut_ram, use.registers, use.bram)
             for use in resources.memories
