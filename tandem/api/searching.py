@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tandem.api.accelerator import Accelerator
 from tandem.api.compiling import mode_of
@@ -29,6 +30,9 @@ from tandem.workbench.search.measure import Network
 from tandem.workbench.search.options import Budget, Options
 from tandem.workbench.table import Table
 from tandem.workbench.table_text import html_text
+
+if TYPE_CHECKING:
+    import altair
 
 DEFAULT_SECONDS = 600.0
 """How long a search goes on unless the caller says otherwise."""
@@ -84,7 +88,7 @@ class Search:
         """The machines of the front, in the order of its rows."""
         return tuple(self.machines[at] for at in self._order)
 
-    def plot(self) -> object:
+    def plot(self) -> altair.Chart:
         """A chart (of Altair) of all machines by the first two objectives, the front marked.
 
         Raises

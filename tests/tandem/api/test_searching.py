@@ -147,8 +147,7 @@ def test_the_verb_writes_the_same_page(
 
 
 def test_a_chart(found: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    chart: Any = found.plot()
-    spec = chart.to_dict()
+    spec = found.plot().to_dict()
     assert spec["encoding"]["x"]["field"] == "cycles"
     assert sum(map(len, spec["datasets"].values())) == 8
     assert found.beside["machine"] != found.baseline["machine"]
