@@ -29,6 +29,8 @@ assert_type(tandem.verify(artifact).proved, bool)
 assert_type(tandem.verilog(machine, "rtl").resources().memories, tandem.Table)
 assert_type(tandem.search([model]).front_machines, tuple[tandem.Accelerator, ...])
 tandem.search([model]).plot().save("front.svg")
+measured.roofline().save("roofline.svg")
+swept.plot().save("sweep.svg")
 """
 """Statements after the page's, which type checkers read and nobody runs."""
 WRONG = (
