@@ -88,11 +88,13 @@ class Clock:
 def resources_of(found: Iterable[Resources]) -> FpgaResources:
     """The resources of families as tables."""
     families, memories = [], []
-    for each in found:
-        name = each.family.value
-        families.append((name, each.lut, each.lutram, each.ff, each.dsp, each.bram))
+    for resources in found:
+        name = resources.family.value
+        families.append(
+            (name, resources.lut, resources.lutram, resources.ff, resources.dsp, resources.bram)
+        )
         memories += [
             (name, use.name, use.block_ram, use.lut_ram, use.registers, use.bram)
-            for use in each.memories
+            for use in resources.memories
         ]
     return FpgaResources(_RESOURCES, tuple(families), Table(_MEMORIES, tuple(memories)))

@@ -15,7 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 import tandem
-from tandem.api.searching import Search, search
+from tandem.api.search_result import Search
+from tandem.api.searching import search
 from tandem.compiler.search.front import pareto_front
 from tandem.hw.config_files import dump_config
 from tandem.scripts.cli import app
