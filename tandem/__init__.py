@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from tandem.api.measuring import Utilization, utilization
     from tandem.api.model import Model
     from tandem.api.processor import Cpu
-    from tandem.api.programs import disassemble, simulate, verify
+    from tandem.api.programs import disassemble, verify
     from tandem.api.run import Run
     from tandem.api.schedule_tuning import Tuning, tune
-    from tandem.api.searching import Search, search
+    from tandem.api.search_result import Search
+    from tandem.api.searching import search
     from tandem.api.session import Session
+    from tandem.api.simulating import simulate
     from tandem.api.sweeping import Sweep, sweep
     from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Design, verilog
@@ -98,7 +100,7 @@ _HOMES: Final = {
     "Proof": "tandem.workbench.program_proof",
     "Records": "tandem.api.tuning_records",
     "Run": "tandem.api.run",
-    "Search": "tandem.api.searching",
+    "Search": "tandem.api.search_result",
     "Session": "tandem.api.session",
     "Simulation": "tandem.workbench.simulation",
     "Sweep": "tandem.api.sweeping",
@@ -112,7 +114,7 @@ _HOMES: Final = {
     "load": "tandem.api.loading",
     "records": "tandem.api.tuning_records",
     "search": "tandem.api.searching",
-    "simulate": "tandem.api.programs",
+    "simulate": "tandem.api.simulating",
     "sweep": "tandem.api.sweeping",
     "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",

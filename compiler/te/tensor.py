@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import cast
+from typing import TypeAlias, cast, overload
 
 from tandem.compiler.errors import IRError, TensorError
 from tandem.compiler.ir.arithmetic import neutral
@@ -117,11 +117,35 @@ def reduce_axis(extent: int, name: str) -> ReduceAxis:
     return ReduceAxis(_checked(name, "axis"), INDEX, extent)
 
 
+Element: TypeAlias = ExprOperators | Reduction
+"""The value of an element."""
+Shape: TypeAlias = Sequence[int]
+Names: TypeAlias = Sequence[str] | None
+
+
+# Type checkers know by these what the parameters of a lambda are.
+@overload
 def compute(
-    shape: Sequence[int],
-    function: Callable[..., ExprOperators | Reduction],
-    name: str,
-    axes: Sequence[str] | None = None,
+    shape: Shape, function: Callable[[Var], Element], name: str, axes: Names = None
+) -> Tensor: ...
+@overload
+def compute(
+    shape: Shape, function: Callable[[Var, Var], Element], name: str, axes: Names = None
+) -> Tensor: ...
+@overload
+def compute(
+    shape: Shape, function: Callable[[Var, Var, Var], Element], name: str, axes: Names = None
+) -> Tensor: ...
+@overload
+def compute(
+    shape: Shape, function: Callable[[Var, Var, Var, Var], Element], name: str, axes: Names = None
+) -> Tensor: ...
+@overload
+def compute(
+    shape: Shape, function: Callable[..., Element], name: str, axes: Names = None
+) -> Tensor: ...
+def compute(
+    shape: Shape, function: Callable[..., Element], name: str, axes: Names = None
 ) -> Tensor:
     """Return a tensor whose element at `i, j, ...` is `function(i, j, ...)`.
 

@@ -14,10 +14,9 @@ from tandem.sim.engine import Engine
 from tandem.workbench.pages.write import check_drawn
 from tandem.workbench.utilization.rows import Row
 from tandem.workbench.utilization.sweep import SweptPoint
-from tandem.workbench.utilization.sweep_axes import Axis
+from tandem.workbench.utilization.sweep_axes import MOST_DRAWN, Axis
 
 FORMATS = (".svg", ".png")
-MOST_AXES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,9 @@ class Plot:
 
     def check_axes(self, axes: Sequence[Axis]) -> None:
         """Raise `CommandError` for more fields than a chart of a sweep shows."""
-        if len(axes) > MOST_AXES:
+        if len(axes) > MOST_DRAWN:
             raise CommandError(
-                f"a plot shows a sweep over at most {MOST_AXES} fields: this has {len(axes)}"
+                f"a plot shows a sweep over at most {MOST_DRAWN} fields: this has {len(axes)}"
             )
 
     def check_engine(self, engine: Engine) -> None:
@@ -46,13 +45,13 @@ class Plot:
 
     def write(self, rows: Sequence[Row]) -> None:
         """Draw the rows and their total as bars, and write the image."""
-        from tandem.scripts.utilization.bars import draw
+        from tandem.workbench.pages.utilization.bars import draw
 
         write_atomically(self.path, draw(rows, self._kind))
 
     def write_sweep(self, swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> None:
         """Draw the totals of a sweep as lines, and write the image."""
-        from tandem.scripts.utilization.sweep_chart import draw
+        from tandem.workbench.pages.utilization.sweep_chart import draw
 
         write_atomically(self.path, draw(swept, axes, self._kind))
 
@@ -60,7 +59,7 @@ class Plot:
         self, rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel
     ) -> None:
         """Draw the rows below the roofline of a machine and its memory, and write the image."""
-        from tandem.scripts.utilization.roofline_chart import draw
+        from tandem.workbench.pages.utilization.roofline_chart import draw
 
         write_atomically(self.path, draw(rows, config, memory, self._kind))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tandem.runtime.artifact as artifacts
+from tandem.api.accuracy_tables import trips_table
 from tandem.api.ports import listed, port_table
 from tandem.api.step_table import step_table
 from tandem.runtime.artifact import read_artifact, write_artifact
@@ -16,6 +17,7 @@ from tandem.runtime.inputs import random_inputs
 from tandem.runtime.inputs.network import inputs_of
 from tandem.workbench.arguments import at_least, file_path
 from tandem.workbench.networks import Network
+from tandem.workbench.round_trips import round_trips
 from tandem.workbench.table import Table
 
 
@@ -104,6 +106,12 @@ class Artifact:
     def explain(self) -> Table:
         """Each layer of the accelerator and each step of the CPU: its device and the reason."""
         return step_table(self.network.artifact)
+
+    @property
+    def round_trips(self) -> Table:
+        """What the CPU does between two launches of the accelerator, and the bytes that move; times
+        are of runs, and unknown here."""
+        return trips_table(round_trips(self.network.artifact))
 
     def noise(self, seed: int = 0) -> dict[str, NDArray[np.generic]]:
         """Random inputs by name, the same for the same seed: normal floats, and indices of rows."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
 from tandem.workbench.table import Table
 
+if TYPE_CHECKING:
+    import altair
+
 _KINDS = ("other machines", "front", "baseline", "beside")
 
 
-def front_chart(points: Table, baseline: Table, beside: Table, objectives: tuple[str, ...]) -> Any:
+def front_chart(
+    points: Table, baseline: Table, beside: Table, objectives: tuple[str, ...]
+) -> altair.Chart:
     """A chart of Altair: the machines by the first two objectives; raises as `Search.plot`."""
     if len(objectives) < 2:
         raise ArgumentValueError("a chart shows two objectives, and this search had one")

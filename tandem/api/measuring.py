@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tandem.api.layers import Layers, layers_of
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.progress import Progress, steps_of
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel
 from tandem.sim.engines import ENGINES, make_engine
 from tandem.workbench.arguments import at_least, choice
+from tandem.workbench.errors import UntimedError
+from tandem.workbench.pages.write import check_installed
 from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.utilization.measure import measure
 from tandem.workbench.utilization.rows import Row, Times, total
+
+if TYPE_CHECKING:
+    import altair
 
 TIMES = (
     Column("cycles_without", int, "clock cycles without latency hiding"),
@@ -32,6 +40,15 @@ LAYER = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredLayers:
+    """Measured convolutions, and the machine and the memory that they were measured on."""
+
+    rows: tuple[Row, ...]
+    config: HardwareConfig
+    memory: MemoryModel
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Utilization(Table):
     """A row for each convolution, and their total.
@@ -40,9 +57,48 @@ class Utilization(Table):
     ----------
     total
         All convolutions together, each as often as its count says.
+    details
+        What the charts show.
     """
 
     total: Times
+    details: MeasuredLayers
+
+    def plot(self) -> altair.LayerChart:
+        """A chart (of Altair) of the utilisation: a pair of bars for each convolution and for all.
+
+        Raises
+        ------
+        MissingPackageError
+            A library that draws is not installed (the extra `report`).
+        UntimedError
+            The engine counts no cycles.
+        """
+        self._check("plot")
+        # Imported here, because Altair is large and optional.
+        from tandem.workbench.pages.utilization.bars import styled_chart
+
+        return styled_chart(self.details.rows)
+
+    def roofline(self) -> altair.LayerChart:
+        """A chart (of Altair) of the convolutions below the roofline of machine and memory.
+
+        Raises
+        ------
+        MissingPackageError, UntimedError
+            As of `plot`.
+        PageError
+            No convolution multiplies and moves bytes.
+        """
+        self._check("roofline")
+        from tandem.workbench.pages.utilization.roofline_chart import chart
+
+        return chart(self.details.rows, self.details.config, self.details.memory)
+
+    def _check(self, call: str) -> None:
+        check_installed(call)
+        if self.total.cycles_with is None:
+            raise UntimedError(f"{call} needs cycles: the engine that measured counts none")
 
     def __repr__(self) -> str:
         times = (*times_of(self.total),)
@@ -97,7 +153,8 @@ def utilization(
                 steps.at(len(rows), len(found), row.layer.name)
     finally:
         simulator.close()
-    return Utilization((*LAYER, *TIMES), tuple(map(_row, rows)), total(rows))
+    details = MeasuredLayers(tuple(rows), config, model)
+    return Utilization((*LAYER, *TIMES), tuple(map(_row, rows)), total(rows), details)
 
 
 def times_of(times: Times) -> tuple[Value, ...]:

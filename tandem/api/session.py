@@ -60,8 +60,8 @@ class Session:
         if not isinstance(artifact, Artifact):
             expect("artifact", artifact, "an Artifact of tandem.compile or tandem.Artifact.load")
         self.artifact = artifact
-        self.memory = NamedMemory.of(memory)
-        self.platform = Platform(
+        self.memory: NamedMemory = NamedMemory.of(memory)
+        self.platform: Platform = Platform(
             choice("engine", engine, ENGINES),
             self.memory.model,
             None if threads is None else at_least("threads", threads, 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 from tandem.api.layers import Layers, layers_of
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
@@ -12,9 +13,27 @@ from tandem.api.measuring import LAYER, TIMES, times_of
 from tandem.api.progress import Progress, steps_of
 from tandem.workbench.arguments import at_least, choice, expect, value_errors
 from tandem.workbench.errors import ArgumentValueError, SweepError
+from tandem.workbench.pages.write import check_installed
 from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.utilization import sweep as sweeps
-from tandem.workbench.utilization.sweep_axes import CONFIG_FIELDS, MEMORY_FIELDS, MOST_POINTS, Axis
+from tandem.workbench.utilization.sweep_axes import (
+    CONFIG_FIELDS,
+    MEMORY_FIELDS,
+    MOST_DRAWN,
+    MOST_POINTS,
+    Axis,
+)
+
+if TYPE_CHECKING:
+    import altair
+
+
+@dataclass(frozen=True, slots=True)
+class SweptPoints:
+    """The measured points of a sweep, and its fields."""
+
+    axes: tuple[Axis, ...]
+    points: tuple[sweeps.SweptPoint, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,9 +44,35 @@ class Sweep(Table):
     ----------
     layers
         A row for each point and convolution.
+    details
+        What the chart shows.
     """
 
     layers: Table
+    details: SweptPoints
+
+    def plot(self) -> altair.LayerChart | altair.FacetChart:
+        """A chart (of Altair) of the utilisation of all layers over the first field.
+
+        A second field has colours, and each value of a third has a chart of its own.
+
+        Raises
+        ------
+        ArgumentValueError
+            The sweep has more than three fields.
+        MissingPackageError
+            A library that draws is not installed (the extra `report`).
+        """
+        check_installed("plot")
+        axes = self.details.axes
+        if len(axes) > MOST_DRAWN:
+            raise ArgumentValueError(
+                f"a plot shows a sweep over at most {MOST_DRAWN} fields: this has {len(axes)}"
+            )
+        # Imported here, because Altair is large and optional.
+        from tandem.workbench.pages.utilization.sweep_chart import styled_chart
+
+        return styled_chart(self.details.points, axes)
 
 
 def sweep(
@@ -77,7 +122,8 @@ def sweep(
     reason = Column("reason", str, "why the point cannot be measured")
     layer_rows = tuple(row for point in points for row in _layer_rows(point))
     layer_table = Table((*fields, *LAYER, *TIMES), layer_rows)
-    return Sweep((*fields, *TIMES, reason), tuple(map(_row, points)), layer_table)
+    details = SweptPoints(checked, points)
+    return Sweep((*fields, *TIMES, reason), tuple(map(_row, points)), layer_table, details)
 
 
 def _row(point: sweeps.SweptPoint) -> tuple[Value, ...]:

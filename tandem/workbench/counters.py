@@ -56,15 +56,11 @@ def work_table(work: Work) -> Table:
 
 def counters_json(result: Result) -> dict[str, object]:
     """The entry `counters` of a command's JSON: both tables, by the names in their rows."""
-    found: dict[str, object] = {"bytes_loaded": {}, "instructions": {}}
-    kinds: dict[str, dict[str, Value]] = {}
-    for row in work_table(result.work):
-        counter, kind, value = row.values()
-        if kind is None:
-            found[str(counter)] = value
-        else:
-            kinds.setdefault(str(counter), {})[str(kind)] = value
-    found |= kinds
+    found: dict[str, object] = {}
+    for counter, kind, value in work_table(result.work).rows:
+        of_kind = found.setdefault(str(counter), {} if kind else value)
+        if isinstance(of_kind, dict):
+            of_kind[kind] = value
     if result.units is not None:
         found["modules"] = {
             str(row["unit"]): {name: row[name] for name in row if name != "unit"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO, StringIO
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import altair as alt
 
@@ -16,11 +16,12 @@ _SHARPNESS = 3
 """Pixels of a PNG per pixel of the chart."""
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
+AnyChart = TypeVar("AnyChart", bound=Chart)
 
 
-def styled(chart: Chart) -> Chart:
+def styled(chart: AnyChart) -> AnyChart:
     """The chart in the style of all figures."""
-    drawn: Chart = (
+    drawn: AnyChart = (
         chart.configure_view(stroke=None)
         .configure_axis(labelColor=INK, titleColor=INK, titleFontWeight="normal")
         .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal")

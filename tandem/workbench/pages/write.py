@@ -17,6 +17,12 @@ def check_page(path: Path) -> None:
     check_drawn(path, "report", (".html",))
 
 
+def check_installed(what: str) -> None:
+    """Raise `MissingPackageError` if a library that draws is not installed."""
+    if not all(map(find_spec, _NEEDED)):
+        raise MissingPackageError(what, "Altair", "tandem-workbench[report]")
+
+
 def check_drawn(path: Path, what: str, suffixes: Sequence[str]) -> None:
     """Check before a run that something can be drawn after it.
 
@@ -32,8 +38,7 @@ def check_drawn(path: Path, what: str, suffixes: Sequence[str]) -> None:
     if path.suffix not in suffixes:
         raise ArgumentValueError(f"{path}: a {what} ends in {' or '.join(suffixes)}")
     check_destination(path)
-    if not all(map(find_spec, _NEEDED)):
-        raise MissingPackageError(f"a {what}", "Altair", "tandem-workbench[report]")
+    check_installed(f"a {what}")
 
 
 def write_page(path: Path, render: Callable[[], str]) -> None:

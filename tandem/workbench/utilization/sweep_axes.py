@@ -13,6 +13,8 @@ from tandem.hw.memory_model import MemoryModel
 from tandem.workbench.errors import SweepError
 
 FORM = "FIELD=LO:HI, FIELD=LO:HI:STEP or FIELD=LO:HI:xFACTOR"
+MOST_DRAWN = 3
+"""Fields of a sweep that a chart shows."""
 MOST_POINTS = 10_000
 """A larger sweep would take hours, and is most likely a typing error."""
 

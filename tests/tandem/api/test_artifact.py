@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from typer.testing import CliRunner
 
 import tandem
 from tandem.runtime.errors import ArtifactError
+from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError
 
 
@@ -30,6 +36,31 @@ def test_every_operator_has_a_device_or_a_reason(artifact: tandem.Artifact) -> N
     assert all(row["reason"] for row in steps if row["device"] == "cpu")
     # 6 channels of 3 x 3 x 3 products at 8 x 8 places
     assert steps["macs"].sum() == 6 * 27 * 64
+
+
+def test_round_trips(tmp_path: Path) -> None:
+    """A convolution, a sigmoid on the CPU, and another convolution; as `tandem compile` has it."""
+    arrays = {"w": np.ones((4, 4, 1, 1), np.float32) / 8}
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Sigmoid", ["c"], ["s"]),
+        helper.make_node("Conv", ["s", "w"], ["y"]),
+    ]
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4, 4, 4]) for n in "xy"]
+    weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "trips", ports[:1], ports[1:], weights)
+    path = tmp_path / "trips.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), str(path))
+    image = np.random.default_rng(1).standard_normal((1, 4, 4, 4)).astype(np.float32)
+    np.save(tmp_path / "image.npy", image)
+    found = tandem.compile(path, "tiny", calibrate=image).round_trips
+    options = ["--config", "tiny", "--calibrate", str(tmp_path / "image.npy"), "--json"]
+    arguments = ["compile", str(path), *options, "-o", str(tmp_path / "trips.tandem")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    (printed,) = json.loads(done.stdout)["round_trips"]
+    assert found[0] == {"operators": printed.pop("op"), **printed}
+    assert "sigmoid" in found["operators"][0]
 
 
 def test_ports(artifact: tandem.Artifact) -> None:

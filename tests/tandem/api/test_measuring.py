@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,14 @@ from typer.testing import CliRunner
 import tandem
 from tandem.api.measuring import Utilization, utilization
 from tandem.scripts.cli import app
-from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, ConvolutionError
+from tandem.workbench.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ConvolutionError,
+    MissingPackageError,
+    UntimedError,
+)
+from tandem.workbench.pages.picture import encode
 
 LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1), "b": (4, 4, 8, 16, 1, 2, 0)}
 
@@ -38,6 +47,24 @@ def test_the_total_is_the_last_line(found: Utilization) -> None:
     assert found["macs"].tolist() == [4 * 4 * 8 * 8 * 9, 2 * 2 * 8 * 16]
 
 
+def test_the_verb_draws_the_same(
+    found: Utilization, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [f"--layer={name}={','.join(map(str, of))}" for name, of in LAYERS.items()]
+    arguments = [*options, "--config", "small8", "--memory", "edge", "--seed", "1"]
+    for call in ("plot", "roofline"):
+        file = tmp_path / f"{call}.svg"
+        done = CliRunner().invoke(app, ["utilization", *arguments, f"--{call}", str(file)])
+        assert done.exit_code == 0, done.output
+        own, theirs = encode(getattr(found, call)(), "svg"), file.read_bytes()
+        # Clips have numbers that go on from picture to picture.
+        assert re.sub(rb"clip\d+", b"", own) == re.sub(rb"clip\d+", b"", theirs)
+    monkeypatch.setattr("tandem.workbench.pages.write._NEEDED", ("no_such_package",))
+    for call in ("plot", "roofline"):
+        with pytest.raises(MissingPackageError, match=f"{call} needs Altair, which is not install"):
+            getattr(found, call)()
+
+
 def test_models_and_names() -> None:
     heard: list[tuple[int, int]] = []
     found = utilization(
@@ -50,6 +77,8 @@ def test_models_and_names() -> None:
     assert heard[-1] == (len(found), len(found))
     assert [row["cycles_with"] for row in found] == [None] * len(found)
     assert found.total.cycles_with is None
+    with pytest.raises(UntimedError, match="plot needs cycles"):
+        found.plot()
 
 
 @pytest.mark.parametrize(

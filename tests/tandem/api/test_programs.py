@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import tandem
-from tandem.api.programs import disassemble, simulate, verify
+from tandem.api.programs import disassemble, verify
+from tandem.api.simulating import simulate
 from tandem.hw.errors import EncodingError
 from tandem.hw.isa import Assembler, MemoryId, Program
 from tandem.runtime.artifact import streams_of

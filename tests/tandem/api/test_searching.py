@@ -15,7 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 import tandem
-from tandem.api.searching import Search, search
+from tandem.api.search_result import Search
+from tandem.api.searching import search
 from tandem.compiler.search.front import pareto_front
 from tandem.hw.config_files import dump_config
 from tandem.scripts.cli import app
@@ -147,8 +148,7 @@ def test_the_verb_writes_the_same_page(
 
 
 def test_a_chart(found: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    chart: Any = found.plot()
-    spec = chart.to_dict()
+    spec = found.plot().to_dict()
     assert spec["encoding"]["x"]["field"] == "cycles"
     assert sum(map(len, spec["datasets"].values())) == 8
     assert found.beside["machine"] != found.baseline["machine"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ import tandem
 from tandem.api.measuring import utilization
 from tandem.api.sweeping import sweep
 from tandem.scripts.cli import app
-from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
+from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
+from tandem.workbench.pages.picture import encode
 
 LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1)}
 
@@ -33,10 +35,11 @@ def test_points_are_measured_as_alone() -> None:
     assert found.layers["cycles_with"].tolist() == found["cycles_with"].tolist()
 
 
-def test_the_verb_prints_the_same() -> None:
+def test_the_verb_prints_the_same(tmp_path: Path) -> None:
     found = sweep(LAYERS, "small8", {"latency": (8, 64), "bus_bits": (64, 128)}, seed=1)
     arguments = ["utilization", "--layer", "a=4,4,8,8,3,1,1", "--config", "small8", "--json"]
     arguments += ["--sweep", "latency=8:64:56,bus_bits=64:128", "--seed", "1"]
+    arguments += ["--plot", str(tmp_path / "sweep.svg")]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     printed = json.loads(done.stdout)["sweep"]
@@ -48,6 +51,7 @@ def test_the_verb_prints_the_same() -> None:
         (of_layer,) = theirs["layers"]
         assert {name: layer[name] for name in of_layer} == of_layer
         assert layer["latency"] == own["latency"]
+    assert encode(found.plot(), "svg") == (tmp_path / "sweep.svg").read_bytes()
 
 
 def test_points_that_cannot_be_measured_have_a_reason() -> None:
@@ -56,6 +60,16 @@ def test_points_that_cannot_be_measured_have_a_reason() -> None:
     assert "bus_bits is 7" in str(found[0]["reason"])
     assert found[1]["reason"] is None
     assert found.layers["bus_bits"].tolist() == [64]
+
+
+def test_a_chart_has_three_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = {"latency": [8], "interval": [1], "in_flight": [16], "bus_bits": [64]}
+    found = sweep(LAYERS, "small8", axes)
+    with pytest.raises(ArgumentValueError, match="over at most 3 fields: this has 4"):
+        found.plot()
+    monkeypatch.setattr("tandem.workbench.pages.write._NEEDED", ("no_such_package",))
+    with pytest.raises(MissingPackageError, match="plot needs Altair, which is not installed"):
+        found.plot()
 
 
 @pytest.mark.parametrize(

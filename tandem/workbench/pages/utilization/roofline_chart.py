@@ -1,4 +1,4 @@
-"""`--roofline`: convolutions below the machine's roofline, without latency hiding and with it."""
+"""Convolutions below the machine's roofline, without latency hiding and with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import altair as alt
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
-from tandem.scripts.errors import CommandError
+from tandem.workbench.errors import PageError
 from tandem.workbench.pages.picture import encode
 from tandem.workbench.pages.run.roofline import LayerRun, roofline
 from tandem.workbench.pages.run.style import Hiding
@@ -18,18 +18,23 @@ _WIDTH = 760
 
 
 def draw(rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel, kind: str) -> bytes:
-    """The chart as a picture; `kind` is svg or png. Rows must have cycles.
+    """The chart as a picture; `kind` is svg or png. Raises as `chart`."""
+    return encode(chart(rows, config, memory), kind)
+
+
+def chart(rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel) -> alt.LayerChart:
+    """A point for each convolution and way; rows must have cycles.
 
     Raises
     ------
-    CommandError
+    PageError
         No layer has a place in the chart.
     """
     runs = [run for row in rows for run in _runs(row)]
     spec = roofline(runs, config.macs, config.bus_bytes / memory.interval, names=True)
     if spec is None:
-        raise CommandError("a roofline needs a layer that multiplies and moves bytes")
-    return encode(alt.LayerChart.from_dict(spec | {"width": _WIDTH}), kind)
+        raise PageError("a roofline needs a layer that multiplies and moves bytes")
+    return alt.LayerChart.from_dict(spec | {"width": _WIDTH})
 
 
 def _runs(row: Row) -> list[LayerRun]:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import altair as alt
 
-from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, Chart, encode, styled
+from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, encode, styled
 from tandem.workbench.utilization.sweep import SweptPoint
 from tandem.workbench.utilization.sweep_axes import Axis
 
+SweepChart: TypeAlias = alt.LayerChart | alt.FacetChart
 _SIZE = (420, 240)
 _DASHES = ([4, 3], [1, 0])
 
 
 def draw(swept: Sequence[SweptPoint], axes: Sequence[Axis], kind: str) -> bytes:
     """The chart as a picture; `kind` is svg or png."""
-    return encode(styled(chart(swept, axes)), kind)
+    return encode(styled_chart(swept, axes), kind)
 
 
-def chart(swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> Chart:
+def styled_chart(swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> SweepChart:
+    """The chart in the style of all figures."""
+    return styled(chart(swept, axes))
+
+
+def chart(swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> SweepChart:
     """Line chart of the total's utilisation: x is the first field, the colour the second, and each
     value of a third has a chart of its own; without a second field colours tell the two ways."""
     first, *others = axes

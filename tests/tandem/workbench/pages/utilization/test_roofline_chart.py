@@ -15,9 +15,9 @@ from tandem.hw.config_files import load_config
 from tandem.hw.isa import work_of
 from tandem.hw.memory_model import MEMORY_PRESETS
 from tandem.scripts.cli import app
-from tandem.scripts.errors import CommandError
-from tandem.scripts.utilization.roofline_chart import draw
 from tandem.sim.engines import make_engine
+from tandem.workbench.errors import PageError
+from tandem.workbench.pages.utilization.roofline_chart import draw
 from tandem.workbench.utilization import ConvLayer, Row, Times, measure
 from tandem.workbench.utilization.build import Convolution
 from tandem.workbench.utilization.case import make_case
@@ -70,7 +70,7 @@ def test_nothing_to_draw() -> None:
     layer = ConvLayer("x", 8, 8, 8, 8, 1, 1, 0)
     nothing = Traffic(0, 0)
     row = Row(layer, Times("x", 1, 4096, 16, 1024, 512), nothing, nothing)
-    with pytest.raises(CommandError, match="a roofline needs a layer that multiplies and moves"):
+    with pytest.raises(PageError, match="a roofline needs a layer that multiplies and moves"):
         draw([row], load_config("tiny"), FAST, "svg")
 
 

@@ -19,7 +19,12 @@ _SHORT = 6
 
 def draw(rows: Sequence[Row], kind: str) -> bytes:
     """The chart as a picture; `kind` is svg or png."""
-    return encode(styled(chart(rows)), kind)
+    return encode(styled_chart(rows), kind)
+
+
+def styled_chart(rows: Sequence[Row]) -> alt.LayerChart:
+    """The chart in the style of all figures; rows must have cycles."""
+    return styled(chart(rows))
 
 
 def chart(rows: Sequence[Row]) -> alt.LayerChart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-from tandem.scripts.utilization.bars import chart, draw
+from tandem.workbench.pages.utilization.bars import chart, draw
 from tandem.workbench.utilization.conv_layers import ConvLayer
 from tandem.workbench.utilization.rows import Row, Times, Traffic
 

@@ -1,0 +1,1 @@
+"""Charts of convolutions that were measured alone."""
