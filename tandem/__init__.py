@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tandem.base.errors import Error
     from tandem.compiler import ir, te
     from tandem.hw import isa
+    from tandem.workbench.published.figures import published
     from tandem.workbench.program_proof import Proof
     from tandem.workbench.simulation import Simulation
     from tandem.workbench.table import Column, Table
@@ -74,6 +75,7 @@ __all__ = [
     "ir",
     "isa",
     "load",
+    "published",
     "records",
     "search",
     "simulate",
@@ -112,6 +114,7 @@ _HOMES: Final = {
     "doctor": "tandem.api.installation",
     "disassemble": "tandem.api.programs",
     "load": "tandem.api.loading",
+    "published": "tandem.workbench.published.figures",
     "records": "tandem.api.tuning_records",
     "search": "tandem.api.searching",
     "simulate": "tandem.api.simulating",

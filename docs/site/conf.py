@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from docs.site.command_page import command_page  # noqa: E402 - the path is set above
 from docs.site.navigation import SOURCES, navigation  # noqa: E402
+from docs.site.notebook_page import notebook_page  # noqa: E402
 
 project = "Tandem"
 author = "the authors of Tandem"
@@ -65,6 +66,8 @@ def add_text(app: Sphinx, name: str, source: list[str]) -> None:
             source[0] += navigation()
         case "docs/site/commands":
             source[0] += command_page()
+        case _ if Path(app.env.doc2path(name)).suffix == ".ipynb":
+            source[0] = notebook_page(source[0], Path(app.env.doc2path(name)).name)
 
 
 def convert_docstring(
@@ -89,6 +92,7 @@ def add_start_page(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_source_suffix(".ipynb", "markdown")
     app.add_lexer("graph", TextLexer)  # the language of networks
     app.connect("source-read", add_text)
     app.connect("autodoc-process-docstring", convert_docstring)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-SOURCES = ("*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md")
+SOURCES = (
+    *("*.md", "docs/*.md", "docs/site/*.md", "tests/**/*.md"),
+    *("docs/notebooks/*.ipynb", "docs/labs/*.md", "docs/labs/*.ipynb"),
+)
 """Patterns of the files that are pages, from the repository's root."""
 
 PARTS = {
@@ -24,6 +27,23 @@ PARTS = {
         "docs/accelerator",
         "docs/extending",
         "docs/promises",
+    ),
+    "Notebooks": (
+        "docs/notebooks/1-first-run",
+        "docs/notebooks/2-latency-hiding",
+        "docs/notebooks/3-own-machine",
+        "docs/notebooks/4-tuning",
+        "docs/notebooks/5-search",
+        "docs/notebooks/6-own-operator",
+    ),
+    "Labs": (
+        "docs/labs/README",
+        "docs/labs/lab1",
+        "docs/labs/lab2",
+        "docs/labs/lab3",
+        "docs/labs/lab4",
+        "docs/labs/lab5",
+        "docs/labs/lab6",
     ),
     "Reference": (
         "docs/site/commands",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from warnings import catch_warnings
 
 from tandem.api.accelerator import Accelerator
 from tandem.api.compiling import mode_of
@@ -121,9 +122,11 @@ def search(
         raise ArgumentValueError("jobs or scheduler: a cluster has its own processes")
     if not find_spec("optuna"):
         raise MissingPackageError("search", "Optuna", "tandem-workbench[search]")
-    # Imported here, because Optuna is large and optional.
-    from tandem.workbench.pages.search.of_search import search_page
-    from tandem.workbench.search.run import run
+    # Imported here, because Optuna is large and optional. What it imports warns in notebooks without
+    # widgets, which no bar of ours needs.
+    with catch_warnings(action="ignore"):
+        from tandem.workbench.pages.search.of_search import search_page
+        from tandem.workbench.search.run import run
 
     machines = _space(space)
     center = None if around is None else accelerator_of(around, "search").config

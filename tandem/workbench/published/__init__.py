@@ -1,0 +1,1 @@
+"""Figures that others published of comparable systems, each with its conditions and its source."""
