@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial, reduce
+from typing import TypeAlias
 from typing import cast as as_type
 
 from tandem.compiler.errors import IRError
@@ -65,15 +66,17 @@ def reinterpret(value: ExprOperators, dtype: DType) -> Expr:
     return Reinterpret(expr, dtype)
 
 
-minimum = partial(binary, BinaryOp.MIN)
+Operation: TypeAlias = Callable[[ExprLike, ExprLike], Expr]
+"""A function of two values of one type."""
+minimum: Operation = partial(binary, BinaryOp.MIN)
 """The smaller of two values; NaN if either is."""
-maximum = partial(binary, BinaryOp.MAX)
+maximum: Operation = partial(binary, BinaryOp.MAX)
 """The greater of two values; NaN if either is."""
-power = partial(binary, BinaryOp.POW)
+power: Operation = partial(binary, BinaryOp.POW)
 """`left` to the power `right`, of floats."""
-equal = partial(binary, BinaryOp.EQ)
+equal: Operation = partial(binary, BinaryOp.EQ)
 """Whether two values are equal."""
-not_equal = partial(binary, BinaryOp.NE)
+not_equal: Operation = partial(binary, BinaryOp.NE)
 """Whether two values differ."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 from typing import cast as as_type
 
 from tandem.compiler.errors import IRError, TensorError
@@ -21,6 +22,8 @@ from tandem.compiler.ir.operations import (
 from tandem.compiler.te.tensor import Combiner, ReduceAxis, Reduction
 
 Axes = ReduceAxis | Sequence[ReduceAxis]
+Elementary: TypeAlias = Callable[[ExprOperators], Expr]
+"""A function of one value."""
 
 
 def sum(term: ExprOperators, axis: Axes) -> Reduction:
@@ -80,37 +83,37 @@ def _start(combiner: Combiner, dtype: DType, start: int | float | None) -> Const
         raise TensorError(f"{name} of {dtype} begins with {start!r}: {error}") from None
 
 
-abs = partial(unary, UnaryOp.ABS)
+abs: Elementary = partial(unary, UnaryOp.ABS)
 """The absolute value; of the least integer, that integer."""
-exp = partial(unary, UnaryOp.EXP)
+exp: Elementary = partial(unary, UnaryOp.EXP)
 """e to the power `value`."""
-log = partial(unary, UnaryOp.LOG)
+log: Elementary = partial(unary, UnaryOp.LOG)
 """The natural logarithm."""
-sqrt = partial(unary, UnaryOp.SQRT)
+sqrt: Elementary = partial(unary, UnaryOp.SQRT)
 """The square root."""
-sin = partial(unary, UnaryOp.SIN)
+sin: Elementary = partial(unary, UnaryOp.SIN)
 """The sine."""
-cos = partial(unary, UnaryOp.COS)
+cos: Elementary = partial(unary, UnaryOp.COS)
 """The cosine."""
-tan = partial(unary, UnaryOp.TAN)
+tan: Elementary = partial(unary, UnaryOp.TAN)
 """The tangent."""
-asin = partial(unary, UnaryOp.ASIN)
+asin: Elementary = partial(unary, UnaryOp.ASIN)
 """The inverse sine."""
-acos = partial(unary, UnaryOp.ACOS)
+acos: Elementary = partial(unary, UnaryOp.ACOS)
 """The inverse cosine."""
-atan = partial(unary, UnaryOp.ATAN)
+atan: Elementary = partial(unary, UnaryOp.ATAN)
 """The inverse tangent."""
-sinh = partial(unary, UnaryOp.SINH)
+sinh: Elementary = partial(unary, UnaryOp.SINH)
 """The hyperbolic sine."""
-cosh = partial(unary, UnaryOp.COSH)
+cosh: Elementary = partial(unary, UnaryOp.COSH)
 """The hyperbolic cosine."""
-tanh = partial(unary, UnaryOp.TANH)
+tanh: Elementary = partial(unary, UnaryOp.TANH)
 """The hyperbolic tangent."""
-erf = partial(unary, UnaryOp.ERF)
+erf: Elementary = partial(unary, UnaryOp.ERF)
 """The error function."""
-floor = partial(unary, UnaryOp.FLOOR)
+floor: Elementary = partial(unary, UnaryOp.FLOOR)
 """The greatest integer that is not above."""
-ceil = partial(unary, UnaryOp.CEIL)
+ceil: Elementary = partial(unary, UnaryOp.CEIL)
 """The least integer that is not below."""
-round = partial(unary, UnaryOp.ROUND)
+round: Elementary = partial(unary, UnaryOp.ROUND)
 """The nearest integer, halves to even."""
