@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tandem import ir, isa, te
     from tandem.api.accelerator import Accelerator
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
@@ -39,10 +40,8 @@ if TYPE_CHECKING:
     from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
-    from tandem.compiler import ir, te
-    from tandem.hw import isa
-    from tandem.workbench.published.figures import published
     from tandem.workbench.program_proof import Proof
+    from tandem.workbench.published.figures import published
     from tandem.workbench.simulation import Simulation
     from tandem.workbench.table import Column, Table
 
@@ -125,8 +124,8 @@ _HOMES: Final = {
     "verilog": "tandem.api.verilog_design",
 }
 """The modules of names."""
-_MODULES: Final = {"ir": "tandem.compiler.ir", "isa": "tandem.hw.isa", "te": "tandem.compiler.te"}
-"""Modules that have other names here."""
+_MODULES: Final = ("ir", "isa", "te")
+"""Modules among the names."""
 
 
 if not TYPE_CHECKING:  # Type checkers know the names above, and no others.
@@ -141,7 +140,7 @@ if not TYPE_CHECKING:  # Type checkers know the names above, and no others.
         """
         try:
             if name in _MODULES:
-                value = import_module(_MODULES[name])
+                value = import_module(f"{__name__}.{name}")
             elif name in _HOMES:
                 value = getattr(import_module(_HOMES[name]), name)
             else:

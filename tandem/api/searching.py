@@ -122,8 +122,8 @@ def search(
         raise ArgumentValueError("jobs or scheduler: a cluster has its own processes")
     if not find_spec("optuna"):
         raise MissingPackageError("search", "Optuna", "tandem-workbench[search]")
-    # Imported here, because Optuna is large and optional. What it imports warns in notebooks without
-    # widgets, which no bar of ours needs.
+    # Imported here, because Optuna is large and optional. What it imports warns in notebooks that
+    # have no widgets, which no bar of ours needs.
     with catch_warnings(action="ignore"):
         from tandem.workbench.pages.search.of_search import search_page
         from tandem.workbench.search.run import run

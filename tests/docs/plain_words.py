@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
-_SUFFIXES = (".py", ".md", ".cpp", ".hpp", ".h", ".toml", ".lark")
+_SUFFIXES = (".py", ".md", ".ipynb", ".cpp", ".hpp", ".h", ".toml", ".lark")
 # Exempt files: this file and its test, the record of changes, and third-party files.
 _EXEMPT = ("tests/docs/plain_words.py", "tests/docs/test_words.py", "docs/glossary.md")
 _HISTORY = ("CHANGELOG.md", "tests/golden/vectors")

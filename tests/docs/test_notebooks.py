@@ -8,7 +8,6 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
-from tests.docs.plain_words import findings
 from tests.support.docs.notebooks import (
     clean,
     execute,

@@ -72,8 +72,11 @@ def test_the_languages_are_those_of_the_compiler() -> None:
     import tandem.compiler.te
     import tandem.hw.isa
 
-    assert (tandem.ir, tandem.te, tandem.isa) == (
-        tandem.compiler.ir,
-        tandem.compiler.te,
-        tandem.hw.isa,
-    )
+    for short, whole in (
+        (tandem.ir, tandem.compiler.ir),
+        (tandem.te, tandem.compiler.te),
+        (tandem.isa, tandem.hw.isa),
+    ):
+        assert short.__all__ == whole.__all__
+        for name in whole.__all__:
+            assert getattr(short, name) is getattr(whole, name)

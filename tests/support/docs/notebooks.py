@@ -13,6 +13,9 @@ NAMES_OF_OTHERS = ("sim", "hw", "runtime", "compiler")
 """Files that people who work with hardware have beside a notebook."""
 SECONDS = 300
 """The longest time of a cell."""
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+LANGUAGE = {"name": "python"}
+"""What a stored notebook says of its kernel."""
 _SECTION = re.compile(r"^# %% (\w+)\n", re.MULTILINE)
 
 
@@ -52,13 +55,9 @@ def clean(notebook: Any) -> None:
                     output.execution_count = None
 
 
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-LANGUAGE = {"name": "python"}
-
-
 def outputs(notebook: Any) -> list[str]:
-    """The outputs of a notebook: printed text, HTML and results; of pictures, that they are there."""
-    found = []
+    """The outputs of a notebook: printed text, HTML and results; a picture is only there."""
+    found: list[str] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "stream":
@@ -66,7 +65,9 @@ def outputs(notebook: Any) -> list[str]:
             elif "image/svg+xml" in output.data:
                 found.append("a picture")
             else:
-                found += [output.data[kind] for kind in ("text/html", "text/plain") if kind in output.data]
+                found += [
+                    output.data[kind] for kind in ("text/html", "text/plain") if kind in output.data
+                ]
     return found
 
 
