@@ -24,7 +24,13 @@ def styled(chart: AnyChart) -> AnyChart:
     drawn: AnyChart = (
         chart.configure_view(stroke=None)
         .configure_axis(labelColor=INK, titleColor=INK, titleFontWeight="normal")
-        .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal")
+        .configure_legend(
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+            # Browsers have wider fonts than those by which the places of entries are computed.
+            columnPadding=36,
+        )
     )
     return drawn
 
