@@ -7,8 +7,8 @@ only whether instruction sets are there.
 from __future__ import annotations
 
 import os
-import platform
 import re
+import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -43,8 +43,8 @@ def available_threads() -> int:
 
 def this_triple() -> str:
     """LLVM's name of the processor's architecture and system: `x86_64-unknown-linux-gnu`."""
-    machine = platform.machine()
-    if machine == "x86_64" and platform.system() == "Linux":
+    machine = os.uname().machine
+    if machine == "x86_64" and sys.platform == "linux":
         return f"{machine}-unknown-linux-gnu"
     from tandem.base.processor import Host
 
@@ -54,7 +54,7 @@ def this_triple() -> str:
 def missing_features(features: Iterable[str]) -> list[str]:
     """The features, by LLVM's names, that this processor lacks, sorted."""
     wanted = set(features)
-    if platform.machine() == "x86_64" and (flags := _linux_flags()):
+    if os.uname().machine == "x86_64" and (flags := _linux_flags()):
         names = {name: _LINUX_NAMES.get(name, re.sub(r"[.-]", "_", name)) for name in wanted}
         return sorted(
             name

@@ -11,7 +11,6 @@ from tandem.scripts.calibration import noise_warning
 from tandem.scripts.command_line import command_line
 from tandem.scripts.errors import CommandError
 from tandem.sim.trace import write_timeline
-from tandem.workbench.pages.run import check_page, run_page, write_page
 from tandem.workbench.run_report import RunReport
 from tandem.workbench.why import labels_of
 
@@ -40,6 +39,9 @@ class ProfileFiles:
                 raise CommandError(f"{option} shows the accelerator: not with --device cpu")
             check_destination(path)
         if self.report is not None:
+            # Pages are imported where one is wanted: without, a run starts sooner.
+            from tandem.workbench.pages.run import check_page
+
             check_page(self.report)
         if self.trace is not None and engine == TIMELESS:
             raise CommandError(f"--trace needs cycles: the {engine} engine has no time")
@@ -65,4 +67,6 @@ class ProfileFiles:
         if self.report is None:
             return
         warning = noise_warning(report.network.artifact.manifest.provenance)
+        from tandem.workbench.pages.run import run_page, write_page
+
         write_page(run_page(report, command_line(), warning), self.report)

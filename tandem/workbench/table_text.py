@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 _GAP = "  "
 _LONGEST = 64
@@ -48,26 +47,33 @@ def html_table(
     """An HTML table; parameters as of `text_table`, but a head has a description, too."""
     styles = ["text-align: right" if number else "text-align: left" for number in numeric]
     head = "".join(
-        f'<th style="{style}" title="{escape(description)}">{escape(name)}</th>'
+        f'<th style="{style}" title="{_escaped(description)}">{_escaped(name)}</th>'
         for (name, description), style in zip(heads, styles, strict=True)
     )
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td style="{style}">{escape(cell)}</td>'
+            f'<td style="{style}">{_escaped(cell)}</td>'
             for cell, style in zip(row, styles, strict=True)
         )
         + "</tr>"
         for row in rows
     )
-    rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(left))
+    rest = "".join(f"<p>{_escaped(line)}</p>" for line in _rest(left))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
 def html_text(text: str, *tables: str) -> str:
     """A text as HTML with its line breaks, and tables below."""
-    return "".join([f"<pre>{escape(text)}</pre>", *tables])
+    return "".join([f"<pre>{_escaped(text)}</pre>", *tables])
 
 
 def _rest(left: int) -> list[str]:
     return [f"... and {left:,} more row{'s' * (left > 1)}"] if left else []
+
+
+def _escaped(text: str) -> str:
+    """A text with its markup escaped, by a module that only notebooks need."""
+    from html import escape
+
+    return escape(text)
