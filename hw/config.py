@@ -309,9 +309,9 @@ def _check_encodings(config: HardwareConfig) -> None:
 
 
 def _lowered(config: HardwareConfig, reduction: Reduction) -> str:
-    """The fields of a reduction, by how much each is lowered, and to what."""
+    """The fields of a reduction, with their values before and after."""
     return " and ".join(
-        f"{field} by {by} to {getattr(config, field) - by}"
+        f"{field} from {getattr(config, field)} to {getattr(config, field) - by}"
         for field, by in ((_buffer_field(memory), by) for memory, by in reduction.items())
     )
 

@@ -52,8 +52,8 @@ from tandem.hw.features import Feature
             {"log_block_in": 3, "log_block_out": 3, "bus_bits": 128},
             "the GEMM word needs 140 bits and has 128, the ALU word needs 144 bits and has 128, "
             "the micro-op word needs 36 bits and has 32, for memories of these depths: lower "
-            "log_acc_buffer by 4 to 13; or log_inp_buffer by 1 to 14 and log_wgt_buffer by 2 to "
-            "16 and log_acc_buffer by 1 to 16",
+            "log_acc_buffer from 17 to 13; or log_inp_buffer from 15 to 14 and log_wgt_buffer from "
+            "18 to 16 and log_acc_buffer from 17 to 16",
         ),
         ({"acc_read_ports": 3}, "acc_read_ports is 3: it must lie in 1..2"),
     ],
@@ -99,7 +99,7 @@ def _advised(message: str) -> dict[str, int]:
     """The fields that a message says to change, with its numbers; of several ways the last one."""
     if found := re.search(r": lower (.*)$", message):
         last = found[1].split("; or ")[-1]
-        return {field: int(to) for field, to in re.findall(r"(\w+) by \d+ to (\d+)", last)}
+        return {field: int(to) for field, to in re.findall(r"(\w+) from \d+ to (\d+)", last)}
     if found := re.search(r"raise (\w+) to (\d+) or", message):
         return {found[1]: int(found[2])}
     if found := re.search(r"^(\w+) is \d+: it must be a power of two, such as (\d+)", message):
