@@ -6,8 +6,17 @@ from typing import Annotated
 
 import typer
 
+from tandem.hw.config_files import preset_names
+from tandem.hw.memory_model import MEMORY_PRESETS
 from tandem.scripts.completion import complete_config, complete_engine, complete_memory
 
+CONFIGS = f"a preset ({', '.join(preset_names())}), or a JSON file (TVM's vta_config.json too)"
+"""What can be a configuration, for the help of commands."""
+MEMORIES = ", ".join(
+    f"{name} ({model.latency} cycles to the first beat, {model.interval} from beat to beat)"
+    for name, model in MEMORY_PRESETS.items()
+)
+"""The memory models that have names, for the help of commands."""
 DEFAULT_CONFIG = "pynq"
 DEFAULT_ENGINE = "cycle"
 DEFAULT_MEMORY = "fast"
@@ -18,7 +27,7 @@ ConfigOption = Annotated[
         "--config",
         metavar="NAME|FILE",
         autocompletion=complete_config,
-        help="Hardware configuration: a preset, or a JSON file (TVM's vta_config.json too).",
+        help=f"Hardware configuration: {CONFIGS}.",
     ),
 ]
 EngineOption = Annotated[
@@ -36,8 +45,8 @@ MemoryOption = Annotated[
         "--memory",
         metavar="MODEL",
         autocompletion=complete_memory,
-        help="Memory model: fast, ddr, edge, or some of latency=N interval=N in_flight=N, "
-        "joined by commas.",
+        help=f"Memory model: {MEMORIES}, or some of latency=N interval=N in_flight=N, joined by "
+        "commas.",
     ),
 ]
 JobsOption = Annotated[

@@ -30,9 +30,15 @@ def _section(group: Any, context: Any, verb: str) -> Iterator[str]:
     for parameter in command.get_params(own):
         if record := parameter.get_help_record(own):
             name, meaning = record
-            yield f"| `` {name.replace('|', chr(92) + '|')} `` | {_plain(meaning)} |"
+            # An option that only switches off has nothing before the stroke.
+            shown = name.removeprefix(" / ").replace("|", chr(92) + "|")
+            yield f"| `` {shown} `` | {_plain(meaning)} |"
 
 
 def _plain(text: str) -> str:
-    """A text for a cell of a table: on one line, nothing in it markup."""
-    return re.sub(r"([|*_<>\[\]`$\\])", r"\\\1", " ".join(text.split()))
+    """A text for a cell of a table: on one line, nothing in it markup but `code`."""
+    parts = " ".join(text.split()).split("`")
+    for at, part in enumerate(parts):
+        special = r"([|*_<>\[\]$\\])" if at % 2 == 0 else r"(\|)"
+        parts[at] = re.sub(special, r"\\\1", part)
+    return "`".join(parts)

@@ -41,6 +41,8 @@ myst_heading_anchors = 4
 # Programs in the project's own languages, and output of commands.
 highlight_language = "text"
 
+# Two hyphens begin an option, and are no dash.
+smartquotes_action = "qe"
 # In docstrings, as in Markdown, `this` is code.
 default_role = "literal"
 autodoc_default_options = {"members": True, "member-order": "bysource"}

@@ -32,6 +32,7 @@ from tandem.scripts.model_options import (
     refuse_accelerator_options,
 )
 from tandem.scripts.options import (
+    CONFIGS,
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
     DEFAULT_MEMORY,
@@ -105,7 +106,8 @@ def command(
             "--config",
             metavar="NAME|FILE",
             autocompletion=complete_config,
-            help="Hardware configuration, as of other verbs (default: pynq; an artifact's own).",
+            help=f"Hardware configuration: {CONFIGS} (default: {DEFAULT_CONFIG}, or an "
+            "artifact's own).",
         ),
     ] = None,
     engine: EngineOption = DEFAULT_ENGINE,

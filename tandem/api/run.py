@@ -45,8 +45,12 @@ class Run:
 
     Attributes
     ----------
-    network, platform, memory
-        What ran, and where; `memory` is the name of the memory model.
+    network
+        The compiled network that ran.
+    platform
+        Where it ran: engine, memory and threads.
+    memory
+        The name of the memory model.
     batches
         The inputs of each batch.
     runs

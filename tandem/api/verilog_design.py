@@ -29,8 +29,14 @@ class Design:
 
     Attributes
     ----------
-    folder, files
-        The folder, and the paths of all files that were written.
+    machine
+        The machine.
+    folder
+        The folder.
+    files
+        The paths of all files that were written.
+    verilog
+        The Verilog as a value: the texts of the modules, and the ports.
     """
 
     machine: Accelerator
