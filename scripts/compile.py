@@ -16,7 +16,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import Artifact, write_artifact
 from tandem.runtime.inputs import PixelNormalisation, read_arrays
-from tandem.scripts.calibration import noise_warning
+from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
@@ -26,6 +26,7 @@ from tandem.scripts.model_options import (
     CalibrateOption,
     DeviceName,
     DeviceOption,
+    KeepFloatOption,
     LatencyHidingOption,
     PixelsOption,
     QuantiseOption,
@@ -87,6 +88,7 @@ def command(
     shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
+    keep_float: KeepFloatOption = None,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     config: ConfigOption = DEFAULT_CONFIG,
     memory: MemoryOption = DEFAULT_MEMORY,
@@ -115,7 +117,7 @@ def command(
             refuse_accelerator_options(context, ["--explain"] * explain)
         elif threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
-        options = model_options(quantize, calibrate, pixels, seed, shape)
+        options = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("compile", quiet=as_json) as report:
             target: TargetDevice = Cpu(threads)
             if device is DeviceName.ACCELERATOR:
@@ -141,12 +143,12 @@ def command(
             typer.echo(_summary(artifact, output, seconds))
             if tuned is not None:
                 typer.echo(str(tuned))
-            warning = noise_warning(artifact.manifest.provenance)
+            warning = calibration_warning(artifact.manifest.provenance)
             if warning is not None:
                 typer.echo(f"warning: {warning}", err=True)
             if explain:
                 steps = (step for step in artifact.manifest.steps if step.on_host)
-                print_reasons([(step.operators, step.reason or None) for step in steps])
+                print_reasons([(step.name, step.operators, step.reason or None) for step in steps])
                 print_round_trips(round_trips(artifact))
 
 

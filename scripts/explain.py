@@ -8,25 +8,30 @@ from tandem.scripts.tables import plain_console, plain_table, print_table, whole
 from tandem.workbench.round_trips import RoundTrip
 
 
-def print_reasons(steps: Sequence[tuple[Sequence[str], str | None]]) -> None:
+def print_reasons(steps: Sequence[tuple[str, Sequence[str], str | None]]) -> None:
     """Print a row for each distinct pair of operators and reason.
 
     Parameters
     ----------
     steps
-        Operators and reason of each CPU step; the reason is None if the network was compiled for
-        the CPU alone.
+        Name, operators and reason of each CPU step; the reason is None if the network was compiled
+        for the CPU alone.
     """
     console = plain_console()
     console.print()
     if not steps:
         console.print("nothing is on the CPU")
         return
-    table = plain_table(("on the CPU", "why"), ())
-    for operators, reason in dict.fromkeys((tuple(names), reason) for names, reason in steps):
+    table = plain_table(("layer", "on the CPU", "why"), ())
+    alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
+    for name, operators, reason in steps:
+        alike.setdefault((tuple(operators), reason), []).append(name)
+    for (operators, reason), names in alike.items():
         text = reason or "it was compiled for the CPU alone"
+        more = f" +{len(names) - 1}" if len(names) > 1 else ""
         # Each reason of a step on a line of its own.
-        table.add_row(" + ".join(dict.fromkeys(operators)), text.replace("; ", "\n"))
+        parts = " + ".join(dict.fromkeys(operators))
+        table.add_row(names[0] + more, parts, text.replace("; ", "\n"))
     print_table(console, table)
 
 

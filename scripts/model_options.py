@@ -37,18 +37,21 @@ def model_options(
     pixels: PixelNormalisation,
     seed: int,
     shapes: Sequence[StatedShape] | None,
+    keep_float: Sequence[str] | None = None,
 ) -> ModelOptions:
     """The options of a model, from those of a command line; None for one that is not given.
 
     Raises
     ------
     CommandError
-        `--calibrate` is given without quantisation.
+        `--calibrate` or `--keep-float` is given without quantisation.
     """
     mode = (quantise or Quantise.MULTIPLIER).mode
-    if mode is None and calibrate is not None:
-        raise CommandError("--calibrate is for --quantize pow2 and multiplier, not for none")
-    return ModelOptions(mode, calibrate, pixels, seed, tuple(shapes or ()))
+    given = {"--calibrate": calibrate is not None, "--keep-float": bool(keep_float)}
+    for option, is_given in given.items():
+        if mode is None and is_given:
+            raise CommandError(f"{option} is for --quantize pow2 and multiplier, not for none")
+    return ModelOptions(mode, calibrate, pixels, seed, tuple(shapes or ()), tuple(keep_float or ()))
 
 
 MODELS: Final = f"an ONNX file, or a built-in network: {', '.join(BUILT_IN)}"
@@ -69,6 +72,15 @@ CalibrateOption = Annotated[
         readable=False,
         help="Calibration inputs: .npy, .npz, or a folder of such files and pictures (default: "
         "random values drawn with --seed).",
+    ),
+]
+KeepFloatOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-float",
+        metavar="NAME",
+        help="A layer that stays in float32, on the CPU: its name in the tables, or that of a node "
+        "or an operator of the model, such as LRN; can be repeated.",
     ),
 ]
 PixelsOption = Annotated[

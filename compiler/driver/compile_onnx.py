@@ -111,6 +111,8 @@ class CompileOptions:
         The multipliers of requantisation; None leaves the network in float32.
     samples
         Inputs for calibration; by default normal noise with the seed `seed`.
+    keep_float
+        What stays in real numbers, as `QuantiseOptions` has it.
     """
 
     exact_on: tuple[Target[Any], ...]
@@ -118,6 +120,7 @@ class CompileOptions:
     quantise: Mode | None = Mode.MULTIPLIER
     samples: Samples | None = None
     seed: int = 0
+    keep_float: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +273,8 @@ def prepare_network(
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
     provenance = _with_tools(provenance, mode, calibration)
+    if real is not None and calibration is not None:
+        provenance = _with_zeros(provenance, real.quantised, imported)
     if has_scales(imported.function):
         given = {**provenance.options, "scales": "given"}
         provenance = structs.replace(provenance, options=given)
@@ -290,6 +295,17 @@ def _with_tools(provenance: Provenance, mode: str, calibration: Calibration | No
     return structs.replace(provenance, tools=tools, options=options)
 
 
+def _with_zeros(provenance: Provenance, quantised: Quantised, imported: Imported) -> Provenance:
+    """The provenance with the inputs that calibration had nothing but zeros for."""
+    zeros = {of for of, scale in quantised.scales.values() if scale.of_zeros}
+    params = (param.name for param in imported.function.params)
+    names = [name for name, of in zip(imported.inputs, params, strict=True) if of in zeros]
+    if not names:
+        return provenance
+    options = {**provenance.options, "zero_inputs": ", ".join(names)}
+    return structs.replace(provenance, options=options)
+
+
 def _quantised(
     imported: Imported, options: CompileOptions, mode: Mode, runner: Runner
 ) -> Quantised:
@@ -301,5 +317,5 @@ def _quantised(
             [sample[name] for name in imported.inputs]
             for sample in options.samples(input_tensors(imported))
         )
-    quantisation = QuantiseOptions(mode=mode)
+    quantisation = QuantiseOptions(mode=mode, keep_float=options.keep_float)
     return quantise_network(function, samples, runner, quantisation, options.exact_on)

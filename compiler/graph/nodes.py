@@ -78,6 +78,23 @@ Value: TypeAlias = Call | Tuple | TupleGet | If
 
 
 @dataclass(frozen=True, slots=True)
+class ModelNode:
+    """A node of the user's model, from which values of the graph come.
+
+    Attributes
+    ----------
+    operator, name
+        As the model has them; a node may be without a name.
+    parts
+        The number of values that compute it.
+    """
+
+    operator: str
+    name: str
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Let:
     """Binds a name to a value, in scope from here to the end of the body.
 
@@ -92,6 +109,12 @@ class Let:
     reasons
         Why the host computes the value, if others might have. Not part of equality, digests and the
         text.
+    node
+        The node of the user's model that the value computes in full or in part; None where that is
+        not known. Not part of equality, digests and the text.
+    keep_float
+        Whether the user wants it in real numbers, whatever quantisation could do. Not part of
+        equality, digests and the text.
     """
 
     name: str
@@ -99,6 +122,16 @@ class Let:
     type: Type | None = None
     origin: str | None = field(default=None, repr=False, compare=False)
     reasons: tuple[Reason, ...] = field(default=(), repr=False, compare=False)
+    node: ModelNode | None = field(default=None, repr=False, compare=False)
+    keep_float: bool = field(default=False, repr=False, compare=False)
+
+    @property
+    def operator(self) -> str:
+        """What it computes, for reasons: `divide of LRN` is a part of an operator of the model."""
+        name = self.value.callee.name if isinstance(self.value, Call) else ""
+        if self.node is None or self.node.parts == 1:
+            return name
+        return f"{name} of {self.node.operator}"
 
     @property
     def source(self) -> str:

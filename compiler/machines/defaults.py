@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tandem.compiler.driver.compile_onnx import CompileOptions, Samples
@@ -20,13 +20,16 @@ LEARNED: Mapping[str, TargetOf] = MappingProxyType({"accelerator": recorded_acce
 
 
 def compile_options(
-    quantise: Mode | None = Mode.MULTIPLIER, samples: Samples | None = None, seed: int = 0
+    quantise: Mode | None = Mode.MULTIPLIER,
+    samples: Samples | None = None,
+    seed: int = 0,
+    keep_float: Sequence[str] = (),
 ) -> CompileOptions:
     """Options by which this processor and every accelerator give the same results; parameters are
     those of `CompileOptions`."""
     # All configurations have the same base instruction set.
     exact_on = (accelerator(HardwareConfig()),)
-    return CompileOptions(exact_on, host_runner, quantise, samples, seed)
+    return CompileOptions(exact_on, host_runner, quantise, samples, seed, tuple(keep_float))
 
 
 def host_runner() -> Runner:

@@ -34,8 +34,9 @@ from tandem.compiler.quantise.image_splits import SliceImages
 from tandem.compiler.quantise.integer_moves import IntegerMoves
 from tandem.compiler.quantise.integer_products import IntegerProducts
 from tandem.compiler.quantise.interleaved_parts import ComputeOnParts
+from tandem.compiler.quantise.keep_float import KeepFloat
 from tandem.compiler.quantise.options import QuantiseOptions
-from tandem.compiler.quantise.points import tensor_name
+from tandem.compiler.quantise.points import int8_values, tensor_name
 from tandem.compiler.quantise.rewriter import Rewriter
 from tandem.compiler.quantise.rules import RULES
 from tandem.compiler.quantise.scaled_products import ScaleProducts
@@ -97,7 +98,7 @@ def quantise_network(
     Raises
     ------
     QuantisationError
-        See `calibrate`; a tensor that has no elements.
+        See `calibrate`; a tensor that has no elements; a name in `keep_float` that nothing has.
     GraphError
         The function is not legal; a sample does not fit.
     """
@@ -107,13 +108,14 @@ def quantise_network(
         stated = (
             *(EliminateDead(), EliminateCommon(), IntegerMoves(), MoveDequantise(run)),
             *(IntegerProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
-            EliminateDead(),
+            *(EliminateDead(), KeepFloat(chosen_options.keep_float, function)),
         )
         return apply_scales(transform(function, stated), {}, chosen_options, targets)
     passes = (
         *(EliminateDead(), EliminateCommon(), FoldConstants(run), IntegerProducts()),
         *(ScaleProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
+        KeepFloat(chosen_options.keep_float, function),
     )
     real = transform(function, passes)
     found = calibrate(real, samples, run)
@@ -165,7 +167,8 @@ def apply_scales(
         }
         own = with_common_scales(one, own)
         params = {param.name: ValueForms(None, emitted=True) for param in one.params}
-        body = Rewriter(types, own, options, RULES, builder, params).body(one.body)
+        measured = frozenset(int8_values(one, types))
+        body = Rewriter(types, own, options, RULES, builder, params, measured).body(one.body)
         for name, (of, scale) in builder.scales.items():
             real = tensor_name(function, one, of)
             scales[tensor_name(function, one, name)] = (real, scale)

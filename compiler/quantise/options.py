@@ -42,12 +42,15 @@ class QuantiseOptions:
         The percentile of `Method.PERCENTILE`, 0 (excluded) to 100.
     per_channel
         Whether weights have a scale for each output channel, or one for the tensor.
+    keep_float
+        Names of what stays in real numbers: values, and nodes or operators of the model.
     """
 
     mode: Mode = Mode.MULTIPLIER
     method: Method = Method.MSE
     percentile: float = 99.99
     per_channel: bool = True
+    keep_float: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.percentile <= 100:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tandem.compiler.graph.infer import infer
-from tandem.compiler.graph.nodes import Body, Call, Function, Let, Tuple, Value, Var
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Tuple, Var
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes import EliminateDead, Fuse, transform
 from tandem.compiler.graph.syntax import unique_name
@@ -43,7 +43,7 @@ def int8_values(function: Function, types: Mapping[str, Type]) -> tuple[str, ...
                 walk(inner)
             if let.name in always and let.name in in_reals:
                 want(let.name)
-            operands = _int8_operands(let.value, wanted=let.name in wanted)
+            operands = _int8_operands(let, wanted=let.name in wanted)
             for name in operands:
                 want(name)
             if let.name not in always:
@@ -76,17 +76,17 @@ def _always_int8(function: Function) -> set[str]:
     """Names of results whose accumulators become int8 also for users in real numbers."""
     found: set[str] = set()
     for let in all_lets(function.body):
-        rule = _rule_of(let.value)
+        rule = _rule_of(let)
         if rule is None:
             continue
         assert isinstance(let.value, Call), "it has a rule"
-        starts = rule.always_int8(let.value) and _int8_operands(let.value, wanted=True)
+        starts = rule.always_int8(let.value) and _int8_operands(let, wanted=True)
         if starts or (rule.extends and not found.isdisjoint(names_of(let.value))):
             found.add(let.name)
     return found
 
 
-def _int8_operands(value: Value, wanted: bool) -> tuple[str, ...]:
+def _int8_operands(let: Let, wanted: bool) -> tuple[str, ...]:
     """The names of operands that the operator's rule takes as int8.
 
     Parameters
@@ -94,14 +94,17 @@ def _int8_operands(value: Value, wanted: bool) -> tuple[str, ...]:
     wanted
         Whether the result is wanted as int8.
     """
-    rule = _rule_of(value)
+    rule = _rule_of(let)
     if rule is None or (rule.on_demand and not wanted):
         return ()
-    assert isinstance(value, Call), "it has a rule"
-    return tuple(each.name for each in rule.int8_operands(value) if isinstance(each, Var))
+    assert isinstance(let.value, Call), "it has a rule"
+    return tuple(each.name for each in rule.int8_operands(let.value) if isinstance(each, Var))
 
 
-def _rule_of(value: Value) -> Rule[Rewriter] | None:
+def _rule_of(let: Let) -> Rule[Rewriter] | None:
+    value = let.value
+    if let.keep_float:
+        return None
     if isinstance(value, Call) and isinstance(value.callee, OpSpec):
         return RULES.get(value.callee.name)
     return None

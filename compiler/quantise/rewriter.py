@@ -12,7 +12,7 @@ trampoline (`trampoline.py`), so that Python's stack is no limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Literal, TypeVar
 
@@ -43,8 +43,9 @@ from tandem.compiler.quantise.trampoline import Steps, run
 
 A = TypeVar("A", bound=Attributes)
 _NO_RULE = "quantisation has no integer form of it"
-_UNREAD = "its result is read in real numbers only"
+UNREAD = "its result is read in real numbers only"
 """Why a value stays in real numbers although it has a rule that refuses nothing."""
+_AS_ASKED = "it stays in float32, as asked for"
 
 
 class Rewriter:
@@ -63,6 +64,8 @@ class Rewriter:
         The builder of the new body.
     around
         The forms of the values around the body, by name: parameters, in the body of a function.
+    measured
+        Names of the values whose ranges calibration measures, if samples reach them.
     """
 
     def __init__(
@@ -73,9 +76,11 @@ class Rewriter:
         rules: Mapping[str, Rule[Rewriter]],
         builder: Builder,
         around: Mapping[str, ValueForms],
+        measured: Set[str],
     ) -> None:
         self.types = types
         self.chosen = chosen
+        self.measured = measured
         self.options = options
         self.uses = Counter[str]()
         self.builder = builder
@@ -97,7 +102,9 @@ class Rewriter:
             value = let.value
             if isinstance(value, Call) and isinstance(value.callee, OpSpec):
                 rule = self._rules.get(value.callee.name)
-                if rule is not None and rule.rewrite(self, let.name, value):
+                if let.keep_float:
+                    self.refuse(let.name, _AS_ASKED)
+                elif rule is not None and rule.rewrite(self, let.name, value):
                     if rule.always_int8(value) and isinstance(forms.form, PendingAccumulator):
                         forms.form = replace(forms.form, always_int8=True)
                     continue
@@ -347,8 +354,8 @@ class Rewriter:
         if text is None:
             if value.callee.name not in self._rules and value.callee.pattern is OpPattern.INJECTIVE:
                 return let.reasons  # Integers could move likewise.
-            text = _UNREAD if value.callee.name in self._rules else _NO_RULE
-        return (*let.reasons, Reason(value.callee.name, text))
+            text = UNREAD if value.callee.name in self._rules else _NO_RULE
+        return (*let.reasons, Reason(let.operator, text))
 
     def _inner(self, body: Body) -> Body:
         """The quantised body of a branch, which reads values around it in any of their forms."""
@@ -358,7 +365,9 @@ class Rewriter:
             if forms.emitted
         }
         builder = self.builder.inner()
-        inner = Rewriter(self.types, self.chosen, self.options, self._rules, builder, around)
+        inner = Rewriter(
+            self.types, self.chosen, self.options, self._rules, builder, around, self.measured
+        )
         return inner.body(body)
 
 

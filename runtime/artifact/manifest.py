@@ -210,6 +210,12 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
         noise for inputs."""
         return self.calibration == "noise" and self.digest is not None
 
+    @property
+    def zero_inputs(self) -> str | None:
+        """The names of inputs of which every sample of calibration was zero; None without any."""
+        found = self.options.get("zero_inputs")
+        return None if found is None else str(found)
+
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A compiled network.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from rich.console import Console
 
 from tandem.scripts.tables import plain_table, print_table
@@ -9,6 +12,12 @@ from tandem.workbench.accuracy import ClassAccuracy, LayerLosses
 from tandem.workbench.sqnr import ratio_text
 
 _SHOWN = 20
+_CLIPPED: Final = 0.01
+"""The fraction of results at int8's limits from which on a scale counts as too small."""
+_LOST: Final = 6.0
+"""The SQNR in dB below which errors are more than half as large as what they disturb."""
+_COARSE: Final = 25.0
+"""The SQNR in dB below which a layer's own rounding counts as coarse: 30 and more are usual."""
 
 
 def print_losses(console: Console, losses: LayerLosses) -> None:
@@ -37,6 +46,30 @@ def print_losses(console: Console, losses: LayerLosses) -> None:
         "SQNR: with all that a layer inherits from those before it; own: by itself, on "
         "float32's inputs rounded to its own scales; clipped: results at the limits of int8"
     )
+    for line in _advice(losses):
+        console.print(line)
+
+
+def _advice(losses: LayerLosses) -> Iterator[str]:
+    """What to do about the layer that loses most, if it loses much; its scales are the model's own
+    in a QDQ network, which nothing here changes."""
+    worst = losses.worst_first[0]
+    keep = f"--keep-float {worst.name} computes it in float32"
+    if not losses.states_scales:
+        if worst.clipped > _CLIPPED:
+            yield (
+                f"{worst.name}: {worst.clipped:.1%} of its results are at the limits of int8, so "
+                f"that its scale is too small for these inputs: --calibrate with inputs like "
+                f"these, or {keep}"
+            )
+        elif worst.own_sqnr < _COARSE:
+            yield (
+                f"{worst.name}: its own {ratio_text(worst.own_sqnr)} dB come of rounding, not of "
+                f"clipping: a few large values or weights make the steps coarse; {keep}"
+            )
+    lost = [error.name for error in losses.in_order if error.sqnr < _LOST]
+    if lost:
+        yield f"errors of half the values' size and more, below 6 dB: {', '.join(lost[:3])}"
 
 
 def print_accuracy(console: Console, accuracy: ClassAccuracy) -> None:

@@ -24,6 +24,7 @@ from tandem.scripts.model_options import (
     CalibrateOption,
     DeviceName,
     DeviceOption,
+    KeepFloatOption,
     LatencyHidingOption,
     PixelsOption,
     QuantiseOption,
@@ -164,6 +165,7 @@ def command(
     shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
+    keep_float: KeepFloatOption = None,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     records: RecordsOption = None,
     threads: ThreadsOption = None,
@@ -191,6 +193,7 @@ def command(
             "--shape": bool(shape),
             "--quantize": quantize is not None,
             "--calibrate": calibrate is not None,
+            "--keep-float": bool(keep_float),
             "--config": config is not None,
             "--no-latency-hiding": not hiding,
             "--records": records is not None,
@@ -225,7 +228,7 @@ def command(
         if not on_cpu:
             target = Accelerator(load_config(config or DEFAULT_CONFIG), platform.memory, hiding)
         target = with_records(target, records)
-        options = model_options(quantize, calibrate, pixels, seed, shape)
+        options = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity, inputs or [])
             run_inputs = RunInputs.read(

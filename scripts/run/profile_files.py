@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tandem.base.files import check_destination
 from tandem.runtime.executor import Run
-from tandem.scripts.calibration import noise_warning
+from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.command_line import command_line
 from tandem.scripts.errors import CommandError
 from tandem.sim.trace import write_timeline
@@ -66,7 +66,7 @@ class ProfileFiles:
         """Write the page, if there is a path for it. The run must have a stream."""
         if self.report is None:
             return
-        warning = noise_warning(report.network.artifact.manifest.provenance)
+        warning = calibration_warning(report.network.artifact.manifest.provenance)
         from tandem.workbench.pages.run import run_page, write_page
 
         write_page(run_page(report, command_line(), warning), self.report)

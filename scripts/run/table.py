@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from tandem.runtime.artifact import config_of
-from tandem.scripts.calibration import noise_warning
+from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.engine_comparison import print_comparison
 from tandem.scripts.explain import print_reasons, print_round_trips
 from tandem.scripts.run.accuracy_table import print_accuracy, print_losses
@@ -51,13 +51,13 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         print_losses(console, report.losses)
     if report.accuracy is not None:
         print_accuracy(console, report.accuracy)
-    warning = noise_warning(report.network.artifact.manifest.provenance)
+    warning = calibration_warning(report.network.artifact.manifest.provenance)
     if warning is not None:
         console.print()
         console.print(f"warning: {warning}")
     if explain:
         steps = (step for step in report.run.profile.steps if step.run is None)
-        print_reasons([(step.operators, step.reason) for step in steps])
+        print_reasons([(step.name, step.operators, step.reason) for step in steps])
         print_round_trips(report.round_trips)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 from msgspec import structs
 
 from tandem.api.artifact import Artifact
-from tandem.api.calibration_warning import noise_warning
+from tandem.api.calibration_warning import calibration_warning
 from tandem.api.loading import Loadable, model_of
 from tandem.api.machines import Machine, Memory, device_of, warn
 from tandem.api.model import Model
@@ -17,7 +18,7 @@ from tandem.api.samples import Samples, calibration, calibration_file
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.options import Mode
 from tandem.runtime.inputs import PixelNormalisation
-from tandem.workbench.arguments import choice
+from tandem.workbench.arguments import choice, texts
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.models import Source, as_text
 from tandem.workbench.networks import Network
@@ -31,6 +32,7 @@ def compile(
     *,
     quantize: str | None = "multiplier",
     calibrate: Samples | None = None,
+    keep_float: Sequence[str] = (),
     records: str | os.PathLike[str] | None = None,
     hide_latency: bool = True,
     memory: Memory = "fast",
@@ -57,6 +59,9 @@ def compile(
         Inputs that scales are measured with: a file (.npy, .npz), a folder of such files and
         pictures, an array of the only input, a mapping from names to arrays, or an iterable of
         these; arrays may hold several batches along their first axis. None for noise.
+    keep_float
+        Names of layers that stay in float32, on the CPU, as tables have them, or of nodes or
+        operators of the model, such as `LRN`.
     records
         A file of `tandem.tune`, whose best schedules are taken; `default` for the records that come
         with Tandem.
@@ -81,13 +86,16 @@ def compile(
     """
     loaded = model_of(model)
     mode = mode_of(quantize, calibrate)
+    floats = texts("keep_float", keep_float)
+    if mode is None and floats:
+        raise ArgumentValueError("keep_float is for quantize='multiplier' and 'pow2', not for None")
     kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
     device = device_of(machine, memory, hiding=hide_latency, records=records)
     with steps_of("compile", progress) as steps:
-        prepared = source_of(loaded, mode, calibrate, kind).prepared(steps.say)
+        prepared = source_of(loaded, mode, calibrate, kind, floats).prepared(steps.say)
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
-    warning = noise_warning(artifact.manifest.provenance, loaded.name)
+    warning = calibration_warning(artifact.manifest.provenance, loaded.name)
     if warning is not None:
         warn(warning)
     return Artifact(Network(artifact, prepared, device))
@@ -104,7 +112,11 @@ def mode_of(quantize: object, calibrate: object) -> Mode | None:
 
 
 def source_of(
-    model: Model, mode: Mode | None, samples: object, pixels: PixelNormalisation
+    model: Model,
+    mode: Mode | None,
+    samples: object,
+    pixels: PixelNormalisation,
+    keep_float: tuple[str, ...] = (),
 ) -> Source:
     """The model with the options of its quantisation."""
     found = None if samples is None else calibration(model.name, samples, pixels)
@@ -112,8 +124,10 @@ def source_of(
     file = calibration_file(samples)
     if file is not None:
         recorded["calibrate"] = as_text(file)
+    if keep_float:
+        recorded["keep_float"] = ", ".join(keep_float)
     return replace(
         model.source,
         provenance=structs.replace(model.source.provenance, options=recorded),
-        options=compile_options(mode, found, model.options.seed),
+        options=compile_options(mode, found, model.options.seed, keep_float),
     )

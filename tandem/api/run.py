@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import tandem.runtime.executor as executor
 from tandem.api.accuracy_tables import losses_table, trips_table
-from tandem.api.calibration_warning import noise_warning
+from tandem.api.calibration_warning import calibration_warning
 from tandem.api.layer_cycles import LayerCycles
 from tandem.api.progress import Progress, steps_of
 from tandem.api.run_page import with_measurements
@@ -206,7 +206,7 @@ class Run:
         )
         with steps_of("report", progress) as steps:
             found = with_measurements(summary, self.batches, self.runs, steps, losses=losses)
-        warning = noise_warning(self.network.artifact.manifest.provenance, self.network.model)
+        warning = calibration_warning(self.network.artifact.manifest.provenance, self.network.model)
         write_page(run_page(found, f"run.report({str(file)!r})", warning), file)
 
     def trace(self, path: str | os.PathLike[str]) -> None:

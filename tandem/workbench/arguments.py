@@ -44,6 +44,27 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LISTED]) + (f" and {left} others" if left > 0 else "") or "none"
 
 
+def texts(what: str, value: object) -> tuple[str, ...]:
+    """The value, which must be a sequence of names, or one name.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Anything else.
+    """
+    found: tuple[Any, ...] = ()
+    if isinstance(value, str):
+        found = (value,)
+    elif isinstance(value, Iterable):
+        found = tuple(value)
+    else:
+        expect(what, value, "a sequence of names")
+    for name in found:
+        if not isinstance(name, str):
+            expect(f"a name of {what}", name, "a str")
+    return found
+
+
 def index(what: str, value: object, count: int) -> int:
     """The value, which must be the number of one of `count` things; negative ones from the end.
 

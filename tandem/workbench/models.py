@@ -48,6 +48,8 @@ class ModelOptions:
         A file or folder of inputs to calibrate with; None for noise with the seed.
     shapes
         Of inputs whose extents the model leaves open.
+    keep_float
+        Names of what stays in float32: layers, and nodes or operators of the model.
     """
 
     quantise: Mode | None = Mode.MULTIPLIER
@@ -55,6 +57,7 @@ class ModelOptions:
     pixels: PixelNormalisation = PixelNormalisation.IMAGENET
     seed: int = 0
     shapes: tuple[StatedShape, ...] = ()
+    keep_float: tuple[str, ...] = ()
 
 
 def compile_model(
@@ -186,7 +189,9 @@ def source_of(read: ReadModel, options: ModelOptions, offered: Arrays) -> Source
         recorded["calibrate"] = as_text(options.calibrate)
     if options.shapes:
         recorded["shapes"] = shapes_text(options.shapes)
-    how = compile_options(options.quantise, _samples(options), options.seed)
+    if options.keep_float:
+        recorded["keep_float"] = ", ".join(options.keep_float)
+    how = compile_options(options.quantise, _samples(options), options.seed, options.keep_float)
     imported = import_with_shapes(read.proto, options.shapes, offered, options.calibrate)
     if imported.bound:
         recorded["constant_inputs"] = ", ".join(sorted(imported.bound))

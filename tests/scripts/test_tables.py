@@ -143,7 +143,15 @@ def test_resources(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_reasons(capsys: pytest.CaptureFixture[str]) -> None:
-    print_reasons([(["reshape", "dequantise"] * 4, "no schedule template for it; " * 9)])
+    print_reasons(
+        [
+            (
+                "layer1_conv1_windows",
+                ["reshape", "dequantise"] * 4,
+                "no schedule template for it; " * 9,
+            )
+        ]
+    )
     check_width(capsys.readouterr().out)
 
 

@@ -22,6 +22,7 @@ from tandem.compiler.graph.nodes import (
     Function,
     Global,
     Let,
+    ModelNode,
     Param,
     TupleGet,
     Var,
@@ -202,17 +203,21 @@ class Builder:
             for index, type_ in enumerate(types)
         )
 
-    def end_node(self, operator: str, results: Mapping[str, Value]) -> dict[str, Value]:
-        """Names the bindings of a node after its results; returns the results by ONNX name."""
+    def end_node(self, operator: str, name: str, results: Mapping[str, Value]) -> dict[str, Value]:
+        """Names the bindings of a node, called `name`, after its results; returns the results by
+        ONNX name."""
+        parts = sum(isinstance(let.value, Call) for let in self._open)
+        node = ModelNode(operator, name, parts)
+        self._open = [replace(let, node=let.node or node) for let in self._open]
         own = {each.name for each in self._open}
         names: dict[str, Var] = {}
-        for name, value in results.items():
+        for result, value in results.items():
             if isinstance(value.atom, Var) and value.atom.name in own - names.keys():
                 if not is_name(value.atom.name):
-                    names[value.atom.name] = Var(unique_name(legal_name(name), self._taken))
+                    names[value.atom.name] = Var(unique_name(legal_name(result), self._taken))
         stem = legal_name(next(iter(results), operator))
         names = self._name(f"{stem}_{operator.lower()}", names)
-        return {name: value.renamed(names) for name, value in results.items()}
+        return {result: value.renamed(names) for result, value in results.items()}
 
     def end_body(self, stem: str, results: Sequence[Value]) -> tuple[Value, ...]:
         """Names all bindings that have no name yet, after `stem`; returns the named results."""

@@ -367,7 +367,7 @@ class _Graph:
         named = {name: value for name, value in zip(proto.output, results, strict=False) if name}
         missing = set(proto.output[len(results) :]) & used
         assert not missing, f"{describe(proto)} has no {missing}"
-        self._values.update(self._builder.end_node(proto.op_type, named))
+        self._values.update(self._builder.end_node(proto.op_type, proto.name, named))
 
     def _made(self, name: str) -> Value:
         """A value of the graph or around it; raises `FrontendError` if there is none."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.nodes import Atom
+from tandem.compiler.graph.nodes import Atom, Var
 from tandem.compiler.ir.dtypes import FLOAT32
-from tandem.compiler.quantise.rewriter import Rewriter
+from tandem.compiler.quantise.rewriter import UNREAD, Rewriter
 
 
 def not_int8(rewriter: Rewriter, operand: str, atom: Atom) -> str:
@@ -28,6 +28,9 @@ def never_reached(rewriter: Rewriter, operand: str, atom: Atom) -> str:
     text = not_int8(rewriter, operand, atom)
     if not text.endswith("stays in real numbers"):
         return text
+    if isinstance(atom, Var) and atom.name not in rewriter.measured:
+        # No rule wants it as int8, as the operator's own result is not wanted so.
+        return UNREAD
     return (
         f"no sample of the calibration reached its {operand}: --calibrate with inputs that do "
         "would help"

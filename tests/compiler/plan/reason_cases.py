@@ -110,6 +110,12 @@ CASES = (
         "y = conv2d(x, w)",
         quantised=True,
     ),
+    ReasonCase(
+        "a normalisation between real numbers",
+        "batch_norm",
+        f"{_IMAGE}, w: float32[8], b: float32[8], m: float32[8], variance: float32[8]",
+        "e = exp(x); r = batch_norm(e, w, b, m, variance); y = exp(r)",
+    ),
     # What quantisation refuses.
     ReasonCase(
         "weights that are an input",

@@ -58,6 +58,21 @@ def refused(message: str, *arguments: object) -> None:
     assert message in result.stderr
 
 
+def test_a_layer_in_float32(model: Path, tmp_path: Path) -> None:
+    """By its name in the tables; the artifact says what was kept."""
+    written = tmp_path / "net.tandem"
+    options = ("--keep-float", "r", "--config", "tiny")
+    assert tandem("compile", model, "-o", written, *options).exit_code == 0
+    for found in (tandem("run", model, *options, "--json"), tandem("run", written, "--json")):
+        layers = json.loads(found.stdout)["layers"]
+        (layer,) = (each for each in layers if "conv2d" in each["op"])
+        assert layer["device"] == "cpu"
+        assert layer["reason"].startswith("conv2d, relu: it stays in float32, as asked for")
+    refused("has no layer, node or operator 'rr'", model, "--keep-float", "rr")
+    refused("--keep-float is for models", written, "--keep-float", "r")
+    refused("--keep-float is for --quantize pow2", model, "--keep-float", "r", "--quantize", "none")
+
+
 def test_json(model: Path) -> None:
     result = tandem("run", model, "--quantize", "none", "--json")
     assert result.exit_code == 0, result.stderr
@@ -123,9 +138,9 @@ def test_why_operators_are_on_the_cpu(model: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "300")  # So that no reason folds.
     result = tandem("run", model, "--config", "tiny", "--explain")
     assert result.exit_code == 0, result.stderr
-    (head, *rows) = result.stdout.split("\non the CPU")[1].splitlines()
+    (head, *rows) = result.stdout.split("\nlayer               on the CPU")[1].splitlines()
     assert head.split() == ["why"]
-    assert rows[0].split("  ")[0] == "quantise"
+    assert rows[0].split()[:2] == ["image_int8", "quantise"]
     assert rows[0].rstrip().endswith("so that the CPU converts real numbers")
     text = "\n".join(rows)
     assert "dequantise: the accelerator has integers only" in text

@@ -58,6 +58,20 @@ def test_a_bar(model_file: Path, image: Image) -> None:
     assert artifact.name == "net.onnx"
 
 
+def test_a_layer_in_float32(model_file: Path) -> None:
+    """It is on the CPU, where its reason is said."""
+    image = np.random.default_rng(0).standard_normal((8, 3, 8, 8), np.float32)
+    plain, kept = (
+        tandem.compile(model_file, "tiny", calibrate=image, keep_float=names)
+        for names in ((), "Conv")
+    )
+    devices = [
+        {row["device"] for row in each.explain() if "conv2d" in str(row["operators"])}
+        for each in (plain, kept)
+    ]
+    assert devices == [{"accelerator"}, {"cpu"}]
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -67,6 +81,10 @@ def test_a_bar(model_file: Path, image: Image) -> None:
             "no quantize 'int4': there are multiplier, pow2",
         ),
         ({"quantize": None, "calibrate": 1}, ArgumentValueError, "calibrate is for quantize='mult"),
+        ({"quantize": None, "keep_float": "r"}, ArgumentValueError, "keep_float is for quantize="),
+        ({"keep_float": 3}, ArgumentTypeError, "keep_float is 3: it must be a sequence of names"),
+        ({"keep_float": [3]}, ArgumentTypeError, "a name of keep_float is 3: it must be a str"),
+        ({"keep_float": ["rr"]}, tandem.Error, "no layer, node or operator 'rr'"),
         ({"machine": "tinny"}, ArgumentValueError, "'tinny' is neither a preset"),
         ({"machine": 3}, ArgumentTypeError, "machine is 3: it must be an Accelerator, a Cpu"),
         ({"memory": 3}, ArgumentTypeError, "memory is 3: it must be a name, latency=N"),

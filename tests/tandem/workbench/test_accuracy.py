@@ -131,6 +131,28 @@ def test_calibration(tmp_path: Path) -> None:
     assert json.loads(written.stdout)["calibration"] == "noise"
 
 
+def test_what_to_do(folder: Path) -> None:
+    """Clipping by a scale that is too small, and zeros alone; nothing of a layer that is fine."""
+    small, zeros = folder / "small.npy", folder / "zeros.npy"
+    with np.load(DATA) as data:
+        images = (data["calibration"] / 16).astype(np.float32)
+    np.save(small, images / 8)
+    np.save(zeros, images * 0)
+    texts = {}
+    for name in ("calibration", "small", "zeros"):
+        result = tandem(
+            *("run", folder / "net.onnx", "--device", "cpu", "--accuracy"),
+            *("--input", folder / "x.npy", "--calibrate", folder / f"{name}.npy"),
+        )
+        assert result.exit_code == 0, result.stderr
+        texts[name] = " ".join(result.stdout.split())
+    assert "--keep-float" not in texts["calibration"]
+    assert "of its results are at the limits of int8, so that its scale" in texts["small"]
+    assert "warning: calibrated with zeros: every value of input was 0" in texts["zeros"]
+    assert "errors of half the values' size and more" in texts["zeros"]
+    assert "below 6 dB" not in texts["calibration"]
+
+
 def test_refusals(folder: Path) -> None:
     net, labels, x = folder / "net.onnx", folder / "labels.txt", folder / "x.npy"
     on_cpu = ("--device", "cpu")
