@@ -137,4 +137,6 @@ def refuse_accelerator_options(context: typer.Context, options: Sequence[str] = 
         if source is not None and source.name == "COMMANDLINE":
             options = (*options, option)
     if options:
-        raise CommandError(f"{options[0]} is for --device accelerator")
+        raise CommandError(
+            f"{options[0]} is for --device accelerator: with --device cpu all is on the CPU"
+        )

@@ -7,13 +7,16 @@ docstrings and of the command line itself.
 
 from __future__ import annotations
 
+import builtins
 import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from pygments.lexers.special import TextLexer
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import NumpyDocstring
@@ -47,6 +50,8 @@ smartquotes_action = "qe"
 default_role = "literal"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
+# Shown by its name: what NumPy takes for an array is eight types long.
+autodoc_type_aliases = {"ArrayLike": "numpy.typing.ArrayLike"}
 add_module_names = False
 # It is not the class that Sphinx's types say.
 NUMPY_FORM: Any = Config(napoleon_use_ivar=True)
@@ -87,6 +92,25 @@ def convert_docstring(
         lines[:] = docstring.lines()
 
 
+def unlink_builtins(app: Sphinx, doctree: nodes.document) -> None:
+    """Python's own names are no links: Sphinx would take `bytes` for an attribute of that name."""
+    for node in [*doctree.findall(pending_xref)]:
+        if node.get("refdomain") == "py" and hasattr(builtins, node["reftarget"]):
+            node.replace_self(node.children)
+
+
+def show_aliases(
+    app: Sphinx, what: Any, name: str, found: object, options: object, signature: Any, returns: Any
+) -> tuple[Any, Any]:
+    """The signature with names for `autodoc_type_aliases`, also where they are part of a union."""
+    shown = (
+        each and re.sub(r"TypeAliasForwardRef\('([^']*)'\)", r"\1", each)
+        for each in (signature, returns)
+    )
+    first, second = shown
+    return first, second
+
+
 def add_start_page(app: Sphinx, error: Exception | None) -> None:
     """README.html again, by the name that servers look for."""
     if error is None and app.builder.name == "html":
@@ -98,4 +122,6 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("graph", TextLexer)  # the language of networks
     app.connect("source-read", add_text)
     app.connect("autodoc-process-docstring", convert_docstring)
+    app.connect("autodoc-process-signature", show_aliases)
+    app.connect("doctree-read", unlink_builtins)
     app.connect("build-finished", add_start_page)

@@ -48,6 +48,7 @@ PARTS = {
     "Reference": (
         "docs/site/commands",
         "docs/site/api",
+        "docs/presets",
         "docs/instruction-set",
         "docs/registers",
         "docs/operators",

@@ -35,7 +35,8 @@ def samples_of(
     Raises
     ------
     InputError
-        An array that is missing or holds no whole number of batches; different numbers of batches.
+        An array that is missing, of another element type, or of no whole number of batches;
+        different numbers of batches.
     """
     counts = set()
     for tensor in tensors:
@@ -44,7 +45,8 @@ def samples_of(
             raise InputError(f"{path}: input {tensor.name} is missing")
         size = _batch_size(tensor)
         whole = np.atleast_1d(array) if not tensor.shape else array
-        if whole.shape[1:] != tensor.shape[1:] or not whole.ndim or len(whole) % max(size, 1):
+        fits = whole.ndim and whole.shape[1:] == tensor.shape[1:] and not len(whole) % max(size, 1)
+        if not fits or whole.dtype.name != tensor.dtype:
             raise InputError(
                 f"{path}: input {tensor.name} is {tensor}, or several of them along the first "
                 f"axis, not {array.dtype}{list(array.shape)}"

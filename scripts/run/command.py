@@ -297,6 +297,8 @@ def command(
             print_run(run_report, explain=explain)
             if run_report.why is not None:
                 print_why(run_report.why)
+            for line in files.written:
+                typer.echo(line)
         if comparison is not None and not comparison.equal:
             raise CommandError(
                 f"{comparison.mismatches:,} of {comparison.elements:,} elements differ from the "

@@ -52,6 +52,12 @@ class ProfileFiles:
         paths = (("--report", self.report), ("--trace", self.trace))
         return [option for option, path in paths if path is not None]
 
+    @property
+    def written(self) -> list[str]:
+        """A line for each file: its path, and what it is."""
+        kinds = ((self.report, "open it in a browser"), (self.trace, "open it in ui.perfetto.dev"))
+        return [f"{path}: {kind}" for path, kind in kinds if path is not None]
+
     def write_trace(self, run: Run) -> None:
         """Write the timeline of the longest stream, if there is a path for it.
 

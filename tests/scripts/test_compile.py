@@ -75,12 +75,13 @@ def test_why_operators_are_on_the_cpu(tmp_path: Path, monkeypatch: pytest.Monkey
     assert result.exit_code == 0, result.stderr
     summary, _, head, *rows = result.stdout.splitlines()
     assert summary.startswith(f"{path}: ")
-    assert head.split("  ")[0] == "on the CPU"
+    assert head.split("  ")[0] == "layer"
+    column = head.index("on the CPU")
     found = json.loads(run(model, "-o", path, "--config", "tiny", "--json").stdout)["operators"]
     reasons = {each["op"]: each["reason"] for each in found if each["device"] == "cpu"}
     assert {each["reason"] for each in found if each["device"] == "accelerator"} == {None}
     # Each reason of a step has a line of its own.
-    names, lines = zip(*((row.split("  ")[0], row.strip()) for row in rows), strict=True)
+    names, lines = zip(*((row[column:].split("  ")[0], row.strip()) for row in rows), strict=True)
     assert [*filter(None, names)] == [op.replace("+", " + ") for op in reasons]
     wanted = [part for why in reasons.values() for part in why.split("; ")]
     assert all(row.endswith(part) for row, part in zip(lines, wanted, strict=True))

@@ -63,9 +63,8 @@ def test_an_activation_is_kept_with_its_layer(name: str) -> None:
     found = quantised(network(CHAIN), name)
     assert dtypes(found, data_of_products(found)) == ["float32", "int8"]
     assert lets(found)["c1"].reason == "conv2d: it stays in float32, as asked for"
-    assert "as asked for" not in " ".join(
-        each.reason or "" for each in lets(quantised(network(CHAIN))).values()
-    )
+    plain = lets(quantised(network(CHAIN))).values()
+    assert "as asked for" not in " ".join(let.reason or "" for let in plain)
 
 
 def test_both_layers_of_a_sum() -> None:
@@ -121,7 +120,9 @@ func @main(x: float32[1, 8, 4, 4], w: float32[8, 8, 1, 1], v: float32[8, 8, 1, 1
 
 def test_unknown_names() -> None:
     """The nearest names are said, or the first ones."""
-    with pytest.raises(QuantisationError, match=r"operator 'r11' that computes anything: it has r1"):
+    with pytest.raises(
+        QuantisationError, match=r"operator 'r11' that computes anything: it has r1"
+    ):
         quantised(network(CHAIN), "r1", "r11")
     with pytest.raises(QuantisationError, match=r"'\?' that .*: it has c1, r1, c2, y$"):
         quantised(network(CHAIN), "?")
@@ -143,8 +144,8 @@ def test_random_networks(function: Function, data: st.DataObject) -> None:
     assert not {"quantise", "dequantise", "requantise"} & set(called(wholly))
     (sample,) = synthetic(function, 1, seed=3)
     real, same = (
-        evaluate(transform(each, (EliminateDead(), Fuse())), sample, RUN)
-        for each in (function, wholly)
+        evaluate(transform(graph, (EliminateDead(), Fuse())), sample, RUN)
+        for graph in (function, wholly)
     )
     assert isinstance(real, np.ndarray)
     assert isinstance(same, np.ndarray)

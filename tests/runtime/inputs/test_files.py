@@ -138,7 +138,7 @@ def test_a_sample_of_a_scalar(tmp_path: Path, scalars: NDArray[np.float32]) -> N
 
 def test_samples_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no sample")
-    saved(tmp_path, two=np.full((2, 3), 2.0), one=np.ones((4, 3)))
+    saved(tmp_path, two=np.full((2, 3), 2, np.float32), one=np.ones((4, 3), np.float32))
     samples = [*read_samples(tmp_path, [A])]
     assert [each["a"][0, 0] for each in samples] == [1, 1, 2]
 
@@ -146,10 +146,17 @@ def test_samples_of_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": np.zeros((2, 3))}, "input b is missing"),
+        ({"a": np.zeros((2, 3), np.float32)}, "input b is missing"),
         ({"a": np.zeros((3, 3)), "b": np.zeros(1)}, r"input a is float32\[2, 3\], or several"),
         ({"a": np.zeros((2, 4)), "b": np.zeros(1)}, r"not float64\[2, 4\]"),
-        ({"a": np.zeros((4, 3)), "b": np.zeros(1)}, "different numbers of batches"),
+        (
+            {"a": np.zeros((4, 3), np.float32), "b": np.zeros(1, np.int32)},
+            "different numbers of batches",
+        ),
+        (
+            {"a": np.zeros((2, 3), np.float32), "b": np.zeros(1)},
+            r"input b is int32\[1\], or several of them along the first axis, not float64\[1\]",
+        ),
         ({"a": np.zeros(()), "b": np.zeros(1)}, r"not float64\[\]"),
     ],
 )

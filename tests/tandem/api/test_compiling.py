@@ -66,8 +66,8 @@ def test_a_layer_in_float32(model_file: Path) -> None:
         for names in ((), "Conv")
     )
     devices = [
-        {row["device"] for row in each.explain() if "conv2d" in str(row["operators"])}
-        for each in (plain, kept)
+        {row["device"] for row in artifact.explain() if "conv2d" in str(row["operators"])}
+        for artifact in (plain, kept)
     ]
     assert devices == [{"accelerator"}, {"cpu"}]
 

@@ -178,6 +178,8 @@ def test_wrong_usage(
 def test_only_of_the_accelerator(network: tuple[object, ...]) -> None:
     _, model, *_ = network
     result = tandem("run", model, "--device", "cpu", "--compare", "rtl,cycle")
-    assert result.stderr == "error: --compare is for --device accelerator\n"
+    assert result.stderr == (
+        "error: --compare is for --device accelerator: with --device cpu all is on the CPU\n"
+    )
     result = tandem("run", model, "--quantize", "none", "--compare", "rtl,cycle")
     assert "error: --compare: nothing of net.onnx is on an accelerator" in result.stderr

@@ -133,4 +133,6 @@ def test_runs_without_cycles(run: Run) -> None:
 def test_on_the_cpu_there_is_nothing_to_explain() -> None:
     result = CliRunner().invoke(app, ["run", "digits", "--why", LAYER, "--device", "cpu"])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "error: --why is for --device accelerator\n"
+    assert result.stderr == (
+        "error: --why is for --device accelerator: with --device cpu all is on the CPU\n"
+    )
