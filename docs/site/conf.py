@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from pygments.lexers.special import TextLexer
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -92,7 +91,7 @@ def convert_docstring(
         lines[:] = docstring.lines()
 
 
-def unlink_builtins(app: Sphinx, doctree: nodes.document) -> None:
+def unlink_builtins(app: Sphinx, doctree: Any) -> None:
     """Python's own names are no links: Sphinx would take `bytes` for an attribute of that name."""
     for node in [*doctree.findall(pending_xref)]:
         if node.get("refdomain") == "py" and hasattr(builtins, node["reftarget"]):
@@ -103,11 +102,8 @@ def show_aliases(
     app: Sphinx, what: Any, name: str, found: object, options: object, signature: Any, returns: Any
 ) -> tuple[Any, Any]:
     """The signature with names for `autodoc_type_aliases`, also where they are part of a union."""
-    shown = (
-        each and re.sub(r"TypeAliasForwardRef\('([^']*)'\)", r"\1", each)
-        for each in (signature, returns)
-    )
-    first, second = shown
+    pattern, name_alone = r"TypeAliasForwardRef\('([^']*)'\)", r"\1"
+    first, second = (text and re.sub(pattern, name_alone, text) for text in (signature, returns))
     return first, second
 
 

@@ -15,15 +15,16 @@ COLUMNS = ("INP", "WGT", "ACC", "OUT", "UOP", "PAR")
 
 
 def machines() -> Iterator[str]:
-    for name in preset_names():
-        config = load_config(name)
+    for preset in preset_names():
+        config = load_config(preset)
         sizes = {
-            each.name: config.depth(each) * config.element_bytes(each) for each in config.memories
+            memory.name: config.depth(memory) * config.element_bytes(memory)
+            for memory in config.memories
         }
-        kib = [f"{sizes[each] / 1024:g}" if each in sizes else "-" for each in COLUMNS]
+        kib = [f"{sizes[name] / 1024:g}" if name in sizes else "-" for name in COLUMNS]
         array = f"{config.batch} x {config.block_in} x {config.block_out}"
         extensions = "yes" if config.features else "-"
-        cells = (f"`{name}`", array, str(config.macs), *kib, str(config.bus_bits), extensions)
+        cells = (f"`{preset}`", array, str(config.macs), *kib, str(config.bus_bits), extensions)
         yield f"| {' | '.join(cells)} |"
 
 
