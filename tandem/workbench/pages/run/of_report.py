@@ -58,6 +58,7 @@ def run_page(report: RunReport, command: str, warning: str | None) -> Page:
         reasons=report.reasons,
         losses=report.losses,
         accuracy=report.accuracy,
+        round_trips=report.round_trips,
         warning=warning,
     )
 

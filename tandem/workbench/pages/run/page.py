@@ -12,6 +12,7 @@ from tandem.runtime.layer_profiles import LayerProfile
 from tandem.workbench.accuracy import ClassAccuracy, LayerLosses
 from tandem.workbench.clock import Clock
 from tandem.workbench.errors import PageError
+from tandem.workbench.round_trips import RoundTrip
 from tandem.workbench.why import Why
 
 
@@ -87,6 +88,8 @@ class Page:
         The errors of layers against float32; None without `--accuracy`.
     accuracy
         How often classes are found; None without `--labels`.
+    round_trips
+        What is done on the CPU between launches of the accelerator.
     warning
         A warning about how the network was calibrated; None if there is none.
 
@@ -114,6 +117,7 @@ class Page:
     reasons: tuple[Why, ...] = ()
     losses: LayerLosses | None = None
     accuracy: ClassAccuracy | None = None
+    round_trips: tuple[RoundTrip, ...] = ()
     warning: str | None = None
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from tandem.workbench.labels import Hits
 from tandem.workbench.pages.run.figures import figures
 from tandem.workbench.pages.run.page import CpuStep, Page
 from tandem.workbench.pages.run.render import render
+from tandem.workbench.round_trips import RoundTrip
 from tandem.workbench.why import PathEdge, Why
 from tests.support.scripts.cells import Cells
 from tests.support.workbench.pages.profiles import LOSSES, page, profile
@@ -89,6 +90,17 @@ def test_accuracy() -> None:
     real = cards_of(plain)
     assert real["top-1 in float32, 12 samples"] == ("75.0%", "top-5 83.3%")
     assert "Warning" not in plain
+
+
+def test_round_trips() -> None:
+    trip = RoundTrip("stem", "head", ("convert", "softmax"), 65_536, 1_024, 0.0125, 0.0025)
+    text = render(page(round_trips=(trip,), batches=3))
+    assert Cells(text).rows["cpu"][-1] == [
+        *("stem", "head", "convert + softmax", "65,536", "1,024", "12.500", "2.500"),
+    ]
+    assert "The 1 round trip between launches" in text
+    assert "sums over all 3 batches" in text
+    assert "round trip" not in usual()
 
 
 def test_the_critical_path() -> None:
