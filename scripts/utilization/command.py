@@ -164,7 +164,8 @@ def command(
             roof.write_roofline(rows, machine, memory_model)
         if as_json:
             layers_json = [row.times.as_json() for row in rows]
-            print_json({"layers": layers_json, "total": total(rows).as_json()})
+            whole = total(rows).as_json()
+            print_json({"layers": layers_json, "total": whole, "left_out": left})
         else:
             print_rows(rows, simulator.name, machine.name, memory)
             _print_left(left)

@@ -36,7 +36,13 @@ of ResNet-18's but the first."""
 
 
 def layers_of(layers: Layers) -> tuple[ConvLayer, ...]:
-    """The convolutions of an argument.
+    """The convolutions of an argument. Raises as `layers_and_left_out`."""
+    return layers_and_left_out(layers)[0]
+
+
+def layers_and_left_out(layers: Layers) -> tuple[tuple[ConvLayer, ...], tuple[str, ...]]:
+    """The convolutions of an argument, and the names of those of a model that nothing measures
+    alone.
 
     Raises
     ------
@@ -45,14 +51,14 @@ def layers_of(layers: Layers) -> tuple[ConvLayer, ...]:
     """
     with value_errors(ConvolutionError):
         if layers is None:
-            return RESNET18
+            return RESNET18, ()
         if isinstance(layers, Mapping):
-            return tuple(_layer(name, numbers) for name, numbers in layers.items())
+            return tuple(_layer(name, numbers) for name, numbers in layers.items()), ()
         if isinstance(layers, Model | ModelProto | str | os.PathLike):
             model = model_of(layers)
-            return convolutions_of(model.source.imported.function, model.name)[0]
+            return convolutions_of(model.source.imported.function, model.name)
         if isinstance(layers, Sequence):
-            return distinct([_named(layer) for layer in layers])
+            return distinct([_named(layer) for layer in layers]), ()
     expect("layers", layers, "a mapping from names to numbers, names of layers, or a model")
 
 

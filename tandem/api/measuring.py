@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tandem.api.layers import Layers, layers_of
+from tandem.api.layers import Layers, layers_and_left_out
 from tandem.api.machines import Machine, Memory, NamedMemory, accelerator_of
 from tandem.api.progress import Progress, steps_of
 from tandem.hw.config import HardwareConfig
@@ -59,10 +59,13 @@ class Utilization(Table):
         All convolutions together, each as often as its count says.
     details
         What the charts show.
+    left_out
+        Layers of a model that are not measured alone, such as convolutions in groups.
     """
 
     total: Times
     details: MeasuredLayers
+    left_out: tuple[str, ...] = ()
 
     def plot(self) -> altair.LayerChart:
         """A chart (of Altair) of the utilisation: a pair of bars for each convolution and for all.
@@ -140,7 +143,7 @@ def utilization(
     WrongResultError
         A result that differs from NumPy's.
     """
-    found = layers_of(layers)
+    found, left_out = layers_and_left_out(layers)
     config = accelerator_of(machine, "utilization").config
     name, model = choice("engine", engine, ENGINES), NamedMemory.of(memory).model
     seed = at_least("seed", seed, 0)
@@ -154,7 +157,7 @@ def utilization(
     finally:
         simulator.close()
     details = MeasuredLayers(tuple(rows), config, model)
-    return Utilization((*LAYER, *TIMES), tuple(map(_row, rows)), total(rows), details)
+    return Utilization((*LAYER, *TIMES), tuple(map(_row, rows)), total(rows), details, left_out)
 
 
 def times_of(times: Times) -> tuple[Value, ...]:

@@ -35,7 +35,8 @@ def test_json() -> None:
     result = run(*TINY, "--engine", "rtl", "--json")
     assert result.exit_code == 0, result.stderr
     written = json.loads(result.stdout)
-    assert list(written) == ["layers", "total"]
+    assert list(written) == ["layers", "total", "left_out"]
+    assert written["left_out"] == []
     assert [list(entry) for entry in (*written["layers"], written["total"])] == [KEYS] * 3
     first, second = written["layers"]
     assert (first["name"], first["count"], first["macs"]) == ("a", 1, 4096)

@@ -21,6 +21,7 @@ from tandem.workbench.errors import (
     UntimedError,
 )
 from tandem.workbench.pages.picture import encode
+from tandem.workbench.utilization.models import layers_of as model_layers
 
 LAYERS = {"a": (4, 4, 8, 8, 3, 1, 1), "b": (4, 4, 8, 16, 1, 2, 0)}
 
@@ -74,11 +75,19 @@ def test_models_and_names() -> None:
         progress=lambda done, total, text: heard.append((done, total)),
     )
     assert found["count"].sum() == 9
+    assert found.left_out == ()
     assert heard[-1] == (len(found), len(found))
     assert [row["cycles_with"] for row in found] == [None] * len(found)
     assert found.total.cycles_with is None
     with pytest.raises(UntimedError, match="plot needs cycles"):
         found.plot()
+
+
+def test_what_is_left_out() -> None:
+    """Convolutions in groups, as the command says."""
+    _, wanted = model_layers("mobilenet-v1-tiny")
+    found = utilization("mobilenet-v1-tiny", machine="tiny", engine="functional")
+    assert found.left_out == wanted != ()
 
 
 @pytest.mark.parametrize(
