@@ -20,7 +20,7 @@ _COLUMNS = (
 
 
 def published() -> Table:
-    """Figures that others published of comparable accelerators: TVM with VDLA and VTA.
+    """Figures that others published of comparable accelerators: TVM with VDLA and VTA, Gemmini.
 
     Conditions differ from those of a run of yours; each row says what they were.
     """

@@ -9,10 +9,14 @@ from typing import Any
 import altair as alt
 
 from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, encode, styled
+from tandem.workbench.published.figures import published
+from tandem.workbench.utilization.conv_layers import RESNET18
 from tandem.workbench.utilization.rows import Row, Times, total
 
 _BAR = 20
 """Width of a bar in pixels, which has to hold its percentage."""
+_TVM_MULTIPLIERS = 256
+"""Those of the machine that TVM's figure was measured on."""
 _SHORT = 6
 """Length in letters of the longest name that is written horizontally."""
 
@@ -51,8 +55,31 @@ def chart(rows: Sequence[Row]) -> alt.LayerChart:
     labels = base.mark_text(dy=-5, fontSize=9, color=INK).encode(
         text=alt.Text("utilisation:Q", format=".0%")
     )
-    drawn = alt.LayerChart(layer=[bars, labels])
+    drawn = alt.LayerChart(layer=[bars, labels, *_published(rows)])
     return drawn.properties(width=alt.Step(_BAR, **{"for": "offset"}), height=220)
+
+
+def _published(rows: Sequence[Row]) -> list[alt.Chart]:
+    """Lines at what TVM published of the same experiment: ResNet-18's convolutions on an array of
+    as many multipliers. Nothing for other convolutions and arrays."""
+    same = {layer.name: layer for layer in RESNET18}
+    if any(
+        row.layer != same.get(row.layer.name) or row.times.multipliers != _TVM_MULTIPLIERS
+        for row in rows
+    ):
+        return []
+    found = published()
+    values = [
+        {"share": row["value"], "of": f"TVM's best layer|{str(row['what']).split(', ')[-1]}"}
+        for row in found
+        if row["system"] == "TVM with VDLA"
+    ]
+    base = alt.Chart(alt.InlineData(values=values)).encode(y=alt.Y("share:Q"))
+    text = base.mark_text(align="left", dx=4, lineBreak="|", fontSize=9, color=INK)
+    return [
+        base.mark_rule(strokeDash=[6, 4], color=INK),
+        text.encode(x=alt.value("width"), text=alt.Text("of:N")),
+    ]
 
 
 def _values(number: int, times: Times) -> list[dict[str, Any]]:

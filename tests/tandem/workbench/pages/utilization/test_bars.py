@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 from tandem.workbench.pages.utilization.bars import chart, draw
-from tandem.workbench.utilization.conv_layers import ConvLayer
+from tandem.workbench.utilization.conv_layers import RESNET18, ConvLayer
 from tandem.workbench.utilization.rows import Row, Times, Traffic
 
 
@@ -45,6 +46,21 @@ def test_names_and_percentages_are_in_the_picture() -> None:
     for wanted in ("a", "b", "total", "25%", "50%", "40%", "80%", "35%", "70%", "utilisation"):
         assert wanted in written
     assert {"without latency hiding", "with latency hiding"} <= set(written)
+
+
+def test_what_others_published_of_the_same_experiment() -> None:
+    """Lines for ResNet-18's convolutions on as many multipliers as TVM had, and for no others."""
+    nothing = Traffic(0, 0)
+    c2, c3 = RESNET18[:2]
+
+    def same(layer: ConvLayer, multipliers: int = 256) -> Row:
+        times = Times(layer.name, layer.count, layer.macs, multipliers, 400_000, 300_000)
+        return Row(layer, times, nothing, nothing)
+
+    lines = b"TVM's best layer"
+    assert lines in draw([same(c2), same(c3)], "svg")
+    for other in (same(c3, 64), same(replace(c3, height=9)), row("a", 400, 200)):
+        assert lines not in draw([same(c2), other], "svg")
 
 
 def test_names_of_any_kind() -> None:
