@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from time import perf_counter
-from typing import Any, TypeAlias
+from time import CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, perf_counter, thread_time
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.aligned_arrays import aligned_arrays
 from tandem.runtime.artifact import (
+    HOST,
     Artifact,
-    ConstantPlace,
-    Input,
     Kept,
     Output,
     Step,
@@ -25,13 +26,18 @@ from tandem.runtime.artifact import (
 from tandem.runtime.devices.device import Device, StepFunction
 from tandem.runtime.errors import RunError
 from tandem.runtime.frame import new_frame
-from tandem.runtime.inputs.check import check_finite, check_inputs, rounded_inputs
+from tandem.runtime.inputs.check import Expected, check_finite, check_inputs, rounded_inputs
 from tandem.runtime.inputs.network import inputs_of
 from tandem.runtime.measurement import Measurement
-from tandem.runtime.profile import Profile, StepProfile
+from tandem.runtime.native_network import NativeNetwork
+from tandem.runtime.profile import Profile, StepProfile, StepProfiles
 from tandem.runtime.register_machine import RegisterMachine
 
 _Array: TypeAlias = NDArray[Any]
+_CLOCKS: Mapping[Callable[[], float], int] = MappingProxyType(
+    {perf_counter: CLOCK_MONOTONIC, thread_time: CLOCK_THREAD_CPUTIME_ID}
+)
+"""The system's clocks behind Python's, which native code asks itself."""
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Progress callback: number of finished steps, number of all steps, name of the next step."""
 
@@ -89,16 +95,31 @@ class Executor:
         self._steps = _load_steps(artifact, by_name)
         self._fixed: dict[str, Any] = dict(artifact.constants)
         self._rounded = rounded_inputs(artifact.manifest)
+        self._inputs = inputs_of(artifact)
+        self._expected = Expected(self._inputs)
+        self._tensors = {port.name: port.tensor for port in artifact.manifest.inputs}
         manifest = artifact.manifest
         self._machine = RegisterMachine(artifact, by_name) if manifest.functions else None
         own = {name for function in manifest.functions[1:] for name in function.tensors}
         tensors = [tensor for tensor in manifest.tensors if tensor.name not in own]
         self._fixed |= new_frame(manifest.name, manifest.arena_bytes, tensors, by_name)
+        self._outputs = {
+            each.name: aligned_arrays(each.shape, each.dtype)
+            for each in manifest.tensors
+            if isinstance(each.place, Output)
+        }
+        self._network: NativeNetwork | None = None
+        if {step.device for step in manifest.steps} == {HOST} and clock in _CLOCKS:
+            self._network = by_name[HOST].network(artifact)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """The inputs of a run: tensors by the model's names, in the model's order."""
-        return inputs_of(self.artifact)
+        return self._inputs
+
+    def fits(self, inputs: Mapping[str, Any]) -> TypeGuard[Mapping[str, _Array]]:
+        """Whether these are arrays of the inputs' names, shapes and types."""
+        return self._expected.fit(inputs)
 
     def run(
         self,
@@ -122,9 +143,12 @@ class Executor:
             Calls without end; a result larger than it can be, as of a `k` beyond its axis.
         """
         begun = self._clock()
-        input_arrays = self._input_tensors(inputs)
+        given = self._input_tensors(inputs)
+        new = {name: make() for name, make in self._outputs.items()}
         with self._running:
-            arrays = self._fixed | input_arrays | _new_outputs(self.artifact)
+            if self._network is not None and progress is None and not watch:
+                return self._whole(self._network, given, new, begun)
+            arrays = self._fixed | given | new
             recorder = _Recorder(self._steps, progress, self._watched(watch), self._clock)
             if self._machine is None:
                 for number, (step, _, _) in enumerate(self._steps):
@@ -135,9 +159,22 @@ class Executor:
                     )
             else:
                 self._machine.run(arrays, recorder.run)
-            outputs = _results(self.artifact, arrays)
+            outputs = _results(self.artifact, arrays, new)
         profile = Profile(recorder.profiles(), self._clock() - begun)
         return Run(outputs, profile, recorder.watched)
+
+    def _whole(
+        self,
+        network: NativeNetwork,
+        given: Mapping[str, _Array],
+        new: Mapping[str, _Array],
+        begun: float,
+    ) -> Run:
+        """The run by the network's own code, of inputs and outputs by their tensors."""
+        times, counts = network.run({**given, **new}, _CLOCKS[self._clock])
+        outputs = _results(self.artifact, ChainMap(dict(new), dict(given), self._fixed), new)
+        profiles = StepProfiles(self.artifact.manifest.steps, times, counts)
+        return Run(outputs, Profile(profiles, self._clock() - begun), {})
 
     def _watched(self, names: Collection[str]) -> dict[str, Tensor]:
         tensors = self.artifact.manifest.tensors if names else ()
@@ -145,14 +182,22 @@ class Executor:
 
     def _input_tensors(self, inputs: Mapping[str, _Array]) -> dict[str, _Array]:
         """The inputs by the names of their tensors, checked, dense and aligned."""
-        manifest = self.artifact.manifest
-        arrays = {name: np.asarray(array) for name, array in inputs.items()}
-        check_inputs(manifest.name, self.inputs, arrays)
-        check_finite(manifest.name, self._rounded, arrays)
-        return {
-            port.tensor: np.require(arrays[port.name], requirements=["C", "A"])
-            for port in manifest.inputs
-        }
+        name = self.artifact.manifest.name
+        arrays = inputs
+        if not self._expected.fit(inputs):
+            arrays = {name: np.asarray(array) for name, array in inputs.items()}
+            check_inputs(name, self._inputs, arrays)
+        if self._rounded:
+            check_finite(name, self._rounded, arrays)
+        return {self._tensors[each]: _dense(array) for each, array in arrays.items()}
+
+
+def _dense(array: _Array) -> _Array:
+    """The array, or a copy that is dense, row-major and aligned."""
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned:
+        return array
+    return np.require(array, requirements=["C", "A"])
 
 
 _Loaded: TypeAlias = tuple[Step, Device, StepFunction]
@@ -228,31 +273,23 @@ def _load_steps(artifact: Artifact, devices: Mapping[str, Device]) -> list[_Load
     return [(step, devices[step.device], functions[number]) for number, step in enumerate(steps)]
 
 
-def _new_outputs(artifact: Artifact) -> dict[str, _Array]:
-    return {
-        tensor.name: aligned_empty(tensor.shape, tensor.dtype)
-        for tensor in artifact.manifest.tensors
-        if isinstance(tensor.place, Output)
-    }
-
-
-def _results(artifact: Artifact, arrays: Mapping[str, _Array]) -> dict[str, _Array]:
-    """The results by name; inputs, constants and tensors of several results are copied.
+def _results(
+    artifact: Artifact, arrays: Mapping[str, _Array], new: Container[str]
+) -> dict[str, _Array]:
+    """The results by name; all but those in `new` memory are copied, and so are further results of
+    one tensor.
 
     Raises `RunError` if a count is out of range.
     """
     counts: dict[str, dict[int, int]] = {}
     for count in artifact.manifest.counts:
         counts.setdefault(count.result, {})[count.axis] = int(arrays[count.tensor])
-    tensors = {tensor.name: tensor for tensor in artifact.manifest.tensors}
     results: dict[str, _Array] = {}
     returned: set[str] = set()
     for port in artifact.manifest.results:
         array = arrays[port.tensor]
-        shared = (
-            isinstance(tensors[port.tensor].place, Input | ConstantPlace) or port.tensor in returned
-        )
-        whole = array.copy() if shared else array
-        results[port.name] = cut(f"result {port.name}", whole, counts.get(port.name, {}))
+        whole = array if port.tensor in new and port.tensor not in returned else array.copy()
+        known = counts.get(port.name)
+        results[port.name] = cut(f"result {port.name}", whole, known) if known else whole
         returned.add(port.tensor)
     return results

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import overload
 
+from tandem.runtime.artifact import Step
 from tandem.runtime.layer_profiles import StreamRun
 from tandem.runtime.measurement import Measurement
 
@@ -51,6 +53,44 @@ class StepProfile:
         return self.run if isinstance(self.run, StreamRun) else None
 
 
+class StepProfiles(Sequence[StepProfile]):
+    """The profiles of steps that one native function ran; each is made when it is asked for.
+
+    Parameters
+    ----------
+    times, counts
+        Of each step: nanoseconds, and how often it ran.
+    """
+
+    def __init__(self, steps: Sequence[Step], times: Sequence[int], counts: Sequence[int]) -> None:
+        self._steps = steps
+        self._times = times
+        self._counts = counts
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    @overload
+    def __getitem__(self, index: int) -> StepProfile: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[StepProfile]: ...
+
+    def __getitem__(self, index: int | slice) -> StepProfile | Sequence[StepProfile]:
+        if isinstance(index, slice):
+            return tuple(self[at] for at in range(len(self))[index])
+        step = self._steps[index]
+        return StepProfile(
+            step.name,
+            step.operators,
+            step.device,
+            step.macs * self._counts[index],
+            self._times[index] / 1e9,
+            None,
+            step.reason or None,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The profile of a run.
@@ -61,7 +101,7 @@ class Profile:
         Wall-clock time of the whole run, the time between steps included.
     """
 
-    steps: tuple[StepProfile, ...]
+    steps: Sequence[StepProfile]
     seconds: float
 
     @property

@@ -171,7 +171,8 @@ def build(
             for axis, number in axes.items()
         ),
     )
-    return Artifact(manifest, parts.code, parts.constants)
+    whole = backends.of(targets[-1]).whole(manifest, parts.code)
+    return Artifact(manifest, {**parts.code, **whole}, parts.constants)
 
 
 def _passes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -19,7 +19,7 @@ from tandem.compiler.plan.schedule_template import ScheduleTemplate
 from tandem.compiler.plan.space import Choices, Floats
 from tandem.compiler.requantisation import RequantSpec
 from tandem.compiler.te.knobs import Choice, Setting
-from tandem.runtime.artifact import Step
+from tandem.runtime.artifact import Code, Manifest, Step
 
 M = TypeVar("M", bound=Hashable)
 
@@ -79,6 +79,17 @@ class Backend(ABC):
     @abstractmethod
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         """The step for a call of a kernel or stream; adds code and constants to `parts`."""
+
+    def whole(self, manifest: Manifest, code: Mapping[str, Code]) -> Mapping[str, Code]:
+        """Further code of an artifact that is otherwise complete, by name, for the host: such as
+        one function for all steps. Nothing by default.
+
+        Parameters
+        ----------
+        code
+            That of the steps, by name.
+        """
+        return {}
 
 
 def _every_requantisation(_: RequantSpec) -> bool:

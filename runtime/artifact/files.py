@@ -24,13 +24,13 @@ from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
 from tandem.runtime.artifact.stream import StreamCode
 from tandem.runtime.element_types import dtype_of
 from tandem.runtime.errors import ArtifactError, NativeCodeError
-from tandem.runtime.native import ObjectCode, PoolObject
+from tandem.runtime.native import NetworkObject, ObjectCode, PoolObject
 
 VERSION = 2
 """Version of the format; files of other versions are refused."""
 ARTIFACT_BYTES: Final = 1 << 33
 """Limit of a file."""
-KINDS: Final[tuple[type[Code], ...]] = (ObjectCode, PoolObject, StreamCode)
+KINDS: Final[tuple[type[Code], ...]] = (NetworkObject, ObjectCode, PoolObject, StreamCode)
 """The kinds of code of the CPU and of the accelerator."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"
 _CODE = "code/"

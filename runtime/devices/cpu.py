@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from tandem.runtime.artifact import HOST, Artifact, Step
 from tandem.runtime.devices.device import Device, StepFunction
-from tandem.runtime.native import ObjectCode, PoolObject, ThreadPool, load
+from tandem.runtime.native import NativeFunction, ObjectCode, PoolObject, ThreadPool, load
 from tandem.runtime.native.pool_code import pool_code
 from tandem.runtime.native.processor import available_threads
+from tandem.runtime.native_network import NativeNetwork, load_network
 
 
 class CpuDevice(Device):
@@ -23,6 +24,7 @@ class CpuDevice(Device):
     def __init__(self, threads: int | None = None) -> None:
         self.name = HOST
         self._pool = ThreadPool(available_threads() if threads is None else threads)
+        self._loaded: tuple[Artifact, dict[str, NativeFunction]] | None = None
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """Load the native code of the steps, and start the threads; see `Device.prepare`.
@@ -39,4 +41,10 @@ class CpuDevice(Device):
         loaded = {name: load(code, pool=self._pool) for name, code in codes.items()}
         for function in loaded.values():
             function.prepare()
+        self._loaded = artifact, loaded
         return [loaded[step.code].unchecked() for step in steps]
+
+    def network(self, artifact: Artifact) -> NativeNetwork | None:
+        if self._loaded is None or self._loaded[0] is not artifact:
+            return None
+        return load_network(artifact, self._loaded[1], self._pool)

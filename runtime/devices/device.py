@@ -13,6 +13,7 @@ from tandem.runtime.aligned_arrays import aligned_empty
 from tandem.runtime.artifact import Artifact, Step, Tensor
 from tandem.runtime.errors import RunError
 from tandem.runtime.measurement import Measurement
+from tandem.runtime.native_network import NativeNetwork
 
 StepFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Measurement | None]
 """A step, loaded on its device: takes (inputs, outputs), writes the outputs, and returns the
@@ -48,6 +49,11 @@ class Device(ABC):
         RunError
             If the artifact was made for another machine.
         """
+
+    def network(self, artifact: Artifact) -> NativeNetwork | None:
+        """All steps of an artifact as one function, if it has code for that and each step is this
+        device's; called after `prepare` of all steps. None by default."""
+        return None
 
     def allocate(self, tensor: Tensor) -> Any:
         """Memory of the device for a tensor that is `Kept` on it."""

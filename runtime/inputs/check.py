@@ -16,6 +16,24 @@ _ROUNDING = "quantise"
 """The operator that rounds real numbers to integers."""
 
 
+class Expected:
+    """The inputs that a network takes, for a quick look at those that are given."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._rows = [(each.name, each.shape, dtype_of(each.dtype)) for each in tensors]
+
+    def fit(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether these are arrays of the names, shapes and types of the tensors, and no others;
+        `check_inputs` says what is wrong."""
+        if len(inputs) != len(self._rows):
+            return False
+        for name, shape, dtype in self._rows:
+            array = inputs.get(name)
+            if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+                return False
+        return True
+
+
 def check_inputs(
     network: str, tensors: Sequence[Tensor], inputs: Mapping[str, NDArray[Any]]
 ) -> None:
@@ -26,20 +44,25 @@ def check_inputs(
     InputError
         An input that is missing, unknown, or of another shape or type.
     """
-    wanted = ", ".join(f"{each.name} {each}" for each in tensors) or "nothing"
     names = {each.name for each in tensors}
     for name in inputs:
         if name not in names:
-            raise InputError(f"{network} has no input {name}; it takes {wanted}")
+            raise InputError(f"{network} has no input {name}; it takes {_wanted(tensors)}")
     for tensor in tensors:
         if tensor.name not in inputs:
-            raise InputError(f"input {tensor.name} of {network} is missing; it takes {wanted}")
+            raise InputError(
+                f"input {tensor.name} of {network} is missing; it takes {_wanted(tensors)}"
+            )
         array = inputs[tensor.name]
         if array.shape != tensor.shape or array.dtype != dtype_of(tensor.dtype):
             raise InputError(
                 f"input {tensor.name} of {network} is {tensor}, "
                 f"not {array.dtype}{list(array.shape)}"
             )
+
+
+def _wanted(tensors: Sequence[Tensor]) -> str:
+    return ", ".join(f"{each.name} {each}" for each in tensors) or "nothing"
 
 
 def rounded_inputs(manifest: Manifest) -> dict[str, bool]:

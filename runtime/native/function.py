@@ -102,6 +102,11 @@ class NativeFunction:
         self._run(pointers)
         return tuple(output_arrays[name] for name in code.outputs)
 
+    @property
+    def address(self) -> int:
+        """The function's address, valid as long as this object."""
+        return self._library.addresses[self.object_code.symbol]
+
     def prepare(self) -> None:
         """Make the first call's workspace and start the threads, so that the call need not."""
         workspace = self._workspace()

@@ -154,16 +154,23 @@ def _help(memory: PoolMemory, code: PoolCode, worker: int) -> None:
 class LoopLauncher:
     """Launches the parallel loops of a call of a native function, and then of another call.
 
+    Parameters
+    ----------
+    parallel
+        False for a call whose loops are all serial, which needs no helpers and no code of pools.
+
     Attributes
     ----------
     address
         The native function's last argument.
     """
 
-    def __init__(self, pool: ThreadPool) -> None:
+    def __init__(self, pool: ThreadPool, *, parallel: bool = True) -> None:
         self.pool = pool
+        self._parallel = parallel
         self._errors: list[BaseException] = []
-        self._state = CallState(launch=pool_code().launch, pool=pool.address)
+        launch = pool_code().launch if parallel else None
+        self._state = CallState(launch=launch, pool=pool.address)
         self._state.poll_every = _POLL_EVERY
         polls = _polls(self._state, self._errors)
         next(polls)
@@ -173,7 +180,8 @@ class LoopLauncher:
 
     def begin(self) -> None:
         """Prepare for a call."""
-        self.pool.start()
+        if self._parallel:
+            self.pool.start()
         self._state.next_poll = monotonic_ns() + self._state.poll_every
 
     def end(self) -> None:

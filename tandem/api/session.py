@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -11,11 +12,10 @@ from tandem.api.artifact import Artifact
 from tandem.api.machines import Memory, NamedMemory
 from tandem.api.progress import Progress, steps_of
 from tandem.api.run import Run
-from tandem.api.samples import Inputs, batches
+from tandem.api.samples import Arrays, Inputs, batches
 from tandem.runtime.artifact import config_of
 from tandem.runtime.errors import InputError
 from tandem.runtime.inputs.check import check_finite, rounded_inputs
-from tandem.runtime.inputs.network import inputs_of
 from tandem.sim.engines import ENGINES
 from tandem.workbench.arguments import at_least, choice, expect, value_errors
 from tandem.workbench.errors import ArgumentValueError
@@ -67,6 +67,7 @@ class Session:
             None if threads is None else at_least("threads", threads, 1),
         )
         stack = ExitStack()
+        self._rounded = rounded_inputs(artifact.network.artifact.manifest)
         self._executor = stack.enter_context(self.platform.executor(artifact.network.artifact))
         self._close = finalize(self, stack.close)
 
@@ -91,15 +92,22 @@ class Session:
         """
         if not self._close.alive:
             raise ArgumentValueError(f"{self} is closed: a new one runs the artifact")
-        artifact = self.artifact.network.artifact
-        found = batches(self.artifact.name, inputs, inputs_of(artifact))
-        rounded = rounded_inputs(artifact.manifest)
-        with value_errors(InputError):
-            for batch in found:
-                check_finite(self.artifact.name, rounded, batch)
-        with steps_of("run", progress) as steps:
-            runs = tuple(self._executor.run(batch, steps.at) for batch in found)
+        found = self._batches(inputs)
+        if self._rounded:
+            with value_errors(InputError):
+                for batch in found:
+                    check_finite(self.artifact.name, self._rounded, batch)
+        if progress is None:
+            runs = tuple(map(self._executor.run, found))
+        else:
+            with steps_of("run", progress) as steps:
+                runs = tuple(self._executor.run(batch, steps.at) for batch in found)
         return Run(self.artifact.network, self.platform, self.memory.name, tuple(found), runs)
+
+    def _batches(self, inputs: Inputs) -> Sequence[Arrays]:
+        if isinstance(inputs, Mapping) and self._executor.fits(inputs):
+            return ({**inputs},)
+        return batches(self.artifact.name, inputs, self._executor.inputs)
 
     def close(self) -> None:
         """Free the simulated machine; the session runs nothing afterwards."""

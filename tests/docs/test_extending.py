@@ -266,7 +266,9 @@ def test_the_host_alone_computes_the_same(machine: dict[str, Any]) -> None:
 
 def test_who_does_not_know_the_machine_says_so(machine: dict[str, Any]) -> None:
     data = to_bytes(machine["shared"])
-    message = "its code maximum is of the kind vector; what can be read is object, pool, stream"
+    message = (
+        "its code maximum is of the kind vector; what can be read is network, object, pool, stream"
+    )
     with pytest.raises(ArtifactError, match=message):
         from_bytes(data)
     with pytest.raises(RunError, match="low_blocks needs the device vector; there are: "):

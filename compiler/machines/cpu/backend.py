@@ -19,6 +19,7 @@ from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
+from tandem.compiler.machines.cpu.network import make_network
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
@@ -28,8 +29,8 @@ from tandem.compiler.plan.target import Backend, Target
 from tandem.compiler.te import Schedule
 from tandem.compiler.te.build import macs_of
 from tandem.compiler.te.knobs import Choice
-from tandem.runtime.artifact import HOST, Step
-from tandem.runtime.native import POOL, ObjectCode
+from tandem.runtime.artifact import HOST, Code, Manifest, Step
+from tandem.runtime.native import NETWORK, POOL, ObjectCode
 from tandem.runtime.native.pool_object import make_pool_object
 
 _Key: TypeAlias = tuple[str, int | None]
@@ -183,6 +184,10 @@ class KernelBackend(Backend):
             for key, call in new.items():
                 progress(f"compiling {call.kernel.name}")
                 self._compiled[key] = next(found)
+
+    def whole(self, manifest: Manifest, code: Mapping[str, Code]) -> Mapping[str, Code]:
+        found = make_network(manifest, code)
+        return {} if found is None else {NETWORK: found}
 
     def _key(self, call: Invocation) -> _Key:
         """A cache key that is equal for calls that run the same code."""

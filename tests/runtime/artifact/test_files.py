@@ -162,7 +162,7 @@ def replaced(name: str, old: bytes, new: bytes) -> Callable[[dict[str, bytes]], 
         (replaced("code/object/dense", b"\x7fELF", b"\x7fELV"), "object code of dense: its code"),
         (
             lambda parts: parts.update({"code/spell/x": b""}),
-            "code x is of the kind spell; what can be read is object, pool, stream",
+            "code x is of the kind spell; what can be read is network, object, pool, stream",
         ),
         (
             lambda parts: parts.update({"code/stream/x": b""}),

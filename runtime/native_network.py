@@ -1,0 +1,140 @@
+"""A whole network in machine code, ready to be run: one call from Python for all its steps."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.artifact.artifact import Artifact
+from tandem.runtime.artifact.manifest import ConstantPlace
+from tandem.runtime.artifact.network_version import network_version
+from tandem.runtime.errors import NativeCodeError, RunError
+from tandem.runtime.native import NativeFunction, NetworkObject, ThreadPool
+from tandem.runtime.native.linked import linked
+from tandem.runtime.native.network_object import ENTRY
+from tandem.runtime.native.network_state import NetworkState
+from tandem.runtime.native.pool import LoopLauncher
+from tandem.runtime.native.processor import this_triple
+
+_Array = NDArray[Any]
+_FUNCTION: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+class NativeNetwork:
+    """The steps of an artifact as one native function.
+
+    Parameters
+    ----------
+    kernels
+        The functions of the steps, by the names of their code; they live as long as this object.
+    pool
+        The threads of parallel loops.
+
+    Raises
+    ------
+    RunError
+        There is no memory for the network's tensors.
+    NativeCodeError
+        The code cannot be linked.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        code: NetworkObject,
+        kernels: Mapping[str, NativeFunction],
+        pool: ThreadPool,
+    ) -> None:
+        self._library = linked(code.triple, code.code, (ENTRY,))
+        self._call = _FUNCTION(self._library.addresses[ENTRY])
+        self._kernels = kernels
+        self._steps = len(artifact.manifest.steps)
+        self._measured = ctypes.c_int64 * (2 * self._steps)
+        codes = [kernels[name].object_code for name in code.kernels]
+        size = max(each.shared_bytes + pool.threads * each.worker_bytes for each in codes)
+        self._workspace = _memory(artifact, size)
+        self._frames = _memory(artifact, code.frame_bytes)
+        self._results = (ctypes.c_void_p * max(code.results, 1))()
+        self._slots = (ctypes.c_void_p * (len(code.kernels) + len(code.tensors)))()
+        self._places = {name: len(code.kernels) + at for at, name in enumerate(code.tensors)}
+        for at, name in enumerate(code.kernels):
+            self._slots[at] = kernels[name].address
+        self._constants = artifact.constants
+        for tensor in artifact.manifest.tensors:
+            if isinstance(tensor.place, ConstantPlace):
+                self._slots[self._places[tensor.name]] = _address(self._constants[tensor.name])
+        self._parallel = pool.threads > 1 and any(each.parallel for each in codes)
+        self._launcher = self._new_launcher(pool)
+        self._state = NetworkState(
+            slots=ctypes.addressof(self._slots),
+            workspace=_address(self._workspace),
+            frames=_address(self._frames),
+            results=ctypes.addressof(self._results),
+        )
+        self._pool = pool
+
+    def run(self, arrays: Mapping[str, _Array], clock: int) -> tuple[Sequence[int], Sequence[int]]:
+        """Run the network once. Runs must not overlap in time.
+
+        Parameters
+        ----------
+        arrays
+            Inputs and outputs, by the names of their tensors: dense, aligned, of their types.
+        clock
+            The number of the system's clock that tells the time of steps.
+
+        Returns
+        -------
+        For each step the nanoseconds that it took, and how often it ran.
+        """
+        for name, array in arrays.items():
+            self._slots[self._places[name]] = _address(array)
+        measured = self._measured()
+        state, launcher = self._state, self._launcher
+        state.times = ctypes.addressof(measured)
+        state.counts = state.times + 8 * self._steps
+        state.clock, state.call = clock, launcher.address
+        state.launch = launcher.address if self._parallel else None
+        launcher.begin()
+        self._call(ctypes.addressof(state))
+        try:
+            launcher.end()
+        except BaseException:
+            # One that was stopped stays so.
+            self._launcher = self._new_launcher(self._pool)
+            raise
+        numbers = measured[:]
+        return numbers[: self._steps], numbers[self._steps :]
+
+    def _new_launcher(self, pool: ThreadPool) -> LoopLauncher:
+        return LoopLauncher(pool, parallel=self._parallel)
+
+
+def load_network(
+    artifact: Artifact, kernels: Mapping[str, NativeFunction], pool: ThreadPool
+) -> NativeNetwork | None:
+    """The network's native function; None if the artifact has none, or one of another version of
+    Tandem, whose steps are called one by one. Raises as `NativeNetwork`."""
+    version = network_version(artifact.manifest)
+    for code in artifact.of_kind(NetworkObject).values():
+        if code.version == version and code.triple == this_triple():
+            if not kernels.keys() >= {*code.kernels}:
+                raise NativeCodeError("the code of the network calls kernels that are no steps'")
+            return NativeNetwork(artifact, code, kernels, pool)
+    return None
+
+
+def _memory(artifact: Artifact, size: int) -> _Array:
+    try:
+        return aligned_empty((size,), "uint8")
+    except (MemoryError, ValueError):
+        name = artifact.manifest.name
+        raise RunError(f"{name} needs {size} bytes, more than there is") from None
+
+
+def _address(array: _Array) -> int:
+    return array.ctypes.data if not array.size else array.__array_interface__["data"][0]
