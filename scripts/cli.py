@@ -20,6 +20,7 @@ _INSTALLATION = "Installation"
 VERBS = {
     "run": Verb("tandem.scripts.run.command", "Run a network end to end.", _NETWORKS),
     "compile": Verb("tandem.scripts.compile", "Compile a model to an artifact.", _NETWORKS),
+    "export": Verb("tandem.scripts.export", "Write a network as a C library.", _NETWORKS),
     "rtl": Verb("tandem.scripts.rtl", "Regenerate the Verilog of a configuration.", _MACHINES),
     "sim": Verb("tandem.scripts.sim", "Run a raw program on a raw memory image.", _MACHINES),
     "disasm": Verb("tandem.scripts.disasm", "Print a raw program as text.", _MACHINES),

@@ -29,6 +29,7 @@ from tandem.scripts.model_options import (
     KeepFloatOption,
     LatencyHidingOption,
     PixelsOption,
+    ProcessorOption,
     QuantiseOption,
     ThreadsOption,
     model_options,
@@ -95,6 +96,7 @@ def command(
     hiding: LatencyHidingOption = True,
     device: DeviceOption = DeviceName.ACCELERATOR,
     threads: ThreadsOption = None,
+    processor: ProcessorOption = None,
     records: RecordsOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -106,7 +108,8 @@ def command(
 
     The artifact holds instruction streams for the accelerator, native code for this machine's
     processor, and weights. It runs where no compiler is installed. With --device cpu, schedules are
-    chosen for as many threads as --threads says; a run may have others.
+    chosen for as many threads as --threads says; a run may have others. With --target it is code
+    for another processor, which runs there.
     """
     with errors_in_one_line(debug):
         begun = perf_counter()
@@ -115,11 +118,12 @@ def command(
         check_outputs({"--output": output}, chain(model_inputs(model), named), force=force)
         if device is DeviceName.CPU:
             refuse_accelerator_options(context, ["--explain"] * explain)
-        elif threads is not None:
-            raise typer.BadParameter("--threads is for --device cpu")
+        elif threads is not None or processor is not None:
+            option = "--threads" if threads is not None else "--target"
+            raise typer.BadParameter(f"{option} is for --device cpu")
         options = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("compile", quiet=as_json) as report:
-            target: TargetDevice = Cpu(threads)
+            target: TargetDevice = Cpu.named(processor, threads)
             if device is DeviceName.ACCELERATOR:
                 target = Accelerator(load_config(config), parse_memory(memory), hiding)
             target = with_records(target, records)

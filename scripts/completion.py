@@ -33,6 +33,13 @@ def complete_model(incomplete: str) -> list[str]:
     return [*_starting(BUILT_IN, incomplete), *_files(incomplete, (".onnx", ".tandem"))]
 
 
+def complete_processor(incomplete: str) -> list[str]:
+    """Processors that have names."""
+    from tandem.workbench.devices import PROCESSOR_NAMES
+
+    return _starting(PROCESSOR_NAMES, incomplete)
+
+
 def _starting(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 

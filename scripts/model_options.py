@@ -14,7 +14,9 @@ from tandem.compiler.frontends.onnx import StatedShape
 from tandem.compiler.models import BUILT_IN
 from tandem.compiler.quantise.options import Mode
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.completion import complete_processor
 from tandem.scripts.errors import CommandError
+from tandem.workbench.devices import PROCESSOR_NAMES
 from tandem.workbench.models import ModelOptions
 
 
@@ -113,6 +115,17 @@ LatencyHidingOption = Annotated[
 ThreadsOption = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, help="Threads of the CPU (default: all cores)."),
+]
+
+
+ProcessorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        autocompletion=complete_processor,
+        help=f"Another processor than this one: {', '.join(PROCESSOR_NAMES)}.",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ PARTS = {
         "docs/demo",
         "docs/python",
         "docs/running-networks",
+        "docs/export",
         "docs/accuracy",
         "docs/reasons",
         "docs/utilization",

@@ -93,14 +93,11 @@ def make_pool_object(triple: str) -> PoolObject:
         ) from None
 
     def make() -> bytes:
-        from tandem.base.processor import initialise
+        from tandem.base.processor import target_of
 
-        initialise()
         module = binding.parse_assembly(pool_text(triple))
         module.triple = triple
-        machine = binding.Target.from_triple(triple).create_target_machine(
-            opt=2, reloc="pic", codemodel="small"
-        )
+        machine = target_of(triple).create_target_machine(opt=2, reloc="pic", codemodel="small")
         module.data_layout = str(machine.target_data)
         module.verify()
         options = binding.create_pipeline_tuning_options(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 import tandem.runtime.artifact as artifacts
 from tandem.api.accuracy_tables import trips_table
 from tandem.api.ports import listed, port_table
+from tandem.api.samples import Inputs, batches
 from tandem.api.step_table import step_table
 from tandem.runtime.artifact import read_artifact, write_artifact
 from tandem.runtime.inputs import random_inputs
@@ -19,6 +21,9 @@ from tandem.workbench.arguments import at_least, file_path
 from tandem.workbench.networks import Network
 from tandem.workbench.round_trips import round_trips
 from tandem.workbench.table import Table
+
+if TYPE_CHECKING:
+    from tandem.workbench.export import Exported
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -54,6 +59,44 @@ class Artifact:
             The file cannot be written.
         """
         write_artifact(self.with_fallback().network.artifact, file_path("path", path))
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        inputs: Inputs | None = None,
+        *,
+        name: str | None = None,
+    ) -> Exported:
+        """Write the network as a C library, with a program that checks it (`make check`).
+
+        An artifact for an accelerator is exported as its code for the processor alone.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        inputs
+            What the program runs it on, as of `Session.run`, one batch; None for noise. The outputs
+            that it compares with are those of this processor.
+        name
+            The prefix of the library's names in C; None for the model's.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            An input that does not fit; says what is wanted.
+        ExportError
+            The network cannot be a C library; says why.
+        OSError
+            A file cannot be written.
+        """
+        # Imported here: sessions run artifacts without the compiler.
+        from tandem.workbench.export import export_compiled
+
+        folder = file_path("path", path)
+        given = self.noise() if inputs is None else inputs
+        (batch, *_) = batches(self.name, given, inputs_of(self.network.artifact))
+        return export_compiled(self.with_fallback().network, folder, batch, name)
 
     def with_fallback(self) -> Artifact:
         """The artifact with code for the processor alone, too, with which it can be compared."""

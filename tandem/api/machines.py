@@ -81,7 +81,7 @@ def device_of(
 
     found = machine_of(machine)
     device: devices.TargetDevice = (
-        devices.Cpu(found.threads)
+        devices.Cpu(found.threads, found.other())
         if isinstance(found, Cpu)
         else devices.Accelerator(found.config, NamedMemory.of(memory).model, hiding)
     )

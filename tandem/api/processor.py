@@ -2,48 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Never
+from typing import TYPE_CHECKING
 
-from tandem.workbench.arguments import at_least
-from tandem.workbench.errors import ArgumentTypeError
+from tandem.workbench.arguments import at_least, expect, texts, value_errors
+
+if TYPE_CHECKING:
+    from tandem.compiler.machines.cpu.codegen import CpuTarget
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Cpu:
-    """This processor, as the only device that a network is compiled for.
+    """A processor, as the only device that a network is compiled for.
+
+    >>> tandem.Cpu()                                          # this one
+    >>> tandem.Cpu("cortex-a72")                              # one by its name
+    >>> tandem.Cpu("aarch64-linux-gnu", cpu="neoverse-n1", features=["dotprod"])
 
     Parameters
     ----------
-    others
-        Nothing: no other processor can be named in this version.
-
-    Attributes
-    ----------
+    processor
+        None for this processor; the name of one (`cortex-a53`, `cortex-a55`, `cortex-a72`,
+        `neoverse-n1`, `rv64gc`, `rv64gcv`), or LLVM's triple of another.
+    cpu, features
+        With a triple: LLVM's names of the processor, and of its instruction sets.
     threads
-        The threads that schedules are chosen for; None for all cores. A run may have others.
+        The threads that schedules are chosen for; None for all cores of this processor, and for
+        one of another. A run may have others.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        `threads` is no whole number above 0; another processor is named.
+        `threads` is no whole number above 0; no such processor: says which there are.
     """
 
-    threads: int | None
+    processor: str | None = None
+    cpu: str = ""
+    features: Sequence[str] = ()
+    threads: int | None = None
 
-    def __init__(self, *others: Never, threads: int | None = None, **options: Never) -> None:
-        _refuse(others, options)
-        if threads is not None:
-            at_least("threads", threads, 1)
-        object.__setattr__(self, "threads", threads)
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            at_least("threads", self.threads, 1)
+        object.__setattr__(self, "features", texts("features", self.features))
+        if self.processor is not None and not isinstance(self.processor, str):
+            expect("processor", self.processor, "None, a name or a triple")
+        if not isinstance(self.cpu, str):
+            expect("cpu", self.cpu, "LLVM's name of a processor")
+        if self.processor is None and (self.cpu or self.features):
+            expect("processor", None, "a triple, with cpu and features of it")
+        self.other()
 
+    def other(self) -> CpuTarget | None:
+        """The compiler's processor; None for this one."""
+        if self.processor is None:
+            return None
+        # Imported here: sessions run artifacts without the compiler.
+        from tandem.compiler.errors import CodegenError
+        from tandem.compiler.machines.cpu.processors import named_processor, processor_of
 
-def _refuse(others: Sequence[object], options: Mapping[str, object]) -> None:
-    """Raise `ArgumentTypeError` for arguments that name another processor."""
-    named = [*map(repr, others), *(f"{name}={value!r}" for name, value in options.items())]
-    if named:
-        raise ArgumentTypeError(
-            f"Cpu({', '.join(named)}): this version compiles for this processor only: Cpu() or "
-            "Cpu(threads=N)"
-        )
+        with value_errors(CodegenError):
+            if "-" in self.processor and self.processor.count("-") > 1:
+                return processor_of(self.processor, self.cpu, tuple(self.features), self.threads)
+            return named_processor(self.processor, self.threads)
+
+    def __repr__(self) -> str:
+        parts = [] if self.processor is None else [repr(self.processor)]
+        parts += [f"cpu={self.cpu!r}"] * bool(self.cpu)
+        parts += [f"features={list(self.features)}"] * bool(self.features)
+        parts += [f"threads={self.threads}"] if self.threads is not None else []
+        return f"Cpu({', '.join(parts)})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from llvmlite import binding
 
@@ -50,3 +51,18 @@ def initialise() -> None:
     """Register LLVM's back end for this machine; may be called any number of times."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+
+
+@cache
+def initialise_all() -> None:
+    """Register LLVM's back ends for all machines; may be called any number of times."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+
+
+def target_of(triple: str) -> Any:
+    """LLVM's target of a triple. Raises `RuntimeError` if LLVM has none."""
+    initialise()
+    if triple.partition("-")[0] != binding.get_process_triple().partition("-")[0]:
+        initialise_all()
+    return binding.Target.from_triple(triple)

@@ -17,6 +17,10 @@ class FallbackError(TandemError):
     """An artifact without code for the processor, of which a run on it is asked."""
 
 
+class ExportError(TandemError):
+    """A network that cannot be a C library; says why."""
+
+
 class LabelsError(TandemError):
     """A file that has no classes of samples, or others than a network has."""
 

@@ -72,7 +72,7 @@ def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -
         assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
         return scheduled_kernel(plan.template, plan.workload, plan.choice, target)
     inputs = placeholders(kernel)
-    simd = Simd.of(target.machine.features)
+    simd = Simd.of(target.machine)
     outputs = tensors(kernel, inputs)
     return _kernel(kernel, cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name))
 

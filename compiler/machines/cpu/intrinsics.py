@@ -52,6 +52,7 @@ def dot_product(name: str, left: DType, lanes: int) -> PrimFunc:
 
 _VNNI = frozenset({"avx512f", "avx512vnni"})
 _AVX2 = frozenset({"avx2"})
+_DOTPROD = frozenset({"dotprod", "neon"})
 
 CPU_INTRINSICS = {
     intrinsic.function.name: intrinsic
@@ -60,6 +61,7 @@ CPU_INTRINSICS = {
         CpuIntrinsic(dot_product("vnni_s8s8_16x4", INT8, 16), _VNNI, shifts=True),
         CpuIntrinsic(dot_product("avx2_u8s8_8x4", UINT8, 8), _AVX2),
         CpuIntrinsic(dot_product("avx2_s8s8_8x4", INT8, 8), _AVX2),
+        CpuIntrinsic(dot_product("sdot_s8s8_4x4", INT8, 4), _DOTPROD),
     )
 }
 """The intrinsics, by name."""

@@ -48,7 +48,7 @@ class NativeRunner(Runner):
 
     def _function(self, computation: Computation) -> NativeFunction:
         outputs, inputs = computation.tensors()
-        simd = Simd.of(self._target.features)
+        simd = Simd.of(self._target)
         schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, reassociate=self._reassociate)
         return compile_function(schedule.program, self._target, self._pool)
 

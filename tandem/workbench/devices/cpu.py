@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.processors import PROCESSORS, named_processor
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.target import Target
 from tandem.compiler.tune.decision import Decisions, decide
@@ -19,28 +20,42 @@ from tandem.compiler.tune.tasks import Planned, Task
 from tandem.compiler.tune.trial import Outcome
 from tandem.runtime.artifact import Artifact
 from tandem.workbench.devices.device import TargetDevice
+from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.measurers.compared_on_cpu import ComparedOnCpu
 from tandem.workbench.measurers.on_cpu import CpuLayer, CpuMeasurer
+
+PROCESSOR_NAMES: Final = tuple(PROCESSORS)
+"""The processors that have names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu(TargetDevice):
-    """This processor, as the only device that a model is compiled for.
+    """A processor, as the only device that a model is compiled for.
 
     Attributes
     ----------
     threads
-        The threads of parallel loops; None for all cores.
+        The threads of parallel loops; None for all cores of this processor, and one of another.
+    other
+        Another processor than this one; None for this.
     """
 
     kind: ClassVar[str] = "cpu"
 
     threads: int | None = None
+    other: CpuTarget | None = None
+
+    @classmethod
+    def named(cls, name: str | None, threads: int | None = None) -> Cpu:
+        """The processor of a name; this one for None. Raises `CodegenError` for another name."""
+        return cls(threads, None if name is None else named_processor(name))
 
     @property
     def machine(self) -> CpuTarget:
         """The processor."""
-        return CpuTarget.host(self.threads)
+        if self.other is None:
+            return CpuTarget.host(self.threads)
+        return replace(self.other, threads=self.threads or 1)
 
     @property
     def name(self) -> str:
@@ -72,10 +87,18 @@ class Cpu(TargetDevice):
         return [*backend.planned.values()]
 
     def layer(self, task: Task) -> CpuLayer:
+        self._check_here()
         return CpuLayer.of(self.machine, task)
 
     def measurer(self) -> Job[Outcome]:
         return CpuMeasurer()
+
+    def _check_here(self) -> None:
+        """Raise `ArgumentValueError` unless it is this processor."""
+        if self.other is not None:
+            raise ArgumentValueError(
+                f"schedules are measured on this processor, and {self.name} is another"
+            )
 
     def decide(
         self,

@@ -27,7 +27,7 @@ def native(array: Array, to: DType) -> Array:
     tensor = given_as("X", array)
     target = CpuTarget.host(threads=1)
     result = ELEMENTWISE["cast"](tensor, to=to)
-    schedule = cpu_schedule(result, simd=Simd.of(target.features), inputs=[tensor])
+    schedule = cpu_schedule(result, simd=Simd.of(target), inputs=[tensor])
     (found,) = compile_function(schedule.program, target)(array)
     return found
 

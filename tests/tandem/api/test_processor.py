@@ -19,19 +19,39 @@ def test_a_processor_is_a_value() -> None:
         tandem.Cpu().threads = 2  # type: ignore[misc]
 
 
+def test_other_processors() -> None:
+    """By name, or as LLVM calls them."""
+    assert repr(tandem.Cpu("cortex-a72", threads=4)) == "Cpu('cortex-a72', threads=4)"
+    named, spelled = (
+        each.other()
+        for each in (
+            tandem.Cpu("neoverse-n1"),
+            tandem.Cpu("aarch64-unknown-linux-gnu", cpu="neoverse-n1", features=["dotprod"]),
+        )
+    )
+    assert named == spelled
+    assert tandem.Cpu().other() is None
+
+
 @pytest.mark.parametrize(
-    ("arguments", "options", "named"),
+    ("arguments", "options", "message"),
     [
-        (("aarch64-linux-gnu",), {}, "'aarch64-linux-gnu'"),
-        (("aarch64-linux-gnu",), {"cpu": "cortex-a72"}, "'aarch64-linux-gnu', cpu='cortex-a72'"),
-        ((), {"cpu": "cortex-a72", "threads": 2}, "cpu='cortex-a72'"),
+        (("cortex-a73",), {}, "no processor 'cortex-a73': there are cortex-a53, .*; did you mean"),
+        (("armeb-none-eabi",), {}, "armeb-none-eabi is big-endian"),
+        (("sparc-unknown-linux-gnu",), {}, "no code for sparc-unknown-linux-gnu: the architec"),
+        ((3,), {}, "processor is 3: it must be None, a name or a triple"),
+        ((), {"cpu": "cortex-a72"}, "processor is None: it must be a triple, with cpu and"),
+        (("cortex-a72",), {"features": [1]}, "a name of features is 1: it must be a str"),
     ],
 )
-def test_no_other_processor(arguments: Any, options: Any, named: str) -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
+def test_no_other_processor(arguments: Any, options: Any, message: str) -> None:
+    with pytest.raises(tandem.Error, match=message):
         tandem.Cpu(*arguments, **options)
-    assert isinstance(caught.value, TypeError)
-    assert str(caught.value).startswith(f"Cpu({named}): this version compiles for this processor")
+
+
+def test_schedules_are_measured_here() -> None:
+    with pytest.raises(ArgumentValueError, match="measured on this processor, and cortex-a72 is"):
+        tandem.tune("dqn-tiny", tandem.Cpu("cortex-a72"), trials=1)
 
 
 def test_threads() -> None:

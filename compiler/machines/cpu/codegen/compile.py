@@ -12,7 +12,7 @@ import llvmlite
 from llvmlite import binding
 
 from tandem.base.object_cache import ObjectCache
-from tandem.base.processor import initialise
+from tandem.base.processor import target_of
 from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import LoopKind, PrimFunc, parameters
 from tandem.compiler.ir.visit import loops
@@ -97,9 +97,8 @@ def _machine_code(text: str, target: CpuTarget) -> bytes:
 
 def machine_of(target: CpuTarget) -> Any:
     """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
-    initialise()
     try:
-        kind = binding.Target.from_triple(target.triple)
+        kind = target_of(target.triple)
     except RuntimeError as error:
         raise CodegenError(f"LLVM cannot make code for {target.triple} here: {error}") from None
     return kind.create_target_machine(
@@ -108,6 +107,7 @@ def machine_of(target: CpuTarget) -> Any:
         opt=_LEVEL,
         reloc=_RELOCATION,
         codemodel=_CODE_MODEL,
+        abiname=target.abi,
     )
 
 

@@ -15,6 +15,8 @@ _BUILT_ON = (
     ("avx512f", ("avx512",)),
 )
 """Features, and the name prefixes of features that depend on them; base features first."""
+_VECTORS = {"aarch64": "neon", "riscv64": "v"}
+"""The features of vector units of 128 bits and more."""
 _ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
 """Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
 
@@ -59,8 +61,25 @@ class CpuTarget:
 
     @property
     def register_bits(self) -> int:
-        """The size of the widest vector register."""
-        return 512 if "avx512f" in self.features else 256 if "avx2" in self.features else 128
+        """The size of the widest vector register: of RISC-V's vectors, the least that there is."""
+        if self.architecture == "x86_64":
+            return 512 if "avx512f" in self.features else 256 if "avx2" in self.features else 128
+        return 128 if _VECTORS.get(self.architecture) in self.features else 64
+
+    @property
+    def registers(self) -> int:
+        """The number of vector registers, or of those for real numbers where there are none."""
+        return 16 if self.architecture == "x86_64" and "avx512f" not in self.features else 32
+
+    @property
+    def architecture(self) -> str:
+        """The first part of the triple."""
+        return self.triple.partition("-")[0]
+
+    @property
+    def abi(self) -> str:
+        """LLVM's name of the calling convention, where it has to be said."""
+        return "lp64d" if self.architecture == "riscv64" and "d" in self.features else ""
 
     @property
     def feature_string(self) -> str:

@@ -6,6 +6,8 @@ second VNNI instruction, which LLVM shares between accumulators with the same ri
 
 AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits in
 place, even and odd bytes separately, and pairs of products are added.
+
+AArch64's SDOT multiplies signed bytes exactly.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from tandem.compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 from tandem.compiler.machines.cpu.codegen import load_store
 from tandem.compiler.machines.cpu.codegen.expressions import evaluate
 from tandem.compiler.machines.cpu.codegen.frame import Frame
-from tandem.compiler.machines.cpu.codegen.llvm import I32, call_intrinsic, constant, splat
+from tandem.compiler.machines.cpu.codegen.llvm import BYTE, I32, call_intrinsic, constant, splat
 from tandem.compiler.machines.cpu.codegen.offset import offset_of
 from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, write
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
@@ -66,11 +68,19 @@ def _avx2(builder: Any, c: Any, a: Any, b: Any, signed: bool) -> Any:
     return c
 
 
+def _sdot(builder: Any, c: Any, a: Any, b: Any) -> Any:
+    quads = ir.VectorType(BYTE, 4 * c.type.count)
+    left = builder.bitcast(splat(builder, a, c.type.count), quads)
+    operands = [c, left, builder.bitcast(b, quads)]
+    return call_intrinsic(builder, "llvm.aarch64.neon.sdot.v4i32.v16i8", c.type, operands)
+
+
 EMITTERS: Mapping[str, _Emitter] = {
     "vnni_u8s8_16x4": _vnni_unsigned,
     "vnni_s8s8_16x4": _vnni_signed,
     "avx2_u8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=False),
     "avx2_s8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=True),
+    "sdot_s8s8_4x4": _sdot,
 }
 """The functions that emit intrinsics, by the intrinsic's name."""
 

@@ -9,7 +9,7 @@ import llvmlite
 from llvmlite import binding
 
 from tandem.base.object_cache import ObjectCache
-from tandem.base.processor import initialise
+from tandem.base.processor import target_of
 from tandem.compiler.machines.cpu.network.frames import place_frames
 from tandem.compiler.machines.cpu.network.text import Program, network_text
 from tandem.runtime.artifact import (
@@ -60,7 +60,7 @@ def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject 
         tensors,
         {name: len(used) + at for at, name in enumerate(outside)},
         {name: at for at, name in enumerate(used)},
-        {name: _arguments(kernels[name]) for name in used},
+        {name: arguments_of(kernels[name]) for name in used},
         frames,
     )
     results = max((len(each.results) for each in functions), default=0)
@@ -83,7 +83,7 @@ def _straight(manifest: Manifest) -> FunctionCode:
     return FunctionCode(manifest.name, (), (), (), instructions, manifest.arena_bytes)
 
 
-def _arguments(kernel: ObjectCode) -> list[int]:
+def arguments_of(kernel: ObjectCode) -> list[int]:
     """For each parameter of a kernel the number of its operand; what is read and written is given
     twice, as the same tensor."""
     names = (*kernel.inputs, *kernel.outputs)
@@ -94,12 +94,9 @@ def _machine_code(text: str, triple: str) -> bytes:
     """The object file of a module's text, for any processor of the triple."""
 
     def make() -> bytes:
-        initialise()
         module = binding.parse_assembly(text)
         module.triple = triple
-        machine = binding.Target.from_triple(triple).create_target_machine(
-            opt=1, reloc="pic", codemodel="small"
-        )
+        machine = target_of(triple).create_target_machine(opt=1, reloc="pic", codemodel="small")
         module.data_layout = str(machine.target_data)
         module.verify()
         options = binding.create_pipeline_tuning_options(1)

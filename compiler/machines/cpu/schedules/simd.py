@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tandem.compiler.ir.dtypes import INT8, INT32, UINT8, DType
 from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
-
-_WIDE, _MEDIUM, _NARROW = 64, 32, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +29,11 @@ class Simd:
     dots: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, features: Iterable[str]) -> Simd:
-        """The vector unit of a processor with these LLVM features (`CpuTarget.features`).
-
-        For processors other than x86-64, registers of 128 bits are assumed.
-        """
-        known = frozenset(features)
+    def of(cls, machine: CpuTarget) -> Simd:
+        """The vector unit of a processor."""
+        known = frozenset(machine.features)
         dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
-        if "avx512f" in known:
-            return cls(_WIDE, 32, dots)
-        return cls(_MEDIUM if "avx2" in known else _NARROW, 16, dots)
+        return cls(machine.register_bits // 8, machine.registers, dots)
 
     def lanes(self, dtype: DType) -> int:
         """The number of elements of type `dtype` in a register."""

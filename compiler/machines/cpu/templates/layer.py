@@ -247,7 +247,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return self._tiles(workload, machine).costs(choices)
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
-        simd = Simd.of(machine.features)
+        simd = Simd.of(machine)
         extents = self.tiled_extents(workload)
         return TileSpace.of(extents, workload.result.dtype, simd, machine.threads)
 
@@ -278,7 +278,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
                 weight,
                 bias=bias[0] if bias else None,
                 name=name,
-                simd=Simd.of(machine.features),
+                simd=Simd.of(machine),
                 **(self.options(choice) if choice else {}),
                 **keywords(given),
             )

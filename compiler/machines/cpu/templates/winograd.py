@@ -347,5 +347,5 @@ class WinogradOnCpu(LayerOnCpu):
     def _sizes(self, workload: LayerWorkload, machine: CpuTarget) -> WinogradSizes:
         batch, channels, rows, columns = workload.result.static_shape("out")
         inputs = workload.operand(1).static_shape("weight")[1]
-        simd = Simd.of(machine.features)
+        simd = Simd.of(machine)
         return WinogradSizes(batch, inputs, channels, rows, columns, simd, machine.threads)

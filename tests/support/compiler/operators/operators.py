@@ -51,7 +51,7 @@ def evaluate(output: Tensor, arrays: Mapping[str, Array]) -> Array:
     values = [array.copy(order="C") for array in arrays.values()]
     (result,) = run(program_of([output], inputs), values)
     target = CpuTarget.host(threads=1)
-    schedule = cpu_schedule(output, simd=Simd.of(target.features), inputs=inputs, reassociate=True)
+    schedule = cpu_schedule(output, simd=Simd.of(target), inputs=inputs, reassociate=True)
     (native,) = compile_function(schedule.program, target)(*values)
     same(native, result)
     return result

@@ -177,7 +177,7 @@ def serial(output: Tensor, inputs: Sequence[Tensor]) -> PrimFunc:
 def test_results_are_those_of_native_code(case: str) -> None:
     output, inputs, arrays = tensors_of(case)
     target = CpuTarget.host(threads=2)
-    simd = Simd.of(target.features)
+    simd = Simd.of(target)
     (expected,) = compile_function(serial(output, inputs), target)(*arrays)
     (actual,) = compile_function(cpu_schedule(output, simd=simd, inputs=inputs).program, target)(
         *arrays
@@ -212,7 +212,7 @@ def test_threads_give_the_same(case: str) -> None:
     inputs = [given_as(f"x{number}", array) for number, array in enumerate(arrays)]
     output = make(*inputs)
     target = CpuTarget.host(threads=2)
-    schedule = cpu_schedule(output, simd=Simd.of(target.features), inputs=inputs)
+    schedule = cpu_schedule(output, simd=Simd.of(target), inputs=inputs)
     assert LoopKind.PARALLEL in {each.kind for each in loops(schedule.program.body)}
     (expected,) = compile_function(serial(output, inputs), target)(*arrays)
     with ThreadPool(3) as pool:

@@ -5,7 +5,23 @@ from __future__ import annotations
 import pytest
 
 from tandem.compiler.ir.dtypes import FLOAT32, FLOAT64, INT8, INT32, INT64, UINT8, DType
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.processors import PROCESSORS
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+
+
+def x86_64(features: tuple[str, ...]) -> CpuTarget:
+    return CpuTarget("x86_64-unknown-linux-gnu", "", features)
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes", "registers"),
+    [("cortex-a53", 4, 32), ("neoverse-n1", 4, 32), ("rv64gcv", 4, 32), ("rv64gc", 2, 32)],
+)
+def test_vectors_of_other_architectures(name: str, lanes: int, registers: int) -> None:
+    simd = Simd.of(PROCESSORS[name])
+    assert (simd.lanes(FLOAT32), simd.registers) == (lanes, registers)
+
 
 AVX512 = ("avx", "avx2", "avx512f", "avx512vnni", "fma")
 
@@ -15,7 +31,7 @@ AVX512 = ("avx", "avx2", "avx512f", "avx512vnni", "fma")
     [(AVX512, 16, 32), (AVX512[:3], 16, 32), (AVX512[:2], 8, 16), (("sse2",), 4, 16), ((), 4, 16)],
 )
 def test_vectors(features: tuple[str, ...], lanes: int, registers: int) -> None:
-    simd = Simd.of(features)
+    simd = Simd.of(x86_64(features))
     assert simd.lanes(FLOAT32) == lanes
     assert simd.lanes(FLOAT64) == lanes // 2
     assert simd.registers == registers
@@ -37,5 +53,5 @@ def test_vectors(features: tuple[str, ...], lanes: int, registers: int) -> None:
 def test_dot_products(
     features: tuple[str, ...], left: DType, right: DType, sums: DType, expected: str | None
 ) -> None:
-    found = Simd.of(features).dot(left, right, sums)
+    found = Simd.of(x86_64(features)).dot(left, right, sums)
     assert (found.name if found else None) == expected

@@ -195,7 +195,7 @@ def test_left_to_the_generic_schedule(
     image: tuple[int, ...], weight: tuple[int, ...], groups: int
 ) -> None:
     x, w = numbers(1, image), numbers(2, weight)
-    data, filters, simd = given_as("X", x), given_as("W", w), Simd.of(HOST.features)
+    data, filters, simd = given_as("X", x), given_as("W", w), Simd.of(HOST)
     attributes: dict[str, Any] = {"groups": groups, "padding": (1, 1, 1, 1)}
     assert packed_conv2d(data, filters, simd=simd, **attributes) is None
     schedule = cpu_schedule(conv2d(data, filters, **attributes), simd=simd, inputs=(data, filters))

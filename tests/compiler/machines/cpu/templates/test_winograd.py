@@ -37,7 +37,7 @@ TARGETS = {"host": HOST, "avx2": HOST.without("avx512f")}
 
 def layer(arrays: dict[str, Array], target: CpuTarget, **options: Any) -> WinogradLayer:
     tensors = {name: given_as(name, array) for name, array in arrays.items()}
-    simd = Simd.of(target.features)
+    simd = Simd.of(target)
     bias = tensors.get("B")
     return winograd_conv2d(tensors["X"], tensors["W"], bias=bias, simd=simd, **options)
 

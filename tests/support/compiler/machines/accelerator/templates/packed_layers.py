@@ -15,7 +15,7 @@ def packed(
 ) -> PackedLayer:
     """A layer of data `X`, weight `W` and, where there is one, bias `B`."""
     tensors = {name: given_as(name, array) for name, array in arrays.items()}
-    simd = Simd.of(target.features)
+    simd = Simd.of(target)
     bias = tensors.get("B")
     layer = template.packed(tensors["X"], tensors["W"], bias=bias, simd=simd, **options)
     assert layer is not None

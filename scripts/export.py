@@ -1,0 +1,113 @@
+"""`tandem export`: writes a network as a C library."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tandem.base.files import check_destination
+from tandem.runtime.artifact import is_artifact
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.calibration import calibration_warning
+from tandem.scripts.completion import complete_model
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import (
+    MODELS,
+    CalibrateOption,
+    KeepFloatOption,
+    PixelsOption,
+    ProcessorOption,
+    QuantiseOption,
+    model_options,
+)
+from tandem.scripts.options import DebugOption, JsonOption, SeedOption
+from tandem.scripts.outputs import ForceOption, check_outputs
+from tandem.scripts.progress import show_activity
+from tandem.scripts.records import warn
+from tandem.scripts.shapes import ShapeOption
+from tandem.workbench.devices import Cpu
+from tandem.workbench.export import export_network
+from tandem.workbench.models import model_inputs
+from tandem.workbench.opened import open_model
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|ARTIFACT",
+            autocompletion=complete_model,
+            help=f"What `tandem compile --device cpu` wrote, or {MODELS}.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", readable=False, help="Where to write it."),
+    ],
+    inputs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            readable=False,
+            help="What the library is checked with: .npy, .npz (by name), .png or .jpg; can be "
+            "repeated, in the model's order (default: seeded noise).",
+        ),
+    ] = None,
+    processor: ProcessorOption = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The prefix of its names in C."),
+    ] = None,
+    shape: ShapeOption = None,
+    quantize: QuantiseOption = None,
+    calibrate: CalibrateOption = None,
+    keep_float: KeepFloatOption = None,
+    pixels: PixelsOption = PixelNormalisation.IMAGENET,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Write a network as a C library, for this processor or another.
+
+    The folder has a header, C99 source, object files of the layers, the weights, a Makefile, a
+    CMakeLists.txt, and a program that runs the network once and compares its outputs with those
+    that it has here. `make check` in it builds and runs that; CC and AR name a cross compiler.
+    """
+    with errors_in_one_line(debug):
+        check_destination(output / "main.c" if output.is_dir() else output)
+        given = (*(inputs or ()), calibrate)
+        written = {f"{each} in --output": output / each for each in ("check.bin", "main.c")}
+        check_outputs(written, chain(model_inputs(model), given), force=force)
+        if is_artifact(Path(model)):
+            options = {
+                "--target": processor is not None,
+                "--shape": bool(shape),
+                "--quantize": quantize is not None,
+                "--calibrate": calibrate is not None,
+                "--keep-float": bool(keep_float),
+            }
+            for option, is_set in options.items():
+                if is_set:
+                    raise CommandError(
+                        f"{option} is for models: {model} is an artifact, compiled already"
+                    )
+        device = Cpu.named(processor, 1)
+        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
+        with show_activity("export", quiet=as_json) as report:
+            opened = open_model(model, how, report, inputs or [])
+            found = export_network(
+                opened, device, output, inputs or [], pixels, seed, name, report, warn
+            )
+        if as_json:
+            print_json(found.as_json())
+            return
+        typer.echo(repr(found))
+        warning = calibration_warning(found.header.manifest.provenance)
+        if warning is not None:
+            typer.echo(f"warning: {warning}", err=True)

@@ -1,0 +1,219 @@
+"""`tandem export`: a network as a C library, with a program that checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.base.files import write_atomically
+from tandem.runtime.artifact import Artifact, Manifest, Output
+from tandem.runtime.native import ALIGNMENT, ObjectCode
+from tandem.workbench.errors import ExportError
+from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.kernels import kernels_of
+from tandem.workbench.export.names import c_names
+from tandem.workbench.export.network_source import NetworkSource, prefix_of
+from tandem.workbench.export.project import blob_source, cmake_lists, main_source, makefile
+
+_Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Exported:
+    """A library that was written.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    files
+        Its files, by their names in the folder.
+    header
+        What its header says.
+    offsets
+        Of constants in the weights, by tensor.
+    checked
+        Whether its program knows which outputs are expected.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    header: Header
+    offsets: Mapping[str, int]
+    checked: bool
+
+    def __repr__(self) -> str:
+        header = self.header
+        return (
+            f"{self.folder}: lib{header.name}.a by make, for {header.triple}\n"
+            f"  code {header.code_bytes:,} bytes, weights {header.weight_bytes:,}, arena "
+            f"{header.arena_bytes:,}, workspace {header.workspace_bytes:,}\n"
+            f"  make check builds it and compares a run with "
+            f"{'the outputs here' if self.checked else 'nothing: its outputs are printed'}"
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """The command's JSON object."""
+        header = self.header
+        return {
+            "files": [str(self.folder / name) for name in self.files],
+            "entry": f"{header.name}_run",
+            "arena_bytes": header.arena_bytes,
+            "workspace_bytes": header.workspace_bytes,
+            "code_bytes": header.code_bytes,
+            "weight_bytes": header.weight_bytes,
+            "tensors": [
+                {
+                    "name": port.name,
+                    "address": None,
+                    "shape": [*port.tensor.shape],
+                    "dtype": port.tensor.dtype,
+                    "layout": "row-major",
+                    "scale": None if port.tensor.scale is None else port.tensor.scale.step,
+                }
+                for port in (*header.inputs, *header.outputs)
+            ],
+        }
+
+
+def export_library(
+    artifact: Artifact,
+    folder: Path,
+    inputs: _Arrays,
+    expected: _Arrays | None,
+    name: str | None = None,
+) -> Exported:
+    """Write the C library of a network that the CPU runs alone, or of an artifact's code for that.
+
+    Parameters
+    ----------
+    inputs
+        What the program that checks the library runs it on, by the model's names.
+    expected
+        The outputs to compare with; None if they are not known: the program prints its own.
+    name
+        The prefix of the library's names; None for the model's.
+
+    Raises
+    ------
+    ExportError
+        The network cannot be such a library; says why.
+    OSError
+        A file cannot be written.
+    """
+    alone = for_processor(artifact)
+    manifest = alone.manifest
+    prefix = prefix_of(manifest) if name is None else name
+    codes = {
+        step.code: code
+        for step in manifest.steps
+        if isinstance(code := alone.code[step.code], ObjectCode)
+    }
+    kernels = {each.name: each for each in kernels_of(prefix, codes)}
+    weights, offsets = _weights(alone)
+    input_ports, output_ports = _ports(manifest)
+    ports, copies = _expressions(manifest, input_ports, output_ports)
+    source = NetworkSource.of(prefix, manifest, kernels, codes, offsets, ports, copies)
+    header = Header(
+        prefix,
+        manifest,
+        input_ports,
+        output_ports,
+        source.frames.size,
+        max((each.shared_bytes + each.worker_bytes for each in codes.values()), default=0),
+        len(weights),
+        sum(each.code_bytes for each in kernels.values()),
+        sorted({"memcpy", *(need for each in kernels.values() for need in each.needs)}),
+        next((each.triple for each in codes.values()), "any processor"),
+        next((each.features for each in codes.values()), ()),
+    )
+    checked = expected is not None
+    results = () if expected is None else [expected[port.name] for port in output_ports]
+    objects = [f"{prefix}_kernel_{at}.o" for at in range(len(kernels))]
+    files: dict[str, bytes] = {
+        f"{prefix}.h": header.text().encode(),
+        f"{prefix}.c": source.text().encode(),
+        f"{prefix}_weights.bin": weights,
+        f"{prefix}_weights.S": blob_source(f"{prefix}_weights", f"{prefix}_weights.bin").encode(),
+        **{file: each.content for file, each in zip(objects, kernels.values(), strict=True)},
+        "check.bin": _packed([*(inputs[port.name] for port in input_ports), *results]),
+        "check.S": blob_source("check_bytes", "check.bin").encode(),
+        "main.c": main_source(header, checked=checked).encode(),
+        "Makefile": makefile(prefix, objects, checked=checked).encode(),
+        "CMakeLists.txt": cmake_lists(prefix, objects).encode(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in {path.name for path in folder.glob(f"{prefix}_kernel_*.o")} - files.keys():
+        (folder / old).unlink()
+    for file, content in files.items():
+        write_atomically(folder / file, content)
+    return Exported(folder, tuple(files), header, offsets, checked)
+
+
+def for_processor(artifact: Artifact) -> Artifact:
+    """The code for the CPU alone. Raises `ExportError` if there is none, or it needs what C has
+    not."""
+    found = artifact
+    if any(not step.on_host for step in artifact.manifest.steps):
+        if artifact.fallback is None:
+            raise ExportError(
+                f"{artifact.manifest.name} needs an accelerator: compile it with --device cpu"
+            )
+        found = artifact.fallback
+    manifest = found.manifest
+    for count in manifest.counts:
+        raise ExportError(
+            f"the extent of {count.result} along axis {count.axis} is known only after a run, and "
+            "buffers in C have one size"
+        )
+    if any(not isinstance(found.code[step.code], ObjectCode) for step in manifest.steps):
+        raise ExportError(f"{manifest.name} has code that is no machine code of a processor")
+    return found
+
+
+def _weights(artifact: Artifact) -> tuple[bytes, dict[str, int]]:
+    """The constants, one behind the other, and where each begins."""
+    offsets, parts, end = dict[str, int](), [], 0
+    for name, array in artifact.constants.items():
+        offsets[name] = end
+        part = array.tobytes()
+        size = -(-len(part) // ALIGNMENT) * ALIGNMENT
+        parts.append(part.ljust(size, b"\0"))
+        end += size
+    # No object is empty.
+    return b"".join(parts) or bytes(ALIGNMENT), offsets
+
+
+def _packed(arrays: Sequence[NDArray[Any]]) -> bytes:
+    parts = [np.ascontiguousarray(each).tobytes() for each in arrays]
+    return b"".join(part.ljust(-(-len(part) // 64) * 64, b"\0") for part in parts) or bytes(64)
+
+
+def _ports(manifest: Manifest) -> tuple[list[Port], list[Port]]:
+    tensors = {each.name: each for each in manifest.tensors}
+    found = []
+    for given in (manifest.inputs, manifest.results):
+        names = c_names(port.name for port in given)
+        found.append([Port(each.name, names[each.name], tensors[each.tensor]) for each in given])
+    return found[0], found[1]
+
+
+def _expressions(
+    manifest: Manifest, inputs: Sequence[Port], outputs: Sequence[Port]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The expressions of tensors that the caller passes, and copies: of results that are inputs,
+    constants, or another result."""
+    ports = {port.tensor.name: f"inputs->{port.spelled}" for port in inputs}
+    copies: dict[str, str] = {}
+    for port in outputs:
+        name = f"outputs->{port.spelled}"
+        if isinstance(port.tensor.place, Output) and port.tensor.name not in ports:
+            ports[port.tensor.name] = name
+        else:
+            copies[name] = port.tensor.name
+    return ports, copies

@@ -1,0 +1,205 @@
+"""C libraries of networks: built, run, checked against Python, and alone in what they need."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tandem
+from tandem.compiler.driver import build
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.processors import PROCESSORS
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Artifact, Provenance
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.workbench.errors import ExportError
+from tandem.workbench.export import Exported, export_library
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM, SWAP
+from tests.support.runtime.artifacts import compiled, image
+from tests.support.workbench.cross import CROSS, make
+
+STRICT = "CFLAGS=-std=c99 -O1 -g -Wall -Wextra -Wpedantic -Werror"
+
+
+def exported(folder: Path, artifact: Artifact, inputs: dict[str, Any]) -> Exported:
+    arrays = {name: np.asarray(value) for name, value in inputs.items()}
+    outputs = Executor(artifact, [CpuDevice(1)]).run(arrays).outputs
+    return export_library(artifact, folder, arrays, outputs)
+
+
+def artifact_of(program: str) -> Artifact:
+    sizes = {"N": 3} if "N" in program else None
+    return build(graph(program), [cpu(CpuTarget.host(1))], Provenance("net"), sizes=sizes)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_network(tmp_path: Path, compiler: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    found = exported(tmp_path, compiled(), image())
+    assert make(tmp_path, "check", f"CC={compiler}", STRICT) == "as expected\n"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".c") == [
+        "main.c",
+        f"{found.header.name}.c",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs"),
+    [
+        (COUNT, {"n": 7, "x": np.arange(3, dtype=np.float32)}),
+        (EVEN, {"n": 41}),
+        (SWAP, {"n": 3, "a": [1, 1], "b": [2, 2], "c": [3, 3]}),
+    ],
+)
+def test_loops_and_calls(tmp_path: Path, program: str, inputs: dict[str, Any]) -> None:
+    exported(tmp_path, artifact_of(program), inputs)
+    assert make(tmp_path, "check", STRICT) == "as expected\n"
+
+
+def test_no_access_outside_its_memory(tmp_path: Path) -> None:
+    exported(tmp_path, compiled(), image())
+    checks = "-fsanitize=address,undefined -fno-sanitize-recover=all"
+    flags = (f"CFLAGS=-std=c99 -g {checks}", f"LDFLAGS={checks}")
+    assert make(tmp_path, "check", *flags) == "as expected\n"
+
+
+def test_another_result_is_noticed(tmp_path: Path) -> None:
+    given = image()
+    outputs = dict(Executor(compiled(), [CpuDevice(1)]).run(given).outputs)
+    outputs["t"] = outputs["t"] + 1
+    export_library(compiled(), tmp_path, given, outputs)
+    done = subprocess.run(["make", "-s", "check"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert done.stdout == "t differs\nNOT as expected\n"
+
+
+def test_without_expected_outputs_they_are_printed(tmp_path: Path) -> None:
+    found = export_library(compiled(), tmp_path, image(), None)
+    assert not found.checked
+    printed = make(tmp_path, "check").splitlines()
+    wanted = Executor(compiled(), [CpuDevice(1)]).run(image()).outputs["t"]
+    assert [line for line in printed if line.startswith("t[")] == [
+        f"t[{at}] = {value}" for at, value in enumerate(wanted)
+    ]
+
+
+def test_it_needs_what_the_header_says(tmp_path: Path) -> None:
+    """Of the C library, and nothing beside it."""
+    found = exported(tmp_path, compiled(), image())
+    make(tmp_path)
+    name = found.header.name
+    listed = subprocess.run(
+        ["nm", "-g", f"lib{name}.a"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in listed.stdout.splitlines() if len(line.split()) > 1]
+    defined = {row[-1] for row in rows if row[-2] != "U"}
+    undefined = {row[-1] for row in rows if row[-2] == "U"} - defined
+    assert undefined <= set(found.header.needs)
+    header = (tmp_path / f"{name}.h").read_text()
+    assert f"Of the C library it calls {', '.join(found.header.needs)}." in header
+
+
+def loaded(folder: Path, found: Exported) -> Any:
+    """The library as a shared one, in this process."""
+    objects = [name for name in found.files if name.endswith(".o")]
+    name = found.header.name
+    made = [f"{name}.o", f"{name}_weights.o", *objects]
+    make(folder, *made, "CFLAGS=-std=c99 -O2 -fPIC")
+    subprocess.run(["gcc", "-shared", "-o", "all.so", *made], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "all.so"))
+
+
+def test_two_runs_at_once(tmp_path: Path) -> None:
+    """Each has an arena of its own, and nothing else is written."""
+    found = exported(tmp_path, compiled(), image())
+    run = loaded(tmp_path, found)[f"{found.header.name}_run"]
+    session = Executor(compiled(), [CpuDevice(1)])
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        given = image(seed)
+        wanted = session.run(given).outputs
+        arena = np.zeros(found.header.arena_bytes + 64, np.uint8)
+        space = np.zeros(found.header.workspace_bytes + 64, np.uint8)
+        outputs = {port.name: np.empty_like(wanted[port.name]) for port in found.header.outputs}
+        inputs = [given[port.name].ctypes.data for port in found.header.inputs]
+        structs = [
+            (ctypes.c_void_p * len(each))(*each)
+            for each in (inputs, [array.ctypes.data for array in outputs.values()])
+        ]
+        begins = [each.ctypes.data + -each.ctypes.data % 64 for each in (arena, space)]
+        for _ in range(200):
+            run(*structs, *map(ctypes.c_void_p, begins))
+            wrong.extend(
+                seed for name in outputs if not np.allclose(outputs[name], wanted[name], 1e-6)
+            )
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_two_libraries_in_one_program(tmp_path: Path) -> None:
+    """Kernels of the same name have symbols of their own."""
+    for name in ("first", "second"):
+        export_library(compiled(), tmp_path / name, image(), None, name)
+        make(tmp_path / name, "CFLAGS=-std=c99 -fPIC")
+    archives = [str(tmp_path / name / f"lib{name}.a") for name in ("first", "second")]
+    command = ["gcc", "-shared", "-o", str(tmp_path / "both.so"), "-Wl,--whole-archive", *archives]
+    subprocess.run([*command, "-Wl,--no-whole-archive"], check=True)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="calls that wait for calls of the same function"):
+        export_library(artifact_of(SUM), tmp_path, {"n": np.array(1)}, None)
+    network = tandem.compile("digits", "tiny").network.artifact
+    with pytest.raises(ExportError, match="needs an accelerator: compile it with --device cpu"):
+        export_library(network, tmp_path, {}, None)
+    assert not any(tmp_path.iterdir())
+
+
+def test_from_python(tmp_path: Path) -> None:
+    """An artifact for an accelerator, by its code for the processor alone."""
+    found = tandem.compile("digits", "tiny").export(tmp_path, name="net")
+    assert repr(found).startswith(f"{tmp_path}: libnet.a by make, for ")
+    assert make(tmp_path, "check") == "as expected\n"
+
+
+def test_other_processors_have_tools() -> None:
+    assert CROSS.keys() == PROCESSORS.keys()
+
+
+@pytest.mark.parametrize("name", ["neoverse-n1", "rv64gcv"])
+@pytest.mark.parametrize("quantize", ["multiplier", None])
+def test_other_processors(tmp_path: Path, name: str, quantize: str | None) -> None:
+    """Outputs are this processor's, but for the rounding of sums of reals."""
+    CROSS[name].require()
+    tandem.compile("digits", tandem.Cpu(name), quantize=quantize).export(tmp_path)
+    assert CROSS[name].check(tmp_path) == "as expected\n"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", PROCESSORS)
+@pytest.mark.parametrize(
+    "model", ["digits", "mobilenet-v2-tiny", "vit-tiny", "lstm-tiny", "bert-tiny", "llama-tiny"]
+)
+@pytest.mark.parametrize("quantize", ["multiplier", None])
+def test_networks_on_all_processors(
+    tmp_path: Path, name: str, model: str, quantize: str | None
+) -> None:
+    CROSS[name].require()
+    tandem.compile(model, tandem.Cpu(name), quantize=quantize).export(tmp_path)
+    assert CROSS[name].check(tmp_path) == "as expected\n"
