@@ -28,5 +28,47 @@ def best_tile(size):
 
 
 # %% e
+def emit_step(asm, number, total, rows, blocks, inp, wgt):
+    free = Unit.COMPUTE if number else ()
+    asm.load(MemoryId.INP, sram=0, dram=inp, columns=rows, waits_for=free)
+    asm.load(MemoryId.WGT, sram=0, dram=wgt, columns=blocks, signals=Unit.COMPUTE)
+    asm.gemm(
+        (0, 1),
+        [Loop(blocks, dst=rows, wgt=1), Loop(rows, dst=1, src=1)],
+        waits_for=Unit.LOAD,
+        signals=Unit.LOAD if number + 1 < total else (),
+    )
+
+
+# %% f
+def loaded(rows, columns):
+    # a passes once for each column of tiles, b once for each row of tiles.
+    return SIZE * SIZE * (SIZE // columns), SIZE * SIZE * (SIZE // rows)
+
+
+# %% g
+def least_traffic(m, n, k, space):
+    return 2 * m * n * k / space**0.5
+
+
+def space_of(rows, columns):
+    return rows * columns + 8 * rows + 8 * columns
+
+
+# %% h
+def emit_overlapped_step(asm, number, total, rows, blocks, inp, wgt):
+    half = number % 2
+    free = Unit.COMPUTE if number >= 2 else ()  # each half is first loaded without waiting
+    asm.load(MemoryId.INP, sram=64 * half, dram=inp, columns=rows, waits_for=free)
+    asm.load(MemoryId.WGT, sram=32 * half, dram=wgt, columns=blocks, signals=Unit.COMPUTE)
+    asm.gemm(
+        (half, half + 1),
+        [Loop(blocks, dst=rows, wgt=1), Loop(rows, dst=1, src=1)],
+        waits_for=Unit.LOAD,
+        signals=Unit.LOAD if number + 2 < total else (),
+    )
+
+
+# %% i
 def relu_instruction():
     return immediate(machine, AluOp.MAX, 0)
