@@ -33,3 +33,27 @@ def growth(first, second):
 # %% e
 def hidden_up_to(tile_cycles, load_cycles):
     return max(0, tile_cycles - load_cycles)
+
+
+# %% f
+def needed_in_flight(rate, latency):
+    return rate * latency
+
+
+def little_rate(in_flight, latency, bus):
+    return min(bus, in_flight / latency)
+
+
+# %% g
+def predicted_rate(beats, bursts, latency):
+    return little_rate(8 * beats * bursts, latency + beats, bus_bytes)
+
+
+# %% h
+def rate_of_loads(size, latency, bus):
+    return size / (latency + size / bus)
+
+
+def least_size(share, latency, bus):
+    # share * bus = size / (latency + size / bus)
+    return share * bus * latency / (1 - share)
