@@ -14,7 +14,7 @@ _COLUMNS = (
     Column("value", float, "the figure, in the unit beside it", ",.6g"),
     Column("unit", str, "the figure's unit"),
     Column("conditions", str, "on what it was measured"),
-    Column("source", str, "where it was published: paper and section"),
+    Column("source", str, "where it was published: paper and section, or pull request"),
     Column("url", str, "where that can be read"),
 )
 
