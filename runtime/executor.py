@@ -104,9 +104,9 @@ class Executor:
         tensors = [tensor for tensor in manifest.tensors if tensor.name not in own]
         self._fixed |= new_frame(manifest.name, manifest.arena_bytes, tensors, by_name)
         self._outputs = {
-            each.name: aligned_arrays(each.shape, each.dtype)
-            for each in manifest.tensors
-            if isinstance(each.place, Output)
+            tensor.name: aligned_arrays(tensor.shape, tensor.dtype)
+            for tensor in manifest.tensors
+            if isinstance(tensor.place, Output)
         }
         self._network: NativeNetwork | None = None
         if {step.device for step in manifest.steps} == {HOST} and clock in _CLOCKS:

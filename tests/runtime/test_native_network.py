@@ -72,8 +72,8 @@ def equal(whole: Run, stepwise: Run) -> None:
         np.testing.assert_array_equal(array, stepwise.outputs[name])
     rows = [
         [
-            (each.name, each.operators, each.device, each.macs, each.run, each.reason)
-            for each in steps
+            (step.name, step.operators, step.device, step.macs, step.run, step.reason)
+            for step in steps
         ]
         for steps in (whole.profile.steps, stepwise.profile.steps)
     ]

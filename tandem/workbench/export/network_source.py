@@ -118,10 +118,8 @@ class NetworkSource:
         for name, code in self.codes.items():
             kernel = self.kernels[name]
             written = {*code.outputs}
-            passed = [
-                "void *" if each.name in written else "const void *" for each in code.parameters
-            ]
-            operands = ", ".join((*passed, "void *", "void *"))
+            const = ("" if each.name in written else "const " for each in code.parameters)
+            operands = ", ".join((*(f"{word}void *" for word in const), "void *", "void *"))
             yield f'void {self.names[name]}({operands}) __asm__("{kernel.symbol}");'
 
     def _results(self) -> Iterator[str]:
@@ -145,8 +143,8 @@ class NetworkSource:
     def _function(self, number: int) -> Iterator[str]:
         function = self.functions[number]
         targets = set[int]()
-        for each in function.instructions:
-            match each:
+        for instruction in function.instructions:
+            match instruction:
                 case Jump(target=target) | Branch(otherwise=target):
                     targets.add(target)
                 case TailCall(function=function.name):

@@ -39,8 +39,8 @@ def place_frames(functions: Sequence[FunctionCode]) -> Frames | None:
     for function in functions:
         size = -(-function.frame_bytes // ALIGNMENT) * ALIGNMENT
         loops = any(
-            isinstance(each, TailCall) and each.function == function.name
-            for each in function.instructions
+            isinstance(instruction, TailCall) and instruction.function == function.name
+            for instruction in function.instructions
         )
         first[function.name] = end
         second[function.name] = end + size * loops
@@ -53,11 +53,11 @@ def _is_recursive(functions: Sequence[FunctionCode]) -> bool:
     calls: dict[str, set[str]] = {each.name: set() for each in functions}
     waits: set[tuple[str, str]] = set()
     for function in functions:
-        for each in function.instructions:
-            if isinstance(each, CallFunction | TailCall):
-                calls[function.name].add(each.function)
-            if isinstance(each, CallFunction):
-                waits.add((function.name, each.function))
+        for instruction in function.instructions:
+            if isinstance(instruction, CallFunction | TailCall):
+                calls[function.name].add(instruction.function)
+            if isinstance(instruction, CallFunction):
+                waits.add((function.name, instruction.function))
     return any(caller in _reached(called, calls) for caller, called in waits)
 
 
