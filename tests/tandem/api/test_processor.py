@@ -23,8 +23,8 @@ def test_other_processors() -> None:
     """By name, or as LLVM calls them."""
     assert repr(tandem.Cpu("cortex-a72", threads=4)) == "Cpu('cortex-a72', threads=4)"
     named, spelled = (
-        each.other()
-        for each in (
+        processor.other()
+        for processor in (
             tandem.Cpu("neoverse-n1"),
             tandem.Cpu("aarch64-unknown-linux-gnu", cpu="neoverse-n1", features=["dotprod"]),
         )

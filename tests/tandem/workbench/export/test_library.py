@@ -134,8 +134,8 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
         outputs = {port.name: np.empty_like(wanted[port.name]) for port in found.header.outputs}
         inputs = [given[port.name].ctypes.data for port in found.header.inputs]
         structs = [
-            (ctypes.c_void_p * len(each))(*each)
-            for each in (inputs, [array.ctypes.data for array in outputs.values()])
+            (ctypes.c_void_p * len(pointers))(*pointers)
+            for pointers in (inputs, [array.ctypes.data for array in outputs.values()])
         ]
         begins = [each.ctypes.data + -each.ctypes.data % 64 for each in (arena, space)]
         for _ in range(200):
