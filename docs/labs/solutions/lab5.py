@@ -13,8 +13,8 @@ def trials_needed(p, q):
 # %% c
 def compare():
     return {
-        explorer: [tune(explorer, 12, seed)["best"] for seed in range(3)]
-        for explorer in ("random", "xgboost")
+        explorer: [best_so_far(costs_of(explorer, 20, seed)) for seed in range(3)]
+        for explorer in ("random", "genetic", "xgboost")
     }
 
 
@@ -32,3 +32,9 @@ def exact(bounds, measure):
 def worst_gap(found, optimum):
     worst = max(best for bests in found.values() for best in bests)
     return 100 * (worst - optimum) / optimum
+
+
+# %% f
+def trials_to(curve, optimum, share):
+    within = (count for count, cost in enumerate(curve, 1) if cost <= (1 + share) * optimum)
+    return next(within, None)
