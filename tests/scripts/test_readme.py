@@ -22,6 +22,7 @@ GUIDES = (
     "installation",
     "utilization",
     "running-networks",
+    "export",
     "tuning-guide",
     "machine-search",
     "verilog",
@@ -57,7 +58,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # Commands that share files are run together; `utilization` is run below.
-TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",), ("doctor",))
+TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",))
+TOUR += (("export",), ("doctor",))
 SLOW = ("run", "rtl", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
