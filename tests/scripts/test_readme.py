@@ -58,8 +58,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # Commands that share files are run together; `utilization` is run below.
-TOUR = (("run", "compile"), ("disasm", "sim"), ("rtl",), ("tune", "run"), ("search",))
-TOUR += (("export",), ("doctor",))
+TOUR: tuple[tuple[str, ...], ...] = (
+    *(("run", "compile"), ("export",), ("disasm", "sim"), ("rtl",)),
+    *(("tune", "run"), ("search",), ("doctor",)),
+)
 SLOW = ("run", "rtl", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
