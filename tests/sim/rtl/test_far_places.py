@@ -24,7 +24,7 @@ CONFIGS = [TINY, load_config("small8"), load_config("tiny-x")]
 UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
 IMAGE = 1 << 14
 NO_BASES = (0,) * len(MemoryId)
-BITS = range(6, 28)
+BITS = range(6, 32)
 """Of addresses: from the largest element's size up."""
 
 
