@@ -44,6 +44,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/cosim/test_cycles.py::test_vectors",
         "tests/sim/rtl/test_strides.py",
         "tests/sim/rtl/test_far_places.py",
+        "tests/sim/rtl/test_instruction_numbers.py",
         "tests/cosim/test_bus_timeout.py",
         *("-k", f"(small8 or cycles) and {_NOT_THESE}"),
     ),
