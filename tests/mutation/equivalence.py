@@ -34,40 +34,48 @@ def _join(module: str) -> tuple[str, ...]:
     return f"setattr -mod -set keep_hierarchy 1 * {module} %d", "flatten"
 
 
-_HIDE = (
+_HIDDEN = (
     "select -set registers t:$*ff* t:$sr t:$mem* %u %u %co1:+[Q,RD_DATA]",
     "rename -hide w:* @registers %d",
     "select -clear",
     "simplemap t:$mux t:$and t:$or t:$xor t:$not",
     "opt_clean -purge",
 )
-"""Only registers keep their names, and what reaches nothing goes, bit by bit. Wires of equal names
-are halfway points of a proof, but those that nothing reads may differ."""
+"""Only registers keep their names, and what reaches nothing goes, bit by bit."""
+_MERGED = ("equiv_struct -icells",)
+_WAYS = (((), _MERGED), ((), ()), (_HIDDEN, _MERGED))
+"""Of a proof, what prepares either module and what goes before the search. Wires of equal names,
+and cells alike, are halfway points for it, which help most proofs; but those that nothing reads
+may differ, and so may the inputs of the mutant's cell."""
 
 
 def _proves(
     design: VerilogDesign, mutant: Mutant, joined: tuple[str, ...], modules: Sequence[str]
 ) -> bool:
     """Whether each of `modules` is the same with the mutant as without."""
-    return bool(modules) and all(
-        any(
-            _succeeds(design, _proof(design, mutant, (*joined, *hidden), module))
-            for hidden in ((), _HIDE)
-        )
-        for module in modules
-    )
+    return bool(modules) and all(_is_same(design, mutant, joined, module) for module in modules)
 
 
-def _succeeds(design: VerilogDesign, proof: tuple[str, ...]) -> bool:
-    try:
-        run_yosys(proof, design.files, seconds=_SECONDS)
-    except (YosysError, TimeoutExpired):
-        return False
-    return True
+def _is_same(design: VerilogDesign, mutant: Mutant, joined: tuple[str, ...], module: str) -> bool:
+    for prepared, merged in _WAYS:
+        proof = _proof(design, mutant, (*joined, *prepared), merged, module)
+        try:
+            run_yosys(proof, design.files, seconds=_SECONDS)
+        except YosysError:
+            continue
+        except TimeoutExpired:
+            # The other ways take as long.
+            return False
+        return True
+    return False
 
 
 def _proof(
-    design: VerilogDesign, mutant: Mutant, prepared: tuple[str, ...], module: str
+    design: VerilogDesign,
+    mutant: Mutant,
+    prepared: tuple[str, ...],
+    merged: tuple[str, ...],
+    module: str,
 ) -> tuple[str, ...]:
     return (
         *netlist(design),
@@ -88,7 +96,7 @@ def _proof(
         "hierarchy -top both",
         "opt_expr",
         "opt_clean",
-        "equiv_struct -icells",
+        *merged,
         "equiv_simple -ignore-unknown-cells -undef -seq 2",
         "equiv_induct -ignore-unknown-cells -undef -seq 4",
         "equiv_status -assert",
