@@ -96,7 +96,6 @@ def test_a_program_may_begin_anywhere(config: HardwareConfig) -> None:
     engine.close()
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_a_long_program_may_begin_anywhere_in_a_page(config: HardwareConfig) -> None:
     """Its pages end in the middle of what would be a burst; and fetch, which waits for other
