@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import Counter
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,16 +43,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test with the mark `every(n)`, all cases but every n-th are exhaustive."""
-    seen = Counter[str]()
+    """Of a test with the mark `every(n)`, all cases but every n-th are exhaustive.
+
+    With several lists of parameters, they are counted along the diagonals: each n-th case of a
+    list whose length n divides would have the same values of the next list again and again.
+    """
+    seen = defaultdict[object, dict[tuple[int, ...], int]](dict)
     for item in items:
         mark = item.get_closest_marker("every")
-        if mark is not None:
-            test = item.nodeid.partition("[")[0]
-            (step,) = mark.args
-            if seen[test] % step:
-                item.add_marker(pytest.mark.exhaustive)
-            seen[test] += 1
+        if mark is None:
+            continue
+        diagonal = 0
+        for names, values in _parameters(item):
+            places = seen[item.nodeid.partition("[")[0], names]
+            diagonal += places.setdefault(tuple(map(id, values)), len(places))
+        (step,) = mark.args
+        if diagonal % step:
+            item.add_marker(pytest.mark.exhaustive)
+
+
+def _parameters(item: pytest.Item) -> Iterator[tuple[tuple[str, ...], list[object]]]:
+    """The names and values that a case has from each list of parameters, those of fixtures too."""
+    if not (isinstance(item, pytest.Function) and hasattr(item, "callspec")):
+        return
+    left = dict(item.callspec.params)
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        names = names.split(",") if isinstance(names, str) else names
+        names = tuple(name.strip() for name in names)
+        yield names, [left.pop(name) for name in names]
+    for name, value in left.items():
+        yield (name,), [value]
 
 
 @pytest.hookimpl(trylast=True)

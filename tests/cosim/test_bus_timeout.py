@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tandem.hw.axi import ID_BITS
-from tandem.hw.config import HardwareConfig
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.hw.config_files import load_config
+from tandem.hw.isa import Assembler, MemoryId, Unit
 from tandem.hw.memory_model import MemoryModel
 from tandem.sim.cycle.engine import CycleEngine
 from tandem.sim.engine import Channel, Engine, Launch, Silence
@@ -24,6 +25,10 @@ from tests.support.sim.programs import RandomProgram, random_program
 
 MACHINES = [load_config("tiny"), load_config("tiny-x")]
 FOREVER = 10_000_000
+FAR_MACHINES = [*MACHINES, load_config("small8")]
+FAR = (0x5555_5540, 0xAAAA_AA80)
+"""Addresses that have, between them, every bit from the largest element's size up once at 0 and
+once at 1."""
 MANY = 1_000_000
 SOME, ALL = range(9000, 9024), range(9024, 9300)
 ANYTHING = Channel(31)
@@ -148,6 +153,34 @@ def test_without_a_limit_a_reset_ends_it(channel: Channel, lost: bool) -> None:
         engine.launch(drawn.program, memory, replace(how, address=address))
     assert run(engine, drawn, Launch(address=0)) == cycles
     engine.close()
+
+
+@pytest.mark.parametrize("unit", list(Unit), ids=lambda unit: unit.name.lower())
+@pytest.mark.parametrize("config", FAR_MACHINES, ids=lambda config: config.name)
+def test_an_address_far_away(config: HardwareConfig, unit: Unit) -> None:
+    """Every bit of the address is reported, of each unit's bursts."""
+    asm, latency = Assembler(config), 200
+    match unit:
+        case Unit.LOAD:
+            asm.load(MemoryId.INP, sram=0, dram=0, columns=1)
+        case Unit.COMPUTE:
+            asm.load(MemoryId.UOP, sram=0, dram=0, columns=1)
+        case Unit.STORE:
+            asm.store(sram=0, dram=0, columns=1)
+    asm.finish()
+    program = asm.build()
+    # The program's beats come after the latency, and what the unit asks for then never comes.
+    silence = Silence(ANYTHING, latency * 3 // 2, FOREVER)
+    for address in FAR:
+        memory, start = place_program(bytes(PAGE_BYTES), program)
+        bases = (address,) * len(MemoryId)
+        how = Launch(address=start, bases=bases, bus_timeout=2 * latency, silence=silence)
+        for machine in (CycleEngine, RtlEngine):
+            engine = machine(config, MemoryModel(latency))
+            with pytest.raises(BusTimeoutError) as caught:
+                engine.launch(program, memory, how)
+            engine.close()
+            assert (caught.value.instruction, caught.value.address) == (0, address), engine.name
 
 
 def test_a_handshake_that_never_ends_is_seen_again() -> None:

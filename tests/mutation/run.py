@@ -1,6 +1,7 @@
 """Plants single faults in the RTL and counts those that the quick tests find.
 
     python -m tests.mutation.run [--config tiny-x] [--count 120] [--seed 1] [--report mutants.json]
+    python -m tests.mutation.run --config tiny --modules master bus_timer
 
 Ends with 1 when the tests find fewer than nine in ten of the mutants that are not equivalent.
 """
@@ -44,10 +45,12 @@ class Campaign:
     mutants: tuple[Mutant, ...]
 
 
-def campaigns(count: int, seed: int, only: str | None = None) -> tuple[Campaign, ...]:
+def campaigns(
+    count: int, seed: int, only: str | None = None, words: Sequence[str] = ("",)
+) -> tuple[Campaign, ...]:
     """Mutants of every module of the first configuration, and for each other configuration, of
     those modules whose text differs there: which have other widths, or another structure. `only`
-    names the configuration that gets all of them."""
+    names the configuration that gets all of them. Modules have one of `words` in their names."""
     made: list[Campaign] = []
     seen: set[str] = set()
     shares = [_FIRST_SHARE] + [(1 - _FIRST_SHARE) / (len(TESTS) - 1)] * (len(TESTS) - 1)
@@ -56,9 +59,13 @@ def campaigns(count: int, seed: int, only: str | None = None) -> tuple[Campaign,
     for number, (config, share) in enumerate(zip(TESTS, shares, strict=True)):
         design = verilog_of(load_config(config))
         texts = {name: _text(design, name) for name in design.modules}
-        fresh = [name for name, text in texts.items() if text not in seen]
+        fresh = [
+            name
+            for name, text in texts.items()
+            if text not in seen and any(word in name for word in words)
+        ]
         seen.update(texts.values())
-        if not share:
+        if not share or not fresh:
             continue
         # Another seed, or modules that are alike would have the same mutants again.
         mutants = list_mutants(design, fresh, round(count * share), seed + number)
@@ -70,6 +77,9 @@ def main(arguments: Sequence[str]) -> int:
     """The command; gives its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--config", choices=TESTS, help="mutants of this configuration alone")
+    parser.add_argument(
+        "--modules", nargs="+", default=[""], help="mutants of modules whose names have such a word"
+    )
     parser.add_argument("--count", type=int, default=_COUNT, help="about how many mutants")
     parser.add_argument("--seed", type=int, default=1, help="of Yosys's choice")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
@@ -81,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     judgements = read_judgements(JUDGED.read_text())
     asked.report.parent.mkdir(parents=True, exist_ok=True)
     report = Report((), judgements)
-    for campaign in campaigns(asked.count, asked.seed, asked.config):
+    for campaign in campaigns(asked.count, asked.seed, asked.config, asked.modules):
         console.print(f"{campaign.config}: {len(campaign.mutants)} mutants")
         for outcome in _outcomes(campaign, asked.only, asked.jobs):
             report = Report((*report.outcomes, outcome), judgements)

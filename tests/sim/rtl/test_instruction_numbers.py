@@ -18,10 +18,13 @@ from tandem.sim.errors import BusError
 from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 
-TINY, EXTENDED = (load_config(name) for name in ("tiny", "tiny-x"))
+TINY, EXTENDED, WIDER = (load_config(name) for name in ("tiny", "tiny-x", "small8"))
+Bad = Callable[[Assembler], None]
 UOPS, REFUSED, IMAGE = 0x1000, 0x800, 0x2000
 FAR = (0x55555, 0xAAAAA)
 """Numbers that have, between them, every bit once at 0 and once at 1."""
+NEAR = (0x555, 0xAAA)
+"""The same of fewer bits."""
 MACHINES = [
     pytest.param(config, number, id=f"{config.name}-{number:#x}", marks=marks)
     for config, number, marks in (
@@ -33,6 +36,7 @@ MACHINES = [
         (EXTENDED, FAR[1], pytest.mark.exhaustive),
     )
 ]
+WIDER_MACHINES = [pytest.param(WIDER, number, id=f"{WIDER.name}-{number:#x}") for number in NEAR]
 
 
 def image(config: HardwareConfig) -> Bytes:
@@ -57,35 +61,47 @@ def far_program(
 
 
 def bad_load(asm: Assembler) -> None:
-    asm.load(MemoryId.INP, sram=0, dram=REFUSED // 4, columns=1)
+    refused = REFUSED // asm.config.element_bytes(MemoryId.INP)
+    asm.load(MemoryId.INP, sram=0, dram=refused, columns=1)
 
 
 def bad_alu(asm: Assembler) -> None:
     # The second iteration's accumulator is beyond the last.
-    asm.alu(AluOp.ADD, (0, 1), (Loop(2, dst=31),), imm=1)
+    last = asm.config.depth(MemoryId.ACC) - 1
+    asm.alu(AluOp.ADD, (0, 1), (Loop(2, dst=last),), imm=1)
 
 
 def bad_store(asm: Assembler) -> None:
-    asm.store(sram=0, dram=REFUSED // 4, columns=1)
+    refused = REFUSED // asm.config.element_bytes(MemoryId.OUT)
+    asm.store(sram=0, dram=refused, columns=1)
+
+
+FAULTS = [
+    (Unit.LOAD, bad_load, Fault.BUS_READ),
+    (Unit.COMPUTE, bad_alu, Fault.SRAM_INDEX),
+    (Unit.STORE, bad_store, Fault.BUS_WRITE),
+]
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize(
-    ("unit", "bad", "fault"),
-    [
-        (Unit.LOAD, bad_load, Fault.BUS_READ),
-        (Unit.COMPUTE, bad_alu, Fault.SRAM_INDEX),
-        (Unit.STORE, bad_store, Fault.BUS_WRITE),
-    ],
-)
+@pytest.mark.parametrize(("unit", "bad", "fault"), FAULTS)
 @pytest.mark.parametrize(("config", "number"), MACHINES)
 def test_a_fault_far_into_a_program(
-    config: HardwareConfig,
-    unit: Unit,
-    bad: Callable[[Assembler], None],
-    fault: Fault,
-    number: int,
+    config: HardwareConfig, unit: Unit, bad: Bad, fault: Fault, number: int
 ) -> None:
+    check_fault(config, unit, bad, fault, number)
+
+
+@pytest.mark.parametrize(("unit", "bad", "fault"), FAULTS)
+@pytest.mark.parametrize(("config", "number"), WIDER_MACHINES)
+def test_a_fault_of_a_wider_machine(
+    config: HardwareConfig, unit: Unit, bad: Bad, fault: Fault, number: int
+) -> None:
+    check_fault(config, unit, bad, fault, number)
+
+
+def check_fault(config: HardwareConfig, unit: Unit, bad: Bad, fault: Fault, number: int) -> None:
+    """The fault is that of instruction `number`."""
     end, engine = Assembler(config), RtlEngine(config)
     bad(end)
     with pytest.raises((ProgramError, BusError)) as caught:
@@ -124,7 +140,7 @@ def test_a_token_too_many_far_into_a_program(
     assert (caught.value.fault, caught.value.instruction) == (Fault.TOKEN_OVERFLOW, number)
 
 
-@pytest.mark.parametrize(("config", "number"), MACHINES)
+@pytest.mark.parametrize(("config", "number"), [*MACHINES, *WIDER_MACHINES])
 def test_what_waits_far_into_a_program(config: HardwareConfig, number: int) -> None:
     """Every unit waits for a token that nobody pushes; the error names their instructions."""
     end, engine = Assembler(config), RtlEngine(config)

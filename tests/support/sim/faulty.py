@@ -138,7 +138,10 @@ class _Maker:
         words = {
             Fault.STORE_PAD: [self.store(x_pad_1=1, x_size=1 << bit) for bit in bits],
             Fault.NO_ROWS: [self.load(y_size=0, x_size=1 << bit) for bit in bits],
-            Fault.SRAM_RANGE: [self.load(sram_base=last, x_size=1 << bit) for bit in bits[1:]],
+            Fault.SRAM_RANGE: [
+                *(self.load(sram_base=last, x_size=1 << bit) for bit in bits[1:]),
+                *(self.load(sram_base=1 << bit) for bit in bits if 1 << bit > last),
+            ],
             Fault.FEATURE: [word for several in self._with_unused_bits() for word in several],
             Fault.SHIFT: [
                 self._shift_that_waits(sign * (1 << bit)) for bit in bits[5:-1] for sign in (1, -1)
