@@ -11,7 +11,7 @@ _FILE = Path(__file__).with_name("figures.json")
 _COLUMNS = (
     Column("system", str, "compiler and machine"),
     Column("what", str, "what was measured"),
-    Column("value", float, "the figure, in the unit beside it", ",.6g"),
+    Column("value", float, "the figure, in the unit beside it", ",.10g"),
     Column("unit", str, "the figure's unit"),
     Column("conditions", str, "on what it was measured"),
     Column("source", str, "where it was published: paper and section, or pull request"),
