@@ -30,7 +30,7 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.workbench.devices import Cpu
-from tandem.workbench.export import export_network
+from tandem.workbench.export import check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 
@@ -80,6 +80,8 @@ def command(
     that it has here. `make check` in it builds and runs that; CC and AR name a cross compiler.
     """
     with errors_in_one_line(debug):
+        if name is not None:
+            check_name(name)
         check_destination(output / "main.c" if output.is_dir() else output)
         given = (*(inputs or ()), calibrate)
         written = {f"{each} in --output": output / each for each in ("check.bin", "main.c")}

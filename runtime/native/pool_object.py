@@ -85,7 +85,6 @@ def make_pool_object(triple: str) -> PoolObject:
     """
     try:
         import llvmlite
-        from llvmlite import binding
     except ImportError:
         raise NativeCodeError(
             "parallel loops need LLVM (pip install llvmlite), a network that was compiled with "
@@ -93,17 +92,9 @@ def make_pool_object(triple: str) -> PoolObject:
         ) from None
 
     def make() -> bytes:
-        from tandem.base.processor import target_of
+        from tandem.base.processor import object_of_text
 
-        module = binding.parse_assembly(pool_text(triple))
-        module.triple = triple
-        machine = target_of(triple).create_target_machine(opt=2, reloc="pic", codemodel="small")
-        module.data_layout = str(machine.target_data)
-        module.verify()
-        options = binding.create_pipeline_tuning_options(2)
-        passes = binding.create_pass_builder(machine, options)
-        passes.getModulePassManager().run(module, passes)
-        return machine.emit_object(module)
+        return object_of_text(pool_text(triple), triple, 2)
 
     version = pool_version(triple)
     parts = ("thread pool", llvmlite.__version__, triple, *SYMBOLS, version)

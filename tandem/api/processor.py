@@ -23,8 +23,8 @@ class Cpu:
     Parameters
     ----------
     processor
-        None for this processor; the name of one (`cortex-a53`, `cortex-a55`, `cortex-a72`,
-        `neoverse-n1`, `rv64gc`, `rv64gcv`), or LLVM's triple of another.
+        None for this processor; the name of one, such as `cortex-a72` (`tandem export --help` has
+        them all), or LLVM's triple of another.
     cpu, features
         With a triple: LLVM's names of the processor, and of its instruction sets.
     threads

@@ -66,3 +66,28 @@ def target_of(triple: str) -> Any:
     if triple.partition("-")[0] != binding.get_process_triple().partition("-")[0]:
         initialise_all()
     return binding.Target.from_triple(triple)
+
+
+def object_of_text(text: str, triple: str, level: int) -> bytes:
+    """The object file of an LLVM module's text, for any processor of a triple.
+
+    Parameters
+    ----------
+    level
+        How much LLVM optimises, 0 to 3.
+
+    Raises
+    ------
+    RuntimeError
+        LLVM has no code for the triple, or refuses the module.
+    """
+    module = binding.parse_assembly(text)
+    module.triple = triple
+    machine = target_of(triple).create_target_machine(opt=level, reloc="pic", codemodel="small")
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    options = binding.create_pipeline_tuning_options(level)
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    found: bytes = machine.emit_object(module)
+    return found

@@ -1,6 +1,7 @@
 """Networks as C libraries: for other programs, and for other processors."""
 
 from tandem.workbench.export.library import Exported, export_library
+from tandem.workbench.export.names import check_name
 from tandem.workbench.export.network import export_compiled, export_network
 
-__all__ = ["Exported", "export_compiled", "export_library", "export_network"]
+__all__ = ["Exported", "check_name", "export_compiled", "export_library", "export_network"]

@@ -16,7 +16,7 @@ from tandem.runtime.native import ALIGNMENT, ObjectCode
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.kernels import kernels_of
-from tandem.workbench.export.names import c_names
+from tandem.workbench.export.names import c_names, check_name
 from tandem.workbench.export.network_source import NetworkSource, prefix_of
 from tandem.workbench.export.project import blob_source, cmake_lists, main_source, makefile
 
@@ -102,10 +102,12 @@ def export_library(
     Raises
     ------
     ExportError
-        The network cannot be such a library; says why.
+        The network cannot be such a library, or the name is none in C; says why.
     OSError
         A file cannot be written.
     """
+    if name is not None:
+        check_name(name)
     alone = for_processor(artifact)
     manifest = alone.manifest
     prefix = prefix_of(manifest) if name is None else name

@@ -28,6 +28,12 @@ def c_name(text: str) -> str:
     return f"{name}_" if name in _KEYWORDS else f"n_{name}" if name[0].isdigit() else name
 
 
+def check_name(name: str) -> None:
+    """Raise `ExportError` unless a library can be called so: it is part of C's names and files'."""
+    if c_name(name) != name:
+        raise ExportError(f"{name!r} is no name in C: {c_name(name)} would be one")
+
+
 def c_names(texts: Iterable[str]) -> dict[str, str]:
     """Different names for different texts."""
     found: dict[str, str] = {}

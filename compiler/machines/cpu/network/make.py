@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 import llvmlite
-from llvmlite import binding
 
 from tandem.base.object_cache import ObjectCache
-from tandem.base.processor import target_of
+from tandem.base.processor import object_of_text
 from tandem.compiler.machines.cpu.network.frames import place_frames
 from tandem.compiler.machines.cpu.network.text import Program, network_text
 from tandem.runtime.artifact import (
@@ -93,16 +92,5 @@ def arguments_of(kernel: ObjectCode) -> list[int]:
 def _machine_code(text: str, triple: str) -> bytes:
     """The object file of a module's text, for any processor of the triple."""
 
-    def make() -> bytes:
-        module = binding.parse_assembly(text)
-        module.triple = triple
-        machine = target_of(triple).create_target_machine(opt=1, reloc="pic", codemodel="small")
-        module.data_layout = str(machine.target_data)
-        module.verify()
-        options = binding.create_pipeline_tuning_options(1)
-        passes = binding.create_pass_builder(machine, options)
-        passes.getModulePassManager().run(module, passes)
-        return machine.emit_object(module)
-
     parts = ("whole network", llvmlite.__version__, triple, text)
-    return ObjectCache.default().object_of(parts, make)
+    return ObjectCache.default().object_of(parts, lambda: object_of_text(text, triple, 1))

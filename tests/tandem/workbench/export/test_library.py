@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 import threading
@@ -168,6 +169,9 @@ def test_refusals(tmp_path: Path) -> None:
     network = tandem.compile("digits", "tiny").network.artifact
     with pytest.raises(ExportError, match="needs an accelerator: compile it with --device cpu"):
         export_library(network, tmp_path, {}, None)
+    for name, better in (("9-x;", "n_9_x"), ("../up", "up"), ("while", "while_"), ("", "network")):
+        with pytest.raises(ExportError, match=rf"is no name in C: {better} would be one$"):
+            export_library(compiled(), tmp_path, image(), None, name)
     assert not any(tmp_path.iterdir())
 
 
@@ -178,8 +182,12 @@ def test_from_python(tmp_path: Path) -> None:
     assert make(tmp_path, "check") == "as expected\n"
 
 
-def test_other_processors_have_tools() -> None:
+def test_other_processors_have_tools_and_stand_in_the_guide() -> None:
     assert CROSS.keys() == PROCESSORS.keys()
+    guide = (Path(__file__).parents[4] / "docs" / "export.md").read_text()
+    rows = [line.split("|")[1] for line in guide.splitlines() if line.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+    assert sorted(name for name in names if name in PROCESSORS) == sorted(PROCESSORS)
 
 
 @pytest.mark.parametrize("name", ["neoverse-n1", "rv64gcv"])
