@@ -18,15 +18,21 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 _ARM, _RISC_V = "aarch64-unknown-linux-gnu", "riscv64-unknown-linux-gnu"
 _ARMV8: Final = ("fp-armv8", "neon")
 _RV64GC: Final = ("a", "c", "d", "f", "m")
+_CORTEX_M4: Final = ("dsp", "fp16", "vfp4d16sp")
+_CORTEX_M55: Final = ("dsp", "fp-armv8d16", "mve.fp")
 
 PROCESSORS: Mapping[str, CpuTarget] = MappingProxyType(
     {
         "cortex-a53": CpuTarget(_ARM, "cortex-a53", _ARMV8),
         "cortex-a55": CpuTarget(_ARM, "cortex-a55", ("dotprod", *_ARMV8)),
         "cortex-a72": CpuTarget(_ARM, "cortex-a72", _ARMV8),
+        "cortex-m4": CpuTarget("thumbv7em-none-eabi", "cortex-m4", _CORTEX_M4),
+        "cortex-m55": CpuTarget("thumbv8.1m.main-none-eabi", "cortex-m55", _CORTEX_M55),
         "neoverse-n1": CpuTarget(_ARM, "neoverse-n1", ("dotprod", *_ARMV8)),
+        "rv32imc": CpuTarget("riscv32-unknown-elf", "generic-rv32", ("c", "m")),
         "rv64gc": CpuTarget(_RISC_V, "generic-rv64", _RV64GC),
         "rv64gcv": CpuTarget(_RISC_V, "generic-rv64", (*_RV64GC, "v")),
+        "wasm32": CpuTarget("wasm32-unknown-unknown", "generic", ("simd128",)),
     }
 )
 """Processors that a name stands for, with one thread."""

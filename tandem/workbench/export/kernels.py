@@ -10,9 +10,12 @@ from typing import Final
 from tandem.runtime.native import ObjectCode
 from tandem.runtime.native.elf import parse_object
 from tandem.workbench.errors import ExportError
+from tandem.workbench.export import arm_attributes, wasm_objects
 
 _PREFIX: Final = "compiled"
 """What the symbols of kernels begin with; as long as what takes its place."""
+_INTEGER_CALLS: Final = ("mem", "__aeabi_", "__fix", "__float")
+"""What the names of functions begin with that pass floats, if any, as integers do."""
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -54,14 +57,32 @@ def kernels_of(network: str, codes: Mapping[str, ObjectCode]) -> tuple[Kernel, .
 def _kernel(network: str, name: str, code: ObjectCode) -> Kernel:
     old = code.symbol.encode()
     new = (_digest(f"{network}/{name}") + code.symbol.removeprefix(_PREFIX)).encode()
-    quoted = b"\0" + old + b"\0"
-    if not code.symbol.startswith(_PREFIX) or code.code.count(quoted) != 1:
+    is_wasm = code.code.startswith(wasm_objects.MAGIC)
+    # Strings end with a zero, or have their length before them.
+    before, after = (_leb128(len(old)), b"") if is_wasm else (b"\0", b"\0")
+    count = code.code.count(before + old + after)
+    if not code.symbol.startswith(_PREFIX) or count < 1 or (count > 1 and not is_wasm):
         raise ExportError(f"the object file of {name} has another symbol than {code.symbol}")
-    content = code.code.replace(quoted, b"\0" + new + b"\0")
-    parsed = parse_object(content)
-    needs = sorted({each.symbol.name for each in parsed.relocations if each.symbol.section is None})
-    size = sum(len(section.content) for section in parsed.sections.values())
-    return Kernel(name, new.decode(), content, tuple(needs), size)
+    content = code.code.replace(before + old + after, before + new + after)
+    if is_wasm:
+        needs, size = wasm_objects.needed_functions(content), wasm_objects.loaded_bytes(content)
+    else:
+        parsed = parse_object(content)
+        symbols = (each.symbol for each in parsed.relocations)
+        needs = [symbol.name for symbol in symbols if symbol.section is None]
+        size = sum(len(section.content) for section in parsed.sections.values())
+        if parsed.machine == arm_attributes.MACHINE and all(each.startswith(_INTEGER_CALLS) for each in needs):
+            content = arm_attributes.for_any_convention(content)
+    return Kernel(name, new.decode(), content, tuple(sorted({*needs})), size)
+
+
+def _leb128(number: int) -> bytes:
+    """An unsigned number as WebAssembly writes it."""
+    found = bytearray()
+    while number >= 0x80:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
 
 
 def _digest(text: str) -> str:

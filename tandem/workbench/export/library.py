@@ -18,7 +18,8 @@ from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.kernels import kernels_of
 from tandem.workbench.export.names import c_names, check_name
 from tandem.workbench.export.network_source import NetworkSource, prefix_of
-from tandem.workbench.export.project import blob_source, cmake_lists, main_source, makefile
+from tandem.workbench.export.project import project_files
+from tandem.workbench.export.web import web_files
 
 _Arrays = Mapping[str, NDArray[Any]]
 
@@ -50,12 +51,18 @@ class Exported:
     def __repr__(self) -> str:
         header = self.header
         return (
-            f"{self.folder}: lib{header.name}.a by make, for {header.triple}\n"
+            f"{self.folder}: {self.made} by make, for {header.triple}\n"
             f"  code {header.code_bytes:,} bytes, weights {header.weight_bytes:,}, arena "
             f"{header.arena_bytes:,}, workspace {header.workspace_bytes:,}\n"
             f"  make check builds it and compares a run with "
             f"{'the outputs here' if self.checked else 'nothing: its outputs are printed'}"
         )
+
+    @property
+    def made(self) -> str:
+        """The file that `make` makes."""
+        name = self.header.name
+        return f"{name}.wasm" if f"{name}.json" in self.files else f"lib{name}.a"
 
     def as_json(self) -> dict[str, object]:
         """The command's JSON object."""
@@ -141,19 +148,17 @@ def export_library(
         f"{prefix}.h": header.text().encode(),
         f"{prefix}.c": source.text().encode(),
         f"{prefix}_weights.bin": weights,
-        f"{prefix}_weights.S": blob_source(f"{prefix}_weights", f"{prefix}_weights.bin").encode(),
         **{file: each.content for file, each in zip(objects, kernels.values(), strict=True)},
         "check.bin": _packed([*(inputs[port.name] for port in input_ports), *results]),
-        "check.S": blob_source("check_bytes", "check.bin").encode(),
-        "main.c": main_source(header, checked=checked).encode(),
-        "Makefile": makefile(prefix, objects, checked=checked).encode(),
-        "CMakeLists.txt": cmake_lists(prefix, objects).encode(),
     }
+    around = web_files if header.triple.startswith("wasm") else project_files
+    for file, content in around(header, objects, checked=checked).items():
+        files[file] = content.encode()
     folder.mkdir(parents=True, exist_ok=True)
     for old in {path.name for path in folder.glob(f"{prefix}_kernel_*.o")} - files.keys():
         (folder / old).unlink()
-    for file, content in files.items():
-        write_atomically(folder / file, content)
+    for file, data in files.items():
+        write_atomically(folder / file, data)
     return Exported(folder, tuple(files), header, offsets, checked)
 
 

@@ -19,6 +19,18 @@ _PRINTED: Final = 8
 FLAGS: Final = "-std=c99 -O2 -Wall -Wextra -Werror"
 
 
+def project_files(header: Header, objects: Sequence[str], *, checked: bool) -> Mapping[str, str]:
+    """The files by name: weights, a check and its data, a Makefile and a CMakeLists.txt."""
+    name = header.name
+    return {
+        f"{name}_weights.S": blob_source(f"{name}_weights", f"{name}_weights.bin"),
+        "check.S": blob_source("check_bytes", "check.bin"),
+        "main.c": main_source(header, checked=checked),
+        "Makefile": makefile(name, objects, checked=checked),
+        "CMakeLists.txt": cmake_lists(name, objects),
+    }
+
+
 def blob_source(symbol: str, file: str) -> str:
     """An assembler file that puts a file's bytes into the program, for GCC and Clang."""
     return f"""/* The bytes of {file}, made by Tandem. */

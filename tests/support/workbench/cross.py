@@ -10,17 +10,33 @@ from pathlib import Path
 
 import pytest
 
+_BOARDS = Path(__file__).parent / "boards"
+
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """A cross compiler, by its prefix, and the command that runs its programs."""
+    """A cross compiler, and what runs its programs.
 
-    prefix: str
+    Attributes
+    ----------
+    compiler
+        The C compiler with its options.
+    archiver
+        What makes libraries of its objects.
+    run
+        The command that a program is an argument of.
+    link
+        Options and files that programs are linked with.
+    """
+
+    compiler: tuple[str, ...]
+    archiver: str
     run: tuple[str, ...]
+    link: tuple[str, ...] = ()
 
     def require(self) -> None:
         """Skip the test if the tools are not installed."""
-        for tool in (f"{self.prefix}gcc", self.run[0] if self.run else "make"):
+        for tool in (self.compiler[0], self.archiver, *self.run[:1]):
             if shutil.which(tool) is None:
                 pytest.skip(f"{tool} is not installed")
 
@@ -29,23 +45,48 @@ class Cross:
         return make(
             folder,
             "check",
-            f"CC={self.prefix}gcc",
-            f"AR={self.prefix}ar",
+            f"CC={' '.join(self.compiler)}",
+            f"AR={self.archiver}",
             f"RUN={' '.join(self.run)}",
+            f"LDFLAGS={' '.join(self.link)}",
         )
 
 
-_ARM = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
-_RISC_V = ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")
+def _linux(architecture: str, emulator: str, *options: str) -> Cross:
+    prefix = f"{architecture}-linux-gnu"
+    run = (emulator, "-L", f"/usr/{prefix}", "-cpu", *options)
+    return Cross((f"{prefix}-gcc",), f"{prefix}-ar", run)
+
+
+def cortex_m(name: str, board: str, abi: str, *options: str) -> Cross:
+    """A board with a Cortex-M, whose program passes floats as `abi` says."""
+    machine = board.replace("_", "-")
+    return Cross(
+        ("arm-none-eabi-gcc", f"-mcpu={name}", "-mthumb", f"-mfloat-abi={abi}", *options),
+        "arm-none-eabi-ar",
+        ("qemu-system-arm", "-M", machine, "-nographic", "-semihosting", "-kernel"),
+        ("-L", f"{_BOARDS}", "-T", f"{board}.ld", "--specs=rdimon.specs", f"{_BOARDS}/cortex_m.c"),
+    )
+
+
+_RV32 = Cross(
+    ("riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "-march=rv32imc", "-mabi=ilp32"),
+    "riscv64-unknown-elf-ar",
+    ("qemu-riscv32",),
+    ("-nostartfiles", "-T", f"{_BOARDS}/rv32.ld", f"{_BOARDS}/rv32.c"),
+)
+_WASM = Cross(("clang",), "wasm-ld", ("node",))
 CROSS = {
-    "cortex-a53": Cross("aarch64-linux-gnu-", (*_ARM, "-cpu", "cortex-a53")),
-    "cortex-a55": Cross("aarch64-linux-gnu-", (*_ARM, "-cpu", "cortex-a76")),
-    "cortex-a72": Cross("aarch64-linux-gnu-", (*_ARM, "-cpu", "cortex-a72")),
-    "neoverse-n1": Cross("aarch64-linux-gnu-", (*_ARM, "-cpu", "neoverse-n1")),
-    "rv64gc": Cross("riscv64-linux-gnu-", (*_RISC_V, "-cpu", "rv64,v=false")),
-    "rv64gcv": Cross(
-        "riscv64-linux-gnu-", (*_RISC_V, "-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0")
-    ),
+    "cortex-a53": _linux("aarch64", "qemu-aarch64", "cortex-a53"),
+    "cortex-a55": _linux("aarch64", "qemu-aarch64", "cortex-a76"),
+    "cortex-a72": _linux("aarch64", "qemu-aarch64", "cortex-a72"),
+    "cortex-m4": cortex_m("cortex-m4", "mps2_an386", "hard", "-mfpu=fpv4-sp-d16"),
+    "cortex-m55": cortex_m("cortex-m55", "mps3_an547", "hard"),
+    "neoverse-n1": _linux("aarch64", "qemu-aarch64", "neoverse-n1"),
+    "rv32imc": _RV32,
+    "rv64gc": _linux("riscv64", "qemu-riscv64", "rv64,v=false"),
+    "rv64gcv": _linux("riscv64", "qemu-riscv64", "rv64,v=true,vlen=128,vext_spec=v1.0"),
+    "wasm32": _WASM,
 }
 """By the processors' names. The emulator knows no Cortex-A55; an A76 has its instructions."""
 

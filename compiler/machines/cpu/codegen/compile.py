@@ -6,6 +6,7 @@ LLVM neither unrolls nor vectorizes loops here: the schedule decides which loops
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import llvmlite
@@ -14,15 +15,15 @@ from llvmlite import binding
 from tandem.base.object_cache import ObjectCache
 from tandem.base.processor import target_of
 from tandem.compiler.errors import CodegenError
-from tandem.compiler.ir.stmt import LoopKind, PrimFunc, parameters
-from tandem.compiler.ir.visit import loops
+from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Stmt, parameters
+from tandem.compiler.ir.visit import loops, rewrite
 from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.module import build_module, entry_name
 from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
 
 _LEVEL = 3
-_RELOCATION, _CODE_MODEL = "pic", "small"
+_CODE_MODEL = "small"
 _TUNING = {
     "loop_unrolling": False,
     "loop_vectorization": False,
@@ -30,7 +31,7 @@ _TUNING = {
     "slp_vectorization": False,
 }
 # All that determines an object beside the module's text and the processor.
-_SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_RELOCATION} {_CODE_MODEL} {_TUNING}")
+_SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_CODE_MODEL} {_TUNING} data layout")
 
 
 def emit_object(
@@ -53,6 +54,8 @@ def emit_object(
         If no CPU can run the program, or `target` cannot.
     """
     plain = lower(function, passes)
+    if not target.threaded:
+        plain = replace(plain, body=rewrite(plain.body, _in_order))
     text, storage = build_module(plain, target, streamed)
     return ObjectCode(
         name=function.name,
@@ -67,6 +70,13 @@ def emit_object(
         parallel=any(each.kind is LoopKind.PARALLEL for each in loops(plain.body)),
         code=_machine_code(text, target),
     )
+
+
+def _in_order(stmt: Stmt) -> Stmt:
+    """A parallel loop as one whose iterations run one after the other."""
+    if isinstance(stmt, For) and stmt.kind is LoopKind.PARALLEL:
+        return replace(stmt, kind=LoopKind.SERIAL)
+    return stmt
 
 
 def compile_function(
@@ -85,13 +95,13 @@ def compile_function(
 
 
 def _machine_code(text: str, target: CpuTarget) -> bytes:
-    """The position-independent object file of an LLVM module's text, made now or before."""
+    """The object file of an LLVM module's text, made now or before."""
 
     def made() -> bytes:
         machine = machine_of(target)
         return machine.emit_object(optimise(text, machine))
 
-    processor = (target.triple, target.cpu, target.feature_string)
+    processor = (target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
     return ObjectCache.default().object_of((*_SETTINGS, *processor, text), made)
 
 
@@ -105,7 +115,7 @@ def machine_of(target: CpuTarget) -> Any:
         cpu=target.cpu,
         features=target.feature_string,
         opt=_LEVEL,
-        reloc=_RELOCATION,
+        reloc=target.relocation,
         codemodel=_CODE_MODEL,
         abiname=target.abi,
     )
@@ -115,6 +125,7 @@ def optimise(text: str, machine: Any) -> Any:
     """The LLVM module of `text`, optimised. Raises `CodegenError` for an illegal module."""
     try:
         module = binding.parse_assembly(text)
+        module.data_layout = str(machine.target_data)
         module.verify()
     except RuntimeError as error:
         raise CodegenError(f"LLVM refuses the module: {error}") from None

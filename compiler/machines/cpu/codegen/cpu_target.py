@@ -15,8 +15,24 @@ _BUILT_ON = (
     ("avx512f", ("avx512",)),
 )
 """Features, and the name prefixes of features that depend on them; base features first."""
-_VECTORS = {"aarch64": "neon", "riscv64": "v"}
+_VECTORS = {
+    "aarch64": "neon",
+    "riscv64": "v",
+    "thumbv8.1m.main": "mve.fp",
+    "wasm32": "simd128",
+}
 """The features of vector units of 128 bits and more."""
+_REGISTERS = {"thumbv8.1m.main": 8, "thumbv7em": 16, "x86_64": 16}
+"""Registers of vectors, or of real numbers, where there are fewer than 32."""
+_FUSED = {
+    "aarch64": ("neon", 64),
+    "riscv32": ("f", 32),
+    "riscv64": ("f", 64),
+    "thumbv7em": ("vfp4d16sp", 32),
+    "thumbv8.1m.main": ("fp-armv8d16", 64),
+    "x86_64": ("fma", 64),
+}
+"""The feature with which products and sums are rounded once, and in how many bits at most."""
 _ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
 """Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
 
@@ -69,17 +85,51 @@ class CpuTarget:
     @property
     def registers(self) -> int:
         """The number of vector registers, or of those for real numbers where there are none."""
-        return 16 if self.architecture == "x86_64" and "avx512f" not in self.features else 32
+        return 32 if "avx512f" in self.features else _REGISTERS.get(self.architecture, 32)
 
     @property
     def architecture(self) -> str:
         """The first part of the triple."""
         return self.triple.partition("-")[0]
 
+    def fuses(self, bits: int) -> bool:
+        """Whether it rounds `a * b + c` once, of floats of 32 or 64 bits."""
+        feature, most = _FUSED.get(self.architecture, ("", 0))
+        return feature in self.features and bits <= most
+
+    @property
+    def computes_floats(self) -> bool:
+        """Whether it has instructions for floats; the compiler's functions compute them else."""
+        needed = "f" if self.architecture.startswith("riscv") else "vfp4d16sp"
+        return needed in self.features or not self.architecture.startswith(("riscv", "thumbv7"))
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it has instructions that round to whole numbers."""
+        return self.computes_floats and not self.architecture.startswith("thumbv7")
+
+    @property
+    def pointer_bits(self) -> int:
+        """The size of an address."""
+        return 64 if self.architecture in ("aarch64", "riscv64", "x86_64") else 32
+
+    @property
+    def threaded(self) -> bool:
+        """Whether a system runs on it that has threads."""
+        return "-linux" in self.triple or self.triple == Host.detect().triple
+
     @property
     def abi(self) -> str:
         """LLVM's name of the calling convention, where it has to be said."""
+        if self.architecture == "riscv32":
+            return "ilp32"
         return "lp64d" if self.architecture == "riscv64" and "d" in self.features else ""
+
+    @property
+    def relocation(self) -> str:
+        """LLVM's name of how code finds addresses: those of a program without a system are
+        fixed when it is linked."""
+        return "pic" if self.threaded else "static"
 
     @property
     def feature_string(self) -> str:

@@ -118,7 +118,7 @@ def _unary(frame: Frame, expr: Unary) -> Any:
         case UnaryOp.ABS:
             return value_ops.absolute(frame.builder, dtype, value)
         case _:
-            return call_function(frame.builder, expr.op, dtype, value, frame.contract)
+            return call_function(frame.builder, expr.op, dtype, value, frame.target)
 
 
 def _binary(frame: Frame, expr: Binary) -> Any:
@@ -130,7 +130,7 @@ def _binary(frame: Frame, expr: Binary) -> Any:
     test = _lane_test(frame, expr)
     if test is not None:
         return test
-    if expr.op is BinaryOp.ADD and dtype.is_float and frame.contract:
+    if expr.op is BinaryOp.ADD and dtype.is_float and frame.target.fuses(dtype.bits):
         for product, other in ((expr.right, expr.left), (expr.left, expr.right)):
             if isinstance(product, Binary) and product.op is BinaryOp.MUL:
                 parts = (evaluate(frame, each) for each in (product.left, product.right, other))

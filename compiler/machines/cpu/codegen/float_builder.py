@@ -150,3 +150,22 @@ class FloatBuilder:
         shift = self.number(1.5 * 2.0**self.mantissa)
         moved = self.add(x, shift)
         return self.sub(moved, shift), self.builder.sub(self.bits(moved), self.bits(shift))
+
+    def round(self, x: Any) -> Any:
+        """x rounded to the nearest whole number, of two the even one; -0.0 and NaN stay."""
+        # A sum of so many has no fraction bits left.
+        whole = self.number(2.0**self.mantissa)
+        size = self.magnitude(x)
+        rounded = self.sub(self.add(size, whole), whole)
+        return self.with_sign(self.choose(self.less(size, whole), rounded, size), x)
+
+    def floor(self, x: Any) -> Any:
+        """The greatest whole number up to x; -0.0 and NaN stay."""
+        near = self.round(x)
+        return self.choose(self.less(x, near), self.sub(near, 1.0), near)
+
+    def ceiling(self, x: Any) -> Any:
+        """The least whole number from x on; -0.0 and NaN stay."""
+        near = self.round(x)
+        above = self.choose(self.less(near, x), self.add(near, 1.0), near)
+        return self.with_sign(above, x)

@@ -13,6 +13,7 @@ from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.expr import Var
 from tandem.compiler.ir.interval_ops import Interval
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.llvm import I64, splat
 
 
@@ -74,10 +75,8 @@ class Frame:
         The function that runs tasks; None inside a task.
     tags
         For each buffer the alias metadata of its accesses.
-    features
-        Instruction sets of the target.
-    contract
-        Whether `x + a * b` is rounded once.
+    target
+        The processor.
     where
         Names of the function and the enclosing loops, for error messages.
     bindings, ranges
@@ -97,8 +96,7 @@ class Frame:
     workspace: Any
     launch: Any
     tags: Mapping[str, tuple[Any, Any]]
-    features: frozenset[str]
-    contract: bool
+    target: CpuTarget
     where: list[str]
     stack: dict[str, Any] = field(default_factory=dict)
     bindings: dict[str, Binding] = field(default_factory=dict)

@@ -14,7 +14,9 @@ from tandem.compiler.ir.facts import expr_facts
 from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.stmt import Store
 from tandem.compiler.machines.cpu.codegen import value_ops
+from tandem.compiler.machines.cpu.codegen.frame import Frame
 from tandem.compiler.machines.cpu.codegen.llvm import (
+    I32,
     call_intrinsic,
     constant,
     register_type,
@@ -45,17 +47,21 @@ def update_of(store: Store) -> tuple[BinaryOp, Expr] | None:
     return None
 
 
-def reduce_lanes(
-    builder: Any, op: BinaryOp, dtype: DType, start: Any, vector: Any, mask: Any
-) -> Any:
-    """The reduction by `op` of `start` and the lanes of `vector` where `mask` holds (None: all)."""
-    kind = register_type(dtype)
+def reduce_lanes(frame: Frame, op: BinaryOp, dtype: DType, start: Any, vector: Any) -> Any:
+    """The reduction by `op` of `start` and the active lanes of `vector`."""
+    builder, mask, kind = frame.builder, frame.mask, register_type(dtype)
     if mask is not None:
         identity = splat(builder, constant(kind, neutral(op, dtype).value), vector.type.count)
         vector = builder.select(mask, vector, identity)
     name = f"llvm.vector.reduce.{_name(op, dtype)}.{suffix(vector.type)}"
     if dtype.is_float and op in (BinaryOp.ADD, BinaryOp.MUL):
         return call_intrinsic(builder, name, kind, [start, vector], fastmath=("reassoc",))
+    if dtype.is_float and not frame.target.computes_floats:
+        # LLVM would call a function that few C libraries have.
+        for lane in range(vector.type.count):
+            term = builder.extract_element(vector, constant(I32, lane))
+            start = value_ops.binary(builder, op, dtype, start, term)
+        return start
     return value_ops.binary(
         builder, op, dtype, start, call_intrinsic(builder, name, kind, [vector])
     )

@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from tandem.compiler.ir.dtypes import DType
 from tandem.compiler.ir.operations import UnaryOp
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.float_builder import FloatBuilder
 from tandem.compiler.machines.cpu.codegen.llvm import (
     I64,
@@ -235,16 +236,29 @@ _FORMULAS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
 """Functions that are computed by formulas."""
 
 
-def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool) -> Any:
-    """`op` of a float, or of each lane of a vector. `contract`: see `FloatBuilder`.
+_ROUNDINGS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
+    UnaryOp.FLOOR: FloatBuilder.floor,
+    UnaryOp.CEIL: FloatBuilder.ceiling,
+    UnaryOp.ROUND: FloatBuilder.round,
+}
+"""Formulas of functions in `_INSTRUCTIONS`, for processors that lack the instruction."""
+
+
+def call_function(
+    builder: Any, op: UnaryOp, dtype: DType, value: Any, target: CpuTarget
+) -> Any:
+    """`op` of a float, or of each lane of a vector, on a processor.
 
     A function with neither intrinsic nor formula calls the C library's of the same name.
     """
+    of = FloatBuilder(builder, dtype, value, target.fuses(dtype.bits))
+    if op in _ROUNDINGS and not target.rounds:
+        return _ROUNDINGS[op](of, value)
     if op in _INSTRUCTIONS:
         name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"
         return call_intrinsic(builder, name, value.type, [value])
     if op in _FORMULAS:
-        return _FORMULAS[op](FloatBuilder(builder, dtype, value, contract), value)
+        return _FORMULAS[op](of, value)
     return _library(builder, op.value, dtype, value)
 
 

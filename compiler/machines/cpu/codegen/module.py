@@ -74,9 +74,8 @@ def _text(
     native.attributes.add("nounwind")
     for argument in native.args[:-1]:
         argument.add_attribute("noalias")
-    contract = "fma" in target.features or "x86_64" not in target.triple
     tags = _tags(module, function, storage)
-    frame = open_frame(native, tags, frozenset(target.features), contract, [function.name])
+    frame = open_frame(native, tags, target, [function.name])
     frame.places = {
         buffer.name: BufferLocation(buffer, argument)
         for buffer, argument in zip(passed, native.args, strict=False)

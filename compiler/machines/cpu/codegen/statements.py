@@ -59,7 +59,7 @@ def _store(frame: Frame, stmt: Store) -> None:
             op, term = update
             vector = splat(frame.builder, value_of(term), frame.lanes)
             old = value_of(Load(stmt.buffer, stmt.indices))
-            value = reduce_lanes(frame.builder, op, stmt.buffer.dtype, old, vector, frame.mask)
+            value = reduce_lanes(frame, op, stmt.buffer.dtype, old, vector)
             load_store.store(frame, stmt.buffer, stmt.indices, value, value_of)
             return
     load_store.store(frame, stmt.buffer, stmt.indices, value_of(stmt.value), value_of)

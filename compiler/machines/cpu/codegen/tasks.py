@@ -18,6 +18,7 @@ from llvmlite import ir
 from tandem.compiler.ir.facts import facts
 from tandem.compiler.ir.stmt import For, Stmt
 from tandem.compiler.lower.ranges import loop_range
+from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.frame import Frame
 from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
@@ -78,7 +79,7 @@ class Tasks:
         task.linkage = "internal"
         task.attributes.add("nounwind")
         self.count += 1
-        inner = open_frame(task, frame.tags, frame.features, frame.contract, [*frame.where])
+        inner = open_frame(task, frame.tags, frame.target, [*frame.where])
         held = [
             inner.entry.load(_field(inner.entry, task.args[0], kind, number), typ=value.type)
             for number, value in enumerate(values)
@@ -117,12 +118,12 @@ class Tasks:
 
 
 def open_frame(
-    function: Any, tags: Any, features: frozenset[str], contract: bool, where: list[str]
+    function: Any, tags: Any, target: CpuTarget, where: list[str]
 ) -> Frame:
     """A frame at the beginning of an LLVM function."""
     entry, start = (function.append_basic_block(name) for name in ("entry", "start"))
     builder, stack = ir.IRBuilder(start), ir.IRBuilder(entry)
-    return Frame(builder, stack, None, None, tags, features, contract, where)
+    return Frame(builder, stack, None, None, tags, target, where)
 
 
 def close_frame(frame: Frame) -> None:

@@ -97,7 +97,7 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
     known = CPU_INTRINSICS.get(name)
     if known is None or known.function != stmt.intrinsic:
         raise frame.error(f"{name} is no tensor intrinsic of a CPU: {', '.join(CPU_INTRINSICS)}")
-    missing = sorted(known.features - frame.features)
+    missing = sorted(known.features - {*frame.target.features})
     if missing:
         raise frame.error(f"{name} needs {', '.join(missing)}, which the target lacks")
     if frame.lanes is not None:

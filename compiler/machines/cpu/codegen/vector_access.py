@@ -20,6 +20,7 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     POINTER,
     call_intrinsic,
     constant,
+    in_lanes,
     lanes_of,
     suffix,
     vector_type,
@@ -104,7 +105,7 @@ def store_vector(frame: Frame, place: BufferLocation, value: Any, pointer: Any, 
 def free_masks(frame: Frame, element: Any) -> bool:
     """Whether an access to elements under a mask costs no more than one without: in AVX-512."""
     small = isinstance(element, ir.IntType) and element.width < 32
-    return {"avx512vl", "avx512bw" if small else "avx512f"} <= frame.features
+    return {"avx512vl", "avx512bw" if small else "avx512f"} <= {*frame.target.features}
 
 
 def _odd(frame: Frame, element: Any, lanes: int | None = None) -> bool:
@@ -231,6 +232,8 @@ def scattered(pointer: Any) -> bool:
 
 def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
     """`pointer` plus `index` elements; a vector if `pointer` or `index` is a vector."""
+    if frame.target.pointer_bits == 32:
+        index = frame.builder.trunc(index, in_lanes(I32, index))
     result = frame.builder.gep(pointer, [index], source_etype=element)
     lanes = lanes_of(pointer) or lanes_of(index)
     result.type = vector_type(POINTER, lanes)  # llvmlite keeps the first operand's type

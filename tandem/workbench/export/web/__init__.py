@@ -1,0 +1,107 @@
+"""A network for browsers and Node: what is written around its module of WebAssembly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from string import Template
+
+from tandem.runtime.native import ALIGNMENT
+from tandem.workbench.export.header import Header, Port
+
+FLAGS = "-std=c99 -O2 -ffreestanding -Wall -Wextra -Werror"
+_RUNTIME = "memcpy"
+"""What the compiler makes an instruction of."""
+
+
+def web_files(header: Header, objects: Sequence[str], *, checked: bool) -> Mapping[str, str]:
+    """The files by name: a Makefile, a loader, a check in Node, a page, and a description."""
+    name = header.name
+    here = files(__package__)
+    texts = {each: (here / each).read_text() for each in ("network.mjs", "check.mjs", "index.html")}
+    return {
+        f"{name}.json": json.dumps(_description(header, checked), indent=1) + "\n",
+        f"{name}_weights.S": weights_source(name, header.weight_bytes),
+        "Makefile": _makefile(name, objects),
+        "network.mjs": texts["network.mjs"],
+        "check.mjs": texts["check.mjs"],
+        "index.html": Template(texts["index.html"]).substitute(name=name),
+    }
+
+
+def weights_source(name: str, size: int) -> str:
+    """An assembler file that puts the file of weights into the module, for Clang."""
+    symbol = f"{name}_weights"
+    return f"""# The bytes of {symbol}.bin, made by Tandem.
+    .section .rodata.{symbol},"",@
+    .globl {symbol}
+    .type {symbol},@object
+    .p2align 6
+{symbol}:
+    .incbin "{symbol}.bin"
+    .size {symbol}, {size}
+"""
+
+
+def _description(header: Header, checked: bool) -> Mapping[str, object]:
+    """What the loader has to know."""
+    return {
+        "name": header.name,
+        "model": header.manifest.provenance.model,
+        "alignment": ALIGNMENT,
+        "arena_bytes": header.arena_bytes,
+        "workspace_bytes": header.workspace_bytes,
+        "calls": [each for each in header.needs if each != _RUNTIME],
+        "checked": checked,
+        "inputs": [_tensor(port) for port in header.inputs],
+        "outputs": [_tensor(port) for port in header.outputs],
+    }
+
+
+def _tensor(port: Port) -> Mapping[str, object]:
+    tensor = port.tensor
+    return {
+        "name": port.name,
+        "dtype": tensor.dtype,
+        "shape": [*tensor.shape],
+        "bytes": tensor.bytes,
+    }
+
+
+def _makefile(name: str, objects: Sequence[str]) -> str:
+    """The Makefile: a module, and a run of it in Node."""
+    return f"""# {name}: made by Tandem. Needs Clang and LLVM's linker, and Node for the check.
+# make          the module {name}.wasm
+# make check    runs it once in Node
+# make serve    the page at http://localhost:8000, which needs Python
+CC = clang
+LD = wasm-ld
+NODE = node
+CFLAGS ?= {FLAGS}
+TARGET = --target=wasm32 -msimd128 -mbulk-memory
+EXPORTS = --export={name}_run --export=__heap_base
+OBJECTS = {name}.o {name}_weights.o {" ".join(objects)}
+
+{name}.wasm: $(OBJECTS)
+\t$(LD) --no-entry --allow-undefined $(EXPORTS) -o $@ $(OBJECTS)
+
+{name}_weights.o: {name}_weights.S {name}_weights.bin
+{name}.o: {name}.h
+
+%.o: %.S
+\t$(CC) $(TARGET) -c -o $@ $<
+
+%.o: %.c
+\t$(CC) $(TARGET) $(CFLAGS) -c -o $@ $<
+
+.PHONY: check serve clean
+check: {name}.wasm
+\t$(NODE) check.mjs {name}
+
+serve: {name}.wasm
+\tpython3 -m http.server
+
+clean:
+\trm -f {name}.wasm {name}.o {name}_weights.o
+"""

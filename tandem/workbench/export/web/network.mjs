@@ -1,0 +1,91 @@
+// Runs a network in WebAssembly, in a browser or in Node. Made by Tandem.
+
+const ARRAYS = {
+  bool: Uint8Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array,
+  int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array,
+  float16: Uint16Array, bfloat16: Uint16Array, float32: Float32Array, float64: Float64Array,
+};
+const PAGE = 65536;
+const POINTER = 4;
+
+/** Functions of C's mathematics that the network calls, by their names there. */
+function mathematics(names) {
+  const found = {};
+  for (const name of names) {
+    const single = name.endsWith("f") && !(name in Math);
+    const run = Math[single ? name.slice(0, -1) : name];
+    if (run === undefined) throw new Error(`this network calls ${name}, which JavaScript lacks`);
+    found[name] = single ? (...values) => Math.fround(run(...values)) : run;
+  }
+  return found;
+}
+
+/** A network whose buffers lie in its module's memory. */
+export class Network {
+  /**
+   * @param {BufferSource} code the module: the bytes of the .wasm file
+   * @param {object} description the .json file beside it
+   */
+  static async load(code, description) {
+    const env = mathematics(description.calls);
+    const { instance } = await WebAssembly.instantiate(code, { env });
+    return new Network(instance.exports, description);
+  }
+
+  constructor(exports, description) {
+    this.description = description;
+    this.run_ = exports[`${description.name}_run`];
+    this.memory = exports.memory;
+    this.end = exports.__heap_base.value;
+    this.arena = this.reserve(description.arena_bytes);
+    this.workspace = this.reserve(description.workspace_bytes);
+    this.inputs = this.place(description.inputs);
+    this.outputs = this.place(description.outputs);
+  }
+
+  /** The address of memory that is reserved behind what the module has. */
+  reserve(bytes) {
+    const { alignment } = this.description;
+    const begin = Math.ceil(this.end / alignment) * alignment;
+    this.end = begin + bytes;
+    const missing = this.end - this.memory.buffer.byteLength;
+    if (missing > 0) this.memory.grow(Math.ceil(missing / PAGE));
+    return begin;
+  }
+
+  /** Reserves tensors, and the struct of their addresses. */
+  place(tensors) {
+    const addresses = tensors.map((tensor) => this.reserve(tensor.bytes));
+    const struct = this.reserve(POINTER * Math.max(tensors.length, 1));
+    new Uint32Array(this.memory.buffer, struct, tensors.length).set(addresses);
+    return { struct, addresses };
+  }
+
+  /** The elements of a tensor, in the module's memory. */
+  elements(tensor, address) {
+    const kind = ARRAYS[tensor.dtype];
+    return new kind(this.memory.buffer, address, tensor.bytes / kind.BYTES_PER_ELEMENT);
+  }
+
+  /**
+   * Runs the network once.
+   * @param {object} given arrays of elements by the names of inputs, in the order of their memory
+   * @returns {object} typed arrays by the names of outputs; floats of 16 bits as their bits
+   */
+  run(given) {
+    this.description.inputs.forEach((tensor, at) => {
+      const elements = this.elements(tensor, this.inputs.addresses[at]);
+      const values = given[tensor.name];
+      if (values?.length !== elements.length) {
+        throw new Error(`${tensor.name}: ${elements.length} elements are needed`);
+      }
+      elements.set(values);
+    });
+    this.run_(this.inputs.struct, this.outputs.struct, this.arena, this.workspace);
+    const found = {};
+    this.description.outputs.forEach((tensor, at) => {
+      found[tensor.name] = this.elements(tensor, this.outputs.addresses[at]).slice();
+    });
+    return found;
+  }
+}
