@@ -185,10 +185,10 @@ def _parsed(data: bytes) -> ObjectFile:
     magic, bits, order, _ = _IDENTITY.unpack_from(data)
     layout = _LAYOUTS.get(bits)
     if magic != b"\x7fELF" or order != 1 or layout is None:
-        raise NativeCodeError("this is no ELF file, little-endian")
+        raise NativeCodeError("this is no relocatable ELF file, little-endian")
     kind, machine, *rest = layout.header.unpack_from(data, _IDENTITY.size)
     if kind != _RELOCATABLE:
-        raise NativeCodeError("this ELF file is not relocatable")
+        raise NativeCodeError("this is no relocatable ELF file")
     start, size, count = rest[3], rest[8], rest[9]
     headers = [
         _Header(*layout.section.unpack_from(data, start + at * size)) for at in range(count)

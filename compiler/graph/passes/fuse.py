@@ -65,7 +65,8 @@ class Fuse:
         sizes = [_size(let.value, types) for let in lets]
         users = _users(lets, patterns, sizes, types)
         lengths = [size.length for size in sizes]
-        groups = groups_of(patterns, users, escapes, self.limit, lengths, self.longest)
+        widens = [_widens(let, types) for let in lets]
+        groups = groups_of(patterns, users, escapes, self.limit, lengths, self.longest, widens)
         groups = self._with_borders(lets, groups, users, escapes)
         members: dict[int, list[Let]] = {}
         for let, group in zip(lets, groups, strict=True):
@@ -109,6 +110,17 @@ def _operator(value: Value) -> AnyOp | None:
     if isinstance(value, Call) and isinstance(value.callee, OpSpec):
         return value.callee
     return None
+
+
+def _widens(let: Let, types: Mapping[str, Type]) -> bool:
+    """Whether the elements of an element-wise operator are wider than all that it reads."""
+    spec, result = _operator(let.value), types[let.name]
+    if spec is None or spec.pattern is not OpPattern.ELEMENTWISE:
+        return False
+    read = [types[name] for name in names_of(let.value)]
+    return isinstance(result, TensorType) and all(
+        isinstance(each, TensorType) and each.dtype.bits < result.dtype.bits for each in read
+    )
 
 
 def _size(value: Value, types: Mapping[str, Type]) -> ExpressionSize:

@@ -3,7 +3,8 @@
 An operator is fused with its post-dominator and all operators on the paths between the two, if
 their patterns allow. Phase 1 fuses convolutions and similar operators with the element-wise
 operators that follow, and simple operators with each other; phase 2 fuses injective operators with
-their users, and normalisations with the simple operators that follow.
+their users, and normalisations with the simple operators that follow. Before both, what widens
+elements for a reduction joins that: the narrow elements are stored.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ def groups_of(
     limit: int,
     lengths: Sequence[int] | None = None,
     longest: int = 0,
+    widens: Sequence[bool] | None = None,
 ) -> list[int]:
     """For each node the last node of its group; only the last node is used outside the group.
 
@@ -116,8 +118,10 @@ def groups_of(
         The maximum length of a group's expression. A node that is neither a reduction nor more
         complex is copied to each place that reads it, so that lengths multiply; a normalisation
         reads one copy.
+    widens
+        Whether a node's elements are wider than those that it reads; None if no node's are.
     """
-    return _Groups(patterns, users, escapes, limit, lengths, longest).found()
+    return _Groups(patterns, users, escapes, limit, lengths, longest).found(widens or ())
 
 
 class _Groups:
@@ -142,8 +146,12 @@ class _Groups:
         self._members = [[node] for node in range(len(patterns))]
         """The nodes of a group, at its last node."""
 
-    def found(self) -> list[int]:
+    def found(self, widens: Sequence[bool]) -> list[int]:
         """Fuse, and return the last node of each node's group."""
+        for node, is_wider in enumerate(widens):
+            after = self._after[node]
+            if is_wider and after is not None and after.pattern is OpPattern.REDUCTION:
+                self._try(node, after, False)
         for injective in (False, True):
             for node, after in enumerate(self._after):
                 if after is not None and self._last(node) != self._last(after.node):

@@ -37,7 +37,18 @@ PROCESSORS: Mapping[str, CpuTarget] = MappingProxyType(
 )
 """Processors that a name stands for, with one thread."""
 _BIG_ENDIAN: Final = ("aarch64_be", "armeb", "mips", "mips64", "powerpc", "powerpc64", "s390x")
-_ARCHITECTURES: Final = ("aarch64", "riscv64", "x86_64")
+_BASE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "aarch64": _ARMV8,
+        "riscv32": (),
+        "riscv64": _RV64GC,
+        "thumbv7em": (),
+        "thumbv8.1m.main": (),
+        "wasm32": (),
+        "x86_64": (),
+    }
+)
+"""The architectures, and the instruction sets that are assumed of each."""
 
 
 def named_processor(name: str, threads: int | None = None) -> CpuTarget:
@@ -70,9 +81,7 @@ def processor_of(
     architecture = triple.partition("-")[0]
     if architecture in _BIG_ENDIAN:
         raise CodegenError(f"{triple} is big-endian: artifacts hold little-endian numbers")
-    if architecture not in _ARCHITECTURES:
-        raise CodegenError(
-            f"no code for {triple}: the architectures are {', '.join(_ARCHITECTURES)}"
-        )
-    base = {"aarch64": _ARMV8, "riscv64": _RV64GC}.get(architecture, ())
+    base = _BASE.get(architecture)
+    if base is None:
+        raise CodegenError(f"no code for {triple}: the architectures are {', '.join(_BASE)}")
     return CpuTarget(triple, cpu, tuple(sorted({*base, *features})), threads or 1)

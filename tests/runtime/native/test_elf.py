@@ -55,7 +55,8 @@ def test_readelf_finds_the_same(code: bytes, tmp_path: Path) -> None:
     [
         (lambda code: b"", "damaged"),
         (lambda code: b"MZ" + code[2:], "no relocatable ELF file"),
-        (lambda code: code[:4] + b"\x01" + code[5:], "no relocatable ELF file"),
+        (lambda code: code[:4] + b"\x03" + code[5:], "no relocatable ELF file"),
+        (lambda code: code[:4] + b"\x01" + code[5:], "damaged|cut off|symbol"),
         (lambda code: code[:16] + b"\x03" + code[17:], "no relocatable ELF file"),
         (lambda code: code[: len(code) // 2], "damaged|cut off"),
         (lambda code: code[:18] + b"\xb7" + code[19:], "architecture 183, not x86-64"),
