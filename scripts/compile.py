@@ -26,6 +26,7 @@ from tandem.scripts.model_options import (
     CalibrateOption,
     DeviceName,
     DeviceOption,
+    FpuOption,
     KeepFloatOption,
     LatencyHidingOption,
     PixelsOption,
@@ -97,6 +98,7 @@ def command(
     device: DeviceOption = DeviceName.ACCELERATOR,
     threads: ThreadsOption = None,
     processor: ProcessorOption = None,
+    fpu: FpuOption = True,
     records: RecordsOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -118,12 +120,14 @@ def command(
         check_outputs({"--output": output}, chain(model_inputs(model), named), force=force)
         if device is DeviceName.CPU:
             refuse_accelerator_options(context, ["--explain"] * explain)
-        elif threads is not None or processor is not None:
-            option = "--threads" if threads is not None else "--target"
-            raise typer.BadParameter(f"{option} is for --device cpu")
+        else:
+            given = {"--threads": threads is not None, "--target": processor, "--no-fpu": not fpu}
+            for option, is_given in given.items():
+                if is_given:
+                    raise typer.BadParameter(f"{option} is for --device cpu")
         options = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("compile", quiet=as_json) as report:
-            target: TargetDevice = Cpu.named(processor, threads)
+            target: TargetDevice = Cpu.named(processor, threads, fpu=fpu)
             if device is DeviceName.ACCELERATOR:
                 target = Accelerator(load_config(config), parse_memory(memory), hiding)
             target = with_records(target, records)

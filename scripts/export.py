@@ -18,6 +18,7 @@ from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
     MODELS,
     CalibrateOption,
+    FpuOption,
     KeepFloatOption,
     PixelsOption,
     ProcessorOption,
@@ -59,6 +60,7 @@ def command(
         ),
     ] = None,
     processor: ProcessorOption = None,
+    fpu: FpuOption = True,
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="The prefix of its names in C."),
@@ -89,6 +91,7 @@ def command(
         if is_artifact(Path(model)):
             options = {
                 "--target": processor is not None,
+                "--no-fpu": not fpu,
                 "--shape": bool(shape),
                 "--quantize": quantize is not None,
                 "--calibrate": calibrate is not None,
@@ -99,7 +102,7 @@ def command(
                     raise CommandError(
                         f"{option} is for models: {model} is an artifact, compiled already"
                     )
-        device = Cpu.named(processor, 1)
+        device = Cpu.named(processor, 1, fpu=fpu)
         how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])

@@ -129,6 +129,16 @@ ProcessorOption = Annotated[
 ]
 
 
+FpuOption = Annotated[
+    bool,
+    typer.Option(
+        " /--no-fpu",
+        help="With --target cortex-m4: one without instructions for floats.",
+        show_default=False,
+    ),
+]
+
+
 _ACCELERATOR_OPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "config": "--config",

@@ -190,9 +190,7 @@ def _parsed(data: bytes) -> ObjectFile:
     if kind != _RELOCATABLE:
         raise NativeCodeError("this is no relocatable ELF file")
     start, size, count = rest[3], rest[8], rest[9]
-    headers = [
-        _Header(*layout.section.unpack_from(data, start + at * size)) for at in range(count)
-    ]
+    headers = [_Header(*layout.section.unpack_from(data, start + at * size)) for at in range(count)]
     sections = {
         number: _section(header, data)
         for number, header in enumerate(headers)
@@ -221,9 +219,7 @@ def _section(header: _Header, data: bytes) -> Section:
     return Section(content, max(header.alignment, 1), writable, executable)
 
 
-def _symbols(
-    headers: list[_Header], number: int, data: bytes, layout: _Layout
-) -> list[Symbol]:
+def _symbols(headers: list[_Header], number: int, data: bytes, layout: _Layout) -> list[Symbol]:
     table = headers[number]
     names = headers[table.link].within(data)
     found = []

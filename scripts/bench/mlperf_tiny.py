@@ -7,6 +7,7 @@ models (`mlcommons/tiny`), with batch normalisation folded into the layers befor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -98,7 +99,9 @@ def autoencoder() -> ModelProto:
     widths = (640, 128, 128, 128, 128, 8, 128, 128, 128, 128)
     x = "input"
     for number, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False), 1):
-        x = network.node("Relu", [network.dense(f"layer{number}", x, inputs, outputs)], f"r{number}")
+        x = network.node(
+            "Relu", [network.dense(f"layer{number}", x, inputs, outputs)], f"r{number}"
+        )
     network.dense("restored", x, widths[-1], 640, "output")
     inputs_of = {"input": (TensorProto.FLOAT, (1, 640))}
     return network.model("autoencoder", inputs_of, {"output": (1, 640)})

@@ -30,17 +30,22 @@ class Cpu:
     threads
         The threads that schedules are chosen for; None for all cores of this processor, and for
         one of another. A run may have others.
+    fpu
+        Whether code may use instructions for floats. A Cortex-M4 is made without them, too:
+        functions of the C compiler compute floats there.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        `threads` is no whole number above 0; no such processor: says which there are.
+        `threads` is no whole number above 0; no such processor: says which there are; one that
+        always has an FPU.
     """
 
     processor: str | None = None
     cpu: str = ""
     features: Sequence[str] = ()
     threads: int | None = None
+    fpu: bool = True
 
     def __post_init__(self) -> None:
         if self.threads is not None:
@@ -52,6 +57,8 @@ class Cpu:
             expect("cpu", self.cpu, "LLVM's name of a processor")
         if self.processor is None and (self.cpu or self.features):
             expect("processor", None, "a triple, with cpu and features of it")
+        if self.processor is None and not self.fpu:
+            expect("processor", None, "one that is made without an FPU")
         self.other()
 
     def other(self) -> CpuTarget | None:
@@ -64,12 +71,14 @@ class Cpu:
 
         with value_errors(CodegenError):
             if "-" in self.processor and self.processor.count("-") > 1:
-                return processor_of(self.processor, self.cpu, tuple(self.features), self.threads)
-            return named_processor(self.processor, self.threads)
+                found = processor_of(self.processor, self.cpu, tuple(self.features), self.threads)
+                return found if self.fpu else found.without_floats()
+            return named_processor(self.processor, self.threads, fpu=self.fpu)
 
     def __repr__(self) -> str:
         parts = [] if self.processor is None else [repr(self.processor)]
         parts += [f"cpu={self.cpu!r}"] * bool(self.cpu)
         parts += [f"features={list(self.features)}"] * bool(self.features)
         parts += [f"threads={self.threads}"] if self.threads is not None else []
+        parts += ["fpu=False"] * (not self.fpu)
         return f"Cpu({', '.join(parts)})"

@@ -19,7 +19,7 @@ _ARM, _RISC_V = "aarch64-unknown-linux-gnu", "riscv64-unknown-linux-gnu"
 _ARMV8: Final = ("fp-armv8", "neon")
 _RV64GC: Final = ("a", "c", "d", "f", "m")
 _CORTEX_M4: Final = ("dsp", "fp16", "vfp4d16sp")
-_CORTEX_M55: Final = ("dsp", "fp-armv8d16", "mve.fp")
+_CORTEX_M55: Final = ("dsp", "fp-armv8d16", "mve", "mve.fp")
 
 PROCESSORS: Mapping[str, CpuTarget] = MappingProxyType(
     {
@@ -51,14 +51,15 @@ _BASE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The architectures, and the instruction sets that are assumed of each."""
 
 
-def named_processor(name: str, threads: int | None = None) -> CpuTarget:
-    """The processor of a name. Raises `CodegenError` for another name."""
+def named_processor(name: str, threads: int | None = None, *, fpu: bool = True) -> CpuTarget:
+    """The processor of a name, with its instructions for floats or without. Raises `CodegenError`
+    for another name, or if the processor is not made without them."""
     found = PROCESSORS.get(name)
     if found is None:
         near = get_close_matches(name, PROCESSORS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise CodegenError(f"no processor {name!r}: there are {', '.join(PROCESSORS)}{hint}")
-    return replace(found, threads=threads or 1)
+    return replace(found if fpu else found.without_floats(), threads=threads or 1)
 
 
 def processor_of(

@@ -46,9 +46,12 @@ class Cpu(TargetDevice):
     other: CpuTarget | None = None
 
     @classmethod
-    def named(cls, name: str | None, threads: int | None = None) -> Cpu:
-        """The processor of a name; this one for None. Raises `CodegenError` for another name."""
-        return cls(threads, None if name is None else named_processor(name))
+    def named(cls, name: str | None, threads: int | None = None, *, fpu: bool = True) -> Cpu:
+        """The processor of a name, with instructions for floats or without; this one for None.
+        Raises `CodegenError` as `named_processor`."""
+        if name is None and not fpu:
+            raise ArgumentValueError("a processor without an FPU is another than this: name it")
+        return cls(threads, None if name is None else named_processor(name, fpu=fpu))
 
     @property
     def machine(self) -> CpuTarget:

@@ -14,7 +14,7 @@ from tandem.workbench.export import arm_attributes, wasm_objects
 
 _PREFIX: Final = "compiled"
 """What the symbols of kernels begin with; as long as what takes its place."""
-_INTEGER_CALLS: Final = ("mem", "__aeabi_", "__fix", "__float")
+_INTEGER_CALLS: Final = ("mem", "__")
 """What the names of functions begin with that pass floats, if any, as integers do."""
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -71,7 +71,9 @@ def _kernel(network: str, name: str, code: ObjectCode) -> Kernel:
         symbols = (each.symbol for each in parsed.relocations)
         needs = [symbol.name for symbol in symbols if symbol.section is None]
         size = sum(len(section.content) for section in parsed.sections.values())
-        if parsed.machine == arm_attributes.MACHINE and all(each.startswith(_INTEGER_CALLS) for each in needs):
+        if parsed.machine == arm_attributes.MACHINE and all(
+            each.startswith(_INTEGER_CALLS) for each in needs
+        ):
             content = arm_attributes.for_any_convention(content)
     return Kernel(name, new.decode(), content, tuple(sorted({*needs})), size)
 

@@ -53,8 +53,12 @@ def needed_functions(data: bytes) -> list[str]:
     """The functions that an object file calls and does not have. Raises `ExportError` if it is
     damaged."""
     try:
-        return [name for kind, content in _sections(data) if kind == _IMPORTS
-                for name in _imported(_Reader(content))]
+        return [
+            name
+            for kind, content in _sections(data)
+            if kind == _IMPORTS
+            for name in _imported(_Reader(content))
+        ]
     except (IndexError, UnicodeDecodeError):
         raise ExportError("the object file is damaged") from None
 

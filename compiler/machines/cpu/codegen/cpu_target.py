@@ -18,7 +18,7 @@ _BUILT_ON = (
 _VECTORS = {
     "aarch64": "neon",
     "riscv64": "v",
-    "thumbv8.1m.main": "mve.fp",
+    "thumbv8.1m.main": "mve",
     "wasm32": "simd128",
 }
 """The features of vector units of 128 bits and more."""
@@ -33,6 +33,10 @@ _FUSED = {
     "x86_64": ("fma", 64),
 }
 """The feature with which products and sums are rounded once, and in how many bits at most."""
+_FLOATS = ("fp16", "vfp4d16sp")
+"""The features of a Cortex-M4 for floats, without which the compiler's functions compute them."""
+_FLOATS_OFF = "-vfp2sp"
+"""LLVM's word for one without them: what the others build on."""
 _ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
 """Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
 
@@ -75,6 +79,14 @@ class CpuTarget:
                 gone |= {each for each in self.features if each.startswith(prefixes)}
         return replace(self, features=tuple(each for each in self.features if each not in gone))
 
+    def without_floats(self) -> CpuTarget:
+        """The processor without its instructions for floats, with which some are made. Raises
+        `CodegenError` for others."""
+        if self.architecture != "thumbv7em":
+            # LLVM 22 ends the process for a Cortex-M55 without: it cannot select instructions.
+            raise CodegenError(f"no code for {self.cpu} without its FPU: only for cortex-m4")
+        return self.without(*_FLOATS)
+
     @property
     def register_bits(self) -> int:
         """The size of the widest vector register: of RISC-V's vectors, the least that there is."""
@@ -100,8 +112,9 @@ class CpuTarget:
     @property
     def computes_floats(self) -> bool:
         """Whether it has instructions for floats; the compiler's functions compute them else."""
-        needed = "f" if self.architecture.startswith("riscv") else "vfp4d16sp"
-        return needed in self.features or not self.architecture.startswith(("riscv", "thumbv7"))
+        if self.architecture.startswith("riscv"):
+            return "f" in self.features
+        return self.architecture != "thumbv7em" or "vfp4d16sp" in self.features
 
     @property
     def rounds(self) -> bool:
@@ -139,4 +152,5 @@ class CpuTarget:
         known = {*host.features, *host.absent} if self.triple == host.triple else set()
         kept = {*self.features, *_ALWAYS}
         off = [f"-{each}" for each in sorted(known) if each not in kept]
+        off += [_FLOATS_OFF] * (self.architecture == "thumbv7em" and not self.computes_floats)
         return ",".join([*off, *(f"+{each}" for each in self.features)])

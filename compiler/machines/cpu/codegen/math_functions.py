@@ -244,9 +244,7 @@ _ROUNDINGS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
 """Formulas of functions in `_INSTRUCTIONS`, for processors that lack the instruction."""
 
 
-def call_function(
-    builder: Any, op: UnaryOp, dtype: DType, value: Any, target: CpuTarget
-) -> Any:
+def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, target: CpuTarget) -> Any:
     """`op` of a float, or of each lane of a vector, on a processor.
 
     A function with neither intrinsic nor formula calls the C library's of the same name.

@@ -117,9 +117,7 @@ class Tasks:
         close_frame(frame)
 
 
-def open_frame(
-    function: Any, tags: Any, target: CpuTarget, where: list[str]
-) -> Frame:
+def open_frame(function: Any, tags: Any, target: CpuTarget, where: list[str]) -> Frame:
     """A frame at the beginning of an LLVM function."""
     entry, start = (function.append_basic_block(name) for name in ("entry", "start"))
     builder, stack = ir.IRBuilder(start), ir.IRBuilder(entry)
