@@ -36,6 +36,8 @@ def test_json(tmp_path: Path) -> None:
     [
         (["--name", "../net"], "'../net' is no name in C: net would be one"),
         (["--target", "cortex-a73"], "no processor 'cortex-a73': there are cortex-a53"),
+        (["--target", "rv64gc", "--no-fpu"], "no code for generic-rv64 without its FPU"),
+        (["--no-fpu"], "a processor without an FPU is another than this: name it"),
         (["--quantize", "none", "--keep-float", "c"], "--keep-float is for --quantize pow2"),
         (["--input", "no.npy"], "no.npy: No such file"),
     ],

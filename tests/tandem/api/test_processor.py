@@ -41,6 +41,8 @@ def test_other_processors() -> None:
         (("sparc-unknown-linux-gnu",), {}, "no code for sparc-unknown-linux-gnu: the architec"),
         ((3,), {}, "processor is 3: it must be None, a name or a triple"),
         ((), {"cpu": "cortex-a72"}, "processor is None: it must be a triple, with cpu and"),
+        (("cortex-a72",), {"fpu": False}, "no code for cortex-a72 without its FPU"),
+        ((), {"fpu": False}, "processor is None: it must be one that is made without an FPU"),
         (("cortex-a72",), {"features": [1]}, "a name of features is 1: it must be a str"),
     ],
 )

@@ -227,6 +227,28 @@ def test_a_result_of_a_convolution_is_not_computed_again() -> None:
     assert kernels(body) == [["conv2d", "add", "add", "add"]]
 
 
+def test_what_widens_for_a_sum_goes_with_it() -> None:
+    """Narrow elements are stored between the two; what does not widen stays with its producer."""
+    text = "func @f(x: int8[2, 4, 3, 3], w: int8[4, 4, 1, 1]):\n"
+    conv = "  c = conv2d(x, w)\n  n = cast(c, to=int8)\n"
+    wider = f"{conv}  i = cast(n, to=int32)\n  s = reduce_sum(i, axes=[2, 3])\n  return s"
+    same = f"{conv}  i = relu(n)\n  s = reduce_sum(i, axes=[2, 3])\n  return s"
+    for body, last in ((wider, ["cast", "reduce_sum"]), (same, ["reduce_sum"])):
+        function = Fuse().apply(graph(text + body))
+        called = [let.value for let in all_lets(function.body) if isinstance(let.value, Call)]
+        names = [
+            [
+                let.value.callee.name
+                for let in call.callee.body.lets
+                if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
+            ]
+            for call in called
+            if isinstance(call.callee, Function)
+        ]
+        assert names[-1] == last
+        assert names[0][:2] == ["conv2d", "cast"]
+
+
 def test_reasons_and_origins_are_carried_into_calls() -> None:
     function = graph(
         f"{HEAD}  c = conv2d(x, w)\n  a = add(c, b)\n  r = relu(a)\n  s = softmax(r)\n  return s\n"

@@ -190,8 +190,18 @@ def test_other_processors_have_tools_and_stand_in_the_guide() -> None:
     assert sorted(name for name in names if name in PROCESSORS) == sorted(PROCESSORS)
 
 
-@pytest.mark.parametrize("name", ["neoverse-n1", "rv64gcv"])
-@pytest.mark.parametrize("quantize", ["multiplier", None])
+@pytest.mark.parametrize(
+    ("name", "quantize"),
+    [
+        ("neoverse-n1", "multiplier"),
+        ("rv64gcv", None),
+        ("cortex-m4", "multiplier"),
+        ("cortex-m55", None),
+        ("rv32imc", "multiplier"),
+        ("wasm32", None),
+        ("wasm32", "multiplier"),
+    ],
+)
 def test_other_processors(tmp_path: Path, name: str, quantize: str | None) -> None:
     """Outputs are this processor's, but for the rounding of sums of reals."""
     CROSS[name].require()

@@ -10,6 +10,7 @@ from tandem.compiler.ir.parser import parse
 from tandem.compiler.lower import lower
 from tandem.compiler.machines.cpu.codegen import CpuTarget, emit_object
 from tandem.compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.machines.cpu.processors import named_processor
 from tests.support.compiler.machines.cpu.native import HOST, assembly, run_text
 
 
@@ -34,6 +35,52 @@ def test_what_is_not_listed_is_off() -> None:
         if feature in HOST.features:
             assert f"-{feature}" in target.feature_string.split(",")
     assert "+" not in target.feature_string
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "registers", "pointer", "fuses", "rounds", "threaded"),
+    [
+        ("cortex-a72", 128, 32, 64, (True, True), True, True),
+        ("cortex-m4", 64, 16, 32, (True, False), False, False),
+        ("cortex-m55", 128, 8, 32, (True, True), True, False),
+        ("rv32imc", 64, 32, 32, (False, False), False, False),
+        ("rv64gc", 64, 32, 64, (True, True), True, True),
+        ("wasm32", 128, 32, 32, (False, False), True, False),
+    ],
+)
+def test_other_processors(
+    name: str,
+    bits: int,
+    registers: int,
+    pointer: int,
+    fuses: tuple[bool, bool],
+    rounds: bool,
+    threaded: bool,
+) -> None:
+    target = named_processor(name)
+    assert (target.register_bits, target.registers, target.pointer_bits) == (
+        *(bits, registers),
+        pointer,
+    )
+    assert (target.fuses(32), target.fuses(64)) == fuses
+    assert (target.rounds, target.threaded) == (rounds, threaded)
+
+
+def test_without_floats() -> None:
+    """A Cortex-M4 multiplies by a function; others have no such code."""
+    plain = named_processor("cortex-m4", fpu=False)
+    program = """
+func f(A: float32[4]) -> (C: float32[4]):
+  for i in 4:
+    C[i] = A[i] * A[i]
+"""
+    text, _ = build_module(lower(parse(program)), plain)
+    assert "__mulsf3" in assembly(text, plain)
+    full = named_processor("cortex-m4")
+    text, _ = build_module(lower(parse(program)), full)
+    assert "vmul.f32" in assembly(text, full)
+    with pytest.raises(CodegenError, match="no code for cortex-m55 without its FPU: only for"):
+        named_processor("cortex-m55", fpu=False)
 
 
 def test_code_for_a_model_without_its_features() -> None:

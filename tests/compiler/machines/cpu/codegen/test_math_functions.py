@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,10 @@ ERRORS = {UnaryOp.EXP: 2.0, UnaryOp.LOG: 2.0, UnaryOp.TANH: 2.0, UnaryOp.ERF: 4.
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-30, -1e-30, 1e30, -1e30]
 
 
-def of_all(op: UnaryOp, dtype: DType, kind: LoopKind) -> PrimFunc:
-    a, b, i = Buffer("A", (COUNT,), dtype), Buffer("B", (COUNT,), dtype), Var("i")
+def of_all(op: UnaryOp, dtype: DType, kind: LoopKind, count: int = COUNT) -> PrimFunc:
+    a, b, i = Buffer("A", (count,), dtype), Buffer("B", (count,), dtype), Var("i")
     store = Store(b, (i,), unary(op, Load(a, (i,))))
-    return PrimFunc("f", (a,), (b,), For(i, Const(COUNT), kind, store))
+    return PrimFunc("f", (a,), (b,), For(i, Const(count), kind, store))
 
 
 def samples(op: UnaryOp, dtype: DType) -> NDArray[Any]:
@@ -129,3 +130,36 @@ def test_elementary(op: UnaryOp, dtype: DType, target: CpuTarget) -> None:
     np.testing.assert_array_equal(vector[~ordinary], rounded[~ordinary])
     zeros = rounded == 0
     np.testing.assert_array_equal(np.signbit(vector[zeros]), np.signbit(rounded[zeros]))
+
+
+@dataclass(frozen=True)
+class Coarse(CpuTarget):
+    """This processor as one that lacks the instructions which round to whole numbers."""
+
+    @property
+    def rounds(self) -> bool:
+        return False
+
+
+ROUNDINGS = {UnaryOp.FLOOR: np.floor, UnaryOp.CEIL: np.ceil, UnaryOp.ROUND: np.rint}
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("op", ROUNDINGS, ids=lambda op: op.value)
+def test_rounding_without_an_instruction(op: UnaryOp, dtype: DType) -> None:
+    """To the bit, signs of zeros included; of NaN that it is one."""
+    mantissa = 23 if dtype.bits == 32 else 52
+    halves = np.arange(-41, 41) / 4
+    large = 2.0 ** np.arange(mantissa - 3, mantissa + 3)
+    large = np.concatenate([large - 0.5, large, large + 0.5, large + 1.5])
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 0.49999997, -0.75])
+    random = np.random.default_rng(0).standard_normal(200) * 1000
+    values = np.concatenate([halves, large, -large, special, random]).astype(dtype.numpy)
+    target = Coarse(HOST.triple, HOST.cpu, HOST.features, HOST.threads)
+    with np.errstate(invalid="ignore"):
+        wanted = ROUNDINGS[op](values)
+    for kind in (LoopKind.VECTORIZED, LoopKind.SERIAL):
+        (found,) = compile_function(of_all(op, dtype, kind, len(values)), target)(values)
+        np.testing.assert_array_equal(found, wanted)
+        ordinary = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found)[ordinary], np.signbit(wanted)[ordinary])
