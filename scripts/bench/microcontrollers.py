@@ -1,8 +1,7 @@
 """MLPerf Tiny's networks in int8 on Cortex-M: `python -m tandem.scripts.bench.microcontrollers`.
 
-RAM is arena and workspace; inputs, outputs and the stack are the caller's. Flash is machine code and
-weights. The bounds are those of code for inference that others publish for these networks, and 60 KB
-of code.
+RAM is arena and workspace; inputs, outputs and the stack are the caller's. Flash is machine code
+and weights. The bounds are what others publish of their code for these networks, and 60 KB of code.
 """
 
 from __future__ import annotations

@@ -98,10 +98,9 @@ def autoencoder() -> ModelProto:
     network = _network()
     widths = (640, 128, 128, 128, 128, 8, 128, 128, 128, 128)
     x = "input"
-    for number, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False), 1):
-        x = network.node(
-            "Relu", [network.dense(f"layer{number}", x, inputs, outputs)], f"r{number}"
-        )
+    for number, (inputs, outputs) in enumerate(pairwise(widths), 1):
+        y = network.dense(f"layer{number}", x, inputs, outputs)
+        x = network.node("Relu", [y], f"layer{number}.relu")
     network.dense("restored", x, widths[-1], 640, "output")
     inputs_of = {"input": (TensorProto.FLOAT, (1, 640))}
     return network.model("autoencoder", inputs_of, {"output": (1, 640)})

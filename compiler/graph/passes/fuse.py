@@ -118,9 +118,10 @@ def _widens(let: Let, types: Mapping[str, Type]) -> bool:
     if spec is None or spec.pattern is not OpPattern.ELEMENTWISE:
         return False
     read = [types[name] for name in names_of(let.value)]
-    return isinstance(result, TensorType) and all(
-        isinstance(each, TensorType) and each.dtype.bits < result.dtype.bits for each in read
-    )
+    if not isinstance(result, TensorType):
+        return False
+    bits = result.dtype.bits
+    return all(isinstance(kind, TensorType) and kind.dtype.bits < bits for kind in read)
 
 
 def _size(value: Value, types: Mapping[str, Type]) -> ExpressionSize:

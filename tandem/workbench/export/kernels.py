@@ -71,9 +71,8 @@ def _kernel(network: str, name: str, code: ObjectCode) -> Kernel:
         symbols = (each.symbol for each in parsed.relocations)
         needs = [symbol.name for symbol in symbols if symbol.section is None]
         size = sum(len(section.content) for section in parsed.sections.values())
-        if parsed.machine == arm_attributes.MACHINE and all(
-            each.startswith(_INTEGER_CALLS) for each in needs
-        ):
+        passes_floats = not all(function.startswith(_INTEGER_CALLS) for function in needs)
+        if parsed.machine == arm_attributes.MACHINE and not passes_floats:
             content = arm_attributes.for_any_convention(content)
     return Kernel(name, new.decode(), content, tuple(sorted({*needs})), size)
 
