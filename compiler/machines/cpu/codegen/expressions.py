@@ -118,7 +118,9 @@ def _unary(frame: Frame, expr: Unary) -> Any:
         case UnaryOp.ABS:
             return value_ops.absolute(frame.builder, dtype, value)
         case _:
-            return call_function(frame.builder, expr.op, dtype, value, frame.contract)
+            return call_function(
+                frame.builder, expr.op, dtype, value, frame.contract, frame.features
+            )
 
 
 def _binary(frame: Frame, expr: Binary) -> Any:

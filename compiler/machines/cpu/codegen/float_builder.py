@@ -29,12 +29,15 @@ class FloatBuilder:
         A value with the LLVM type of all operands.
     contract
         Whether `mul_add` rounds once; otherwise twice.
+    scales
+        Whether an instruction multiplies by powers of two (AVX-512).
     """
 
     builder: Any
     dtype: DType
     like: Any
     contract: bool
+    scales: bool = False
 
     @property
     def mantissa(self) -> int:
@@ -140,6 +143,17 @@ class FloatBuilder:
         """2 to the power of an integer from 1 - bias to bias."""
         biased = self.builder.add(exponent, self.integer(self.bias))
         return self.from_bits(self.builder.shl(biased, self.integer(self.mantissa)))
+
+    def scaled(self, x: Any, exponent: Any) -> Any:
+        """x * 2**exponent, rounded once, for x from 0.5 to 2 and exponents from -2 * bias to
+        2 * bias."""
+        if self.scales:
+            kinds = f"{suffix(x.type)}.{suffix(exponent.type)}"
+            return call_intrinsic(self.builder, f"llvm.ldexp.{kinds}", x.type, [x, exponent])
+        # In two steps, because 2**exponent may be out of range where the result is not.
+        half = self.builder.ashr(exponent, self.integer(1))
+        first = self.mul(x, self.power_of_two(half))
+        return self.mul(first, self.power_of_two(self.builder.sub(exponent, half)))
 
     def nearest(self, x: Any) -> tuple[Any, Any]:
         """x rounded to nearest, as a float and as an integer, for |x| below 2**(mantissa - 2).

@@ -7,7 +7,7 @@ the last place, 4 of tanh and erf (the tests measure them).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from llvmlite import ir
@@ -69,10 +69,7 @@ def _exp(of: FloatBuilder, x: Any) -> Any:
     for part in _LN2_PARTS[of.dtype.bits]:
         r = of.mul_add(whole, -part, r)
     power = of.add(1.0, of.mul_add(of.mul(r, r), of.polynomial(r, _EXP[of.dtype.bits]), r))
-    # In two steps, because 2**n may be out of range where the result is not.
-    half = of.builder.ashr(n, of.integer(1))
-    first = of.mul(power, of.power_of_two(half))
-    return of.mul(first, of.power_of_two(of.builder.sub(n, half)))
+    return of.scaled(power, n)
 
 
 _LOG = {
@@ -235,8 +232,11 @@ _FORMULAS: dict[UnaryOp, Callable[[FloatBuilder, Any], Any]] = {
 """Functions that are computed by formulas."""
 
 
-def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool) -> Any:
-    """`op` of a float, or of each lane of a vector. `contract`: see `FloatBuilder`.
+def call_function(
+    builder: Any, op: UnaryOp, dtype: DType, value: Any, contract: bool, features: Collection[str]
+) -> Any:
+    """`op` of a float, or of each lane of a vector, by a processor of these features.
+    `contract`: see `FloatBuilder`.
 
     A function with neither intrinsic nor formula calls the C library's of the same name.
     """
@@ -244,7 +244,8 @@ def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, contract:
         name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"
         return call_intrinsic(builder, name, value.type, [value])
     if op in _FORMULAS:
-        return _FORMULAS[op](FloatBuilder(builder, dtype, value, contract), value)
+        scales = "avx512f" in features
+        return _FORMULAS[op](FloatBuilder(builder, dtype, value, contract, scales), value)
     return _library(builder, op.value, dtype, value)
 
 

@@ -209,8 +209,8 @@ def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: i
     stage, name = nest.stage, axis.name
     terms = [each.name for each in nest.reduced]
     other = _shared(nest, axis)
-    carried = _divisor(axis.extent // lanes, _UNROLL)
-    several = 1 if other is None else _divisor(other.extent, _MOST_SUMS // carried)
+    carried = divisor(axis.extent // lanes, _UNROLL)
+    several = 1 if other is None else divisor(other.extent, _MOST_SUMS // carried)
     inner: list[str] = []
     if other is not None and several > 1:
         inner = [f"{other.name}_u"]
@@ -267,7 +267,7 @@ def _parts(
     return schedule, [(stage, whole), (f"{stage}_{suffix}", rest)]
 
 
-def _divisor(number: int, most: int) -> int:
+def divisor(number: int, most: int) -> int:
     """The greatest divisor of `number` up to `most`; 1 if there is none."""
     return max(each for each in range(1, max(most, 1) + 1) if number % each == 0 or each == 1)
 
