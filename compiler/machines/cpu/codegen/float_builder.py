@@ -110,11 +110,6 @@ class FloatBuilder:
         below = self.builder.fcmp_unordered("<", x, self.number(limit))
         return self.choose(below, x, limit)
 
-    def at_least(self, x: Any, limit: float) -> Any:
-        """The greater of x and the limit; NaN if x is NaN."""
-        above = self.builder.fcmp_unordered(">", x, self.number(limit))
-        return self.choose(above, x, limit)
-
     def magnitude(self, x: Any) -> Any:
         """|x|."""
         return call_intrinsic(self.builder, f"llvm.fabs.{suffix(x.type)}", x.type, [x])

@@ -63,13 +63,16 @@ _EXP = {
 def _exp(of: FloatBuilder, x: Any) -> Any:
     """exp(x) as 2**n * exp(r), where x = n * ln(2) + r."""
     low, high = _EXP_LIMITS[of.dtype.bits]
-    x = of.at_least(of.at_most(x, high), low)
+    # Where the result is 0 it is not computed: results below the normal ones take long, and where
+    # attention is masked, most are.
+    zero = of.less(x, low)
+    x = of.choose(zero, 0.0, of.at_most(x, high))
     whole, n = of.nearest(of.mul(x, _LOG2_E))
     r = x
     for part in _LN2_PARTS[of.dtype.bits]:
         r = of.mul_add(whole, -part, r)
     power = of.add(1.0, of.mul_add(of.mul(r, r), of.polynomial(r, _EXP[of.dtype.bits]), r))
-    return of.scaled(power, n)
+    return of.choose(zero, 0.0, of.scaled(power, n))
 
 
 _LOG = {

@@ -77,7 +77,7 @@ _UNROLL = 4
 """The number of accumulator vectors: the latency of an addition, in cycles."""
 _MOST_SUMS = 8
 """The maximum number of accumulator vectors, tiled along two axes that share loads."""
-_FEW_TERMS = 16
+_FEW_TERMS = 25
 """The most terms of a sum that are written out: vectors then need not cross from one iteration to
 the next, which costs those of odd numbers of lanes dearly."""
 _FEW = 4
@@ -229,10 +229,21 @@ def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: i
         for loop in order[order.index(terms[-1]) + 1 : -1]:
             schedule = schedule.unroll(part, loop)
         schedule = schedule.vectorize(part, order[-1]).decompose_reduction(part, terms[0])
-        if prod(each.extent for each in nest.reduced) <= _FEW_TERMS:
-            for loop in terms:
-                schedule = schedule.unroll(part, loop)
+        for loop in _written_out(nest.reduced):
+            schedule = schedule.unroll(part, loop)
     return schedule
+
+
+def _written_out(axes: Sequence[Axis]) -> list[str]:
+    """The innermost reduction axes that together have few terms."""
+    found: list[str] = []
+    terms = 1
+    for axis in reversed(axes):
+        terms *= axis.extent
+        if terms > _FEW_TERMS:
+            break
+        found.append(axis.name)
+    return found
 
 
 def _vectorize_reduction(
