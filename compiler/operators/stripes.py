@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from tandem.compiler import te
 from tandem.compiler.ir.expr import Binary, Expr
 from tandem.compiler.te import Tensor, compute, reduce_axis
 from tandem.compiler.te.tensor import ReduceAxis, Reduction
@@ -83,6 +82,7 @@ def striped(
         compute(own, joined, f"{name}_whole", names),
         compute(own, remainder, f"{name}_rest", names),
     )
-    assert stripes.source is not None and stripes.source.combiner is not None, "a reduction"
+    assert stripes.source is not None
+    assert stripes.source.combiner is not None, "a reduction"
     operation = stripes.source.combiner.value
     return compute(own, lambda *i: Binary(operation, *(part[i] for part in parts)), name, names)

@@ -1,4 +1,4 @@
-"""A recurrent network of a signal: a GRU as PyTorch exports it, and a dense layer on its last state."""
+"""A recurrent network of a signal: a GRU as PyTorch exports it, and a dense layer after its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small encoder of Whisper (Radford et al., ICML'23): convolutions along time, and a transformer."""
+"""A small encoder of Whisper (Radford et al., ICML'23): convolutions along time, a transformer."""
 
 from __future__ import annotations
 

@@ -63,5 +63,5 @@ def test_long_rows_of_floats_have_stripes(tensor: object, found: list[str]) -> N
 def test_what_is_left_of_a_row_comes_last() -> None:
     result = reduce_max(placeholder((2, 50), FLOAT32, "x"), [1], name="r")
     names = [stage.name for stage in stages([result])]
-    assert names[0] == "x" and names[-1] == "r"
+    assert (names[0], names[-1]) == ("x", "r")
     assert {*names[1:-1]} == {"r_stripes", "r_whole", "r_rest"}

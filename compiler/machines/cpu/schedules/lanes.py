@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from tandem.compiler.ir.dtypes import INDEX
 from tandem.compiler.ir.expr import (

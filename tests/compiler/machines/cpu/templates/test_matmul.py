@@ -25,7 +25,7 @@ from tandem.compiler.machines.cpu.templates.matmul import (
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile
 from tandem.compiler.plan.planner import Plan, Planner
 from tandem.compiler.te import compute, placeholder
-from tests.support.compiler.graph.graphs import graph, inputs
+from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates import packed_layers
 from tests.support.compiler.operators.operators import Array, numbers, same
 
