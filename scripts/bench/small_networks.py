@@ -1,8 +1,8 @@
 """Twelve small networks beside ONNX Runtime: `python -m tandem.scripts.bench.small_networks`.
 
 Both libraries run the same models on one thread, in this process, in alternating rounds of 10 ms.
-Times are CPU time of the thread, and the quickest tenth of each one's runs counts, which nothing has
-disturbed. What is timed is a call from Python: of these networks it is a large part.
+Times are CPU time of the thread, of which the quickest tenth of each one counts: nothing has
+disturbed it. What is timed is a call from Python: of these networks it is a large part.
 """
 
 from __future__ import annotations

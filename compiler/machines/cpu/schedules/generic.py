@@ -100,17 +100,22 @@ def _near_readers(
 
 
 def _reads_sums(schedule: Schedule, stage: str) -> bool:
-    """Whether a stage that is no reduction reads one, directly or through other stages: it then
-    reads rows again that the reduction has read."""
-    nests = {each.name: each for each in blocks(schedule.program.body)}
-    found, waiting = {stage}, [stage]
+    """Whether a stage that is no reduction reads sums of rows, directly or through other stages,
+    and so may read rows again that they were computed from."""
+    found = {each.name: each for each in blocks(schedule.program.body)}
+    seen, waiting = {stage}, [stage]
     while waiting:
-        for name in (read_by(nests[waiting.pop()]) & nests.keys()) - found:
-            if nests[name].init is not None:
-                return nests[stage].init is None
-            found.add(name)
+        for name in (read_by(found[waiting.pop()]) & found.keys()) - seen:
+            if found[name].init is not None and _elements(found[name]) < _elements(found[stage]):
+                return found[stage].init is None
+            seen.add(name)
             waiting.append(name)
     return False
+
+
+def _elements(block: Block) -> int:
+    """The number of elements that a block computes."""
+    return prod(each.extent for each in block.iters if each.kind is IterKind.SPATIAL)
 
 
 def _in_blocks(
