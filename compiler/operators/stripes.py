@@ -2,10 +2,11 @@
 
 An addition of floats waits for the one before it, and its result depends on the order. The order is
 therefore part of an operator's meaning, the same for all processors: element k of a row belongs to
-stripe k % STRIPES, and vectors hold the stripes.
+stripe k % STRIPES, vectors hold the stripes, and halves of them are added until one is left.
 
     {name}_stripes[i, s]    = sum over k of term[i, k * STRIPES + s]
-    {name}_whole[i]         = sum over s of {name}_stripes[i, s]
+    {name}_8[i, s]          = {name}_stripes[i, s] + {name}_stripes[i, s + 8], then _4 and _2
+    {name}_whole[i]         = {name}_2[i, 0] + {name}_2[i, 1]
     {name}_rest[i]          = sum of the terms after the last whole row of stripes
     {name}[i]               = {name}_whole[i] + {name}_rest[i]
 
@@ -18,6 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from tandem.compiler.ir.expr import Binary, Expr
+from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.te import Tensor, compute, reduce_axis
 from tandem.compiler.te.tensor import ReduceAxis, Reduction
 
@@ -67,22 +69,40 @@ def striped(
         k = reduce_axis(whole, f"k{last}")
         return reduction(indices[:-1], k, k * STRIPES + indices[-1])
 
-    def joined(*indices: Expr) -> Reduction:
-        s = reduce_axis(STRIPES, "s")
-        return combine(stripes[(*indices, s)], (s,))
-
     def remainder(*indices: Expr) -> Reduction:
         k = reduce_axis(rest, f"k{last}")
         return reduction(indices, k, k + whole * STRIPES)
 
     stripes = compute((*own, STRIPES), stripe, f"{name}_stripes", [*names, "s"])
-    if not rest:
-        return compute(own, joined, name, names)
-    parts = (
-        compute(own, joined, f"{name}_whole", names),
-        compute(own, remainder, f"{name}_rest", names),
-    )
     assert stripes.source is not None
     assert stripes.source.combiner is not None, "a reduction"
     operation = stripes.source.combiner.value
-    return compute(own, lambda *i: Binary(operation, *(part[i] for part in parts)), name, names)
+    joined = _joined(stripes, operation, f"{name}_whole" if rest else name, name)
+    if not rest:
+        return joined
+    left = compute(own, remainder, f"{name}_rest", names)
+    return compute(own, lambda *i: Binary(operation, joined[i], left[i]), name, names)
+
+
+def _joined(stripes: Tensor, operation: BinaryOp, name: str, prefix: str) -> Tensor:
+    """The stripes in one, called `name`: those of the second half are added to the first until one
+    is left."""
+    *own, width = stripes.shape
+    assert stripes.source is not None
+    axes = [axis.name for axis in stripes.source.axes]
+    found = stripes
+    while (width := width // 2) > 1:
+        found = _halved(found, operation, (*own, width), f"{prefix}_{width}", axes)
+    return compute(
+        own, lambda *i: Binary(operation, found[(*i, 0)], found[(*i, 1)]), name, axes[:-1]
+    )
+
+
+def _halved(
+    given: Tensor, operation: BinaryOp, shape: Sequence[int], name: str, axes: Sequence[str]
+) -> Tensor:
+    def element(*indices: Expr) -> Expr:
+        *outer, s = indices
+        return Binary(operation, given[(*outer, s)], given[(*outer, s + shape[-1])])
+
+    return compute(shape, element, name, axes)

@@ -65,14 +65,14 @@ def _exp(of: FloatBuilder, x: Any) -> Any:
     low, high = _EXP_LIMITS[of.dtype.bits]
     # Where the result is 0 it is not computed: results below the normal ones take long, and where
     # attention is masked, most are.
-    zero = of.less(x, low)
-    x = of.choose(zero, 0.0, of.at_most(x, high))
-    whole, n = of.nearest(of.mul(x, _LOG2_E))
+    kept = of.not_less(x, low)
+    x = of.choose(kept, of.at_most(x, high), 0.0)
+    whole, n = of.nearest_multiple(x, _LOG2_E)
     r = x
     for part in _LN2_PARTS[of.dtype.bits]:
         r = of.mul_add(whole, -part, r)
-    power = of.add(1.0, of.mul_add(of.mul(r, r), of.polynomial(r, _EXP[of.dtype.bits]), r))
-    return of.choose(zero, 0.0, of.scaled(power, n))
+    power = of.polynomial(r, (1.0, 1.0, *_EXP[of.dtype.bits]))
+    return of.choose(kept, of.scaled(power, whole, n), 0.0)
 
 
 _LOG = {

@@ -131,9 +131,7 @@ def _in_blocks(
     if len(long) < 2:
         return None
     outer, row = long[-2:]
-    count = divisor(outer.extent, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // row.extent))
-    if count < _BLOCK_ROWS // 2:
-        return None
+    count = divisor(outer.extent, min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // row.extent)))
     axes = (outer.name, f"{outer.name}_b")
     return schedule.split(stage, outer.name, count, axes), outer.name
 
