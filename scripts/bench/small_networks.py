@@ -82,7 +82,8 @@ def race(model: ModelProto, rounds: int, tolerance: float | None) -> tuple[float
         The greatest difference of outputs, relative to the largest; None to compare networks of
         integers, whose roundings differ: `_close`.
     """
-    artifact = tandem.compile(model, tandem.Cpu(threads=1), quantize=None)
+    mode = None if tolerance else "multiplier"
+    artifact = tandem.compile(model, tandem.Cpu(threads=1), quantize=mode)
     session = tandem.Session(artifact, threads=1)
     inputs: dict[str, Any] = artifact.noise()
     options = onnxruntime.SessionOptions()

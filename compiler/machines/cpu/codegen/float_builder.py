@@ -19,7 +19,6 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
 )
 from tandem.compiler.machines.cpu.codegen.value_ops import fused
 
-
 _REGISTER_BITS = 512
 """The size of AVX-512's registers."""
 _AS_THE_PROCESSOR_ROUNDS = 4

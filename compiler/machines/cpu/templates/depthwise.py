@@ -1,4 +1,4 @@
-"""Depthwise convolutions on the CPU with rows that fill no vectors: they follow each other in lanes.
+"""Depthwise convolutions on the CPU whose rows fill no vectors: rows follow each other in lanes.
 
     flat[n, c, q]           the padded image, one row of W elements after the other
     sum[n, c, p]            = sum over ky, kx of flat[n, c, p + ky * dy * W + kx * dx] * weight
