@@ -18,7 +18,7 @@ def address_of(array: NDArray[Any]) -> int:
     """The address of the first element of a dense array."""
     try:
         # A quarter of the time that NumPy's own ways take.
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
     except (TypeError, ValueError):  # read-only, or empty
         return int(array.ctypes.data)
 

@@ -213,8 +213,8 @@ def _select(frame: Frame, expr: Select) -> Any:
 
 
 def _masks_well(frame: Frame, sides: Sequence[Expr]) -> bool:
-    """Whether there are few loads in these expressions, some of which could be out of bounds, and all
-    have free masks."""
+    """Whether these expressions have few loads, of which some could be out of bounds and all have
+    free masks."""
     loads = [load for side in sides for load in subexpressions(side) if isinstance(load, Load)]
     if len(loads) > _MOST_MASKED or all(load_store.in_bounds(frame, load) for load in loads):
         return False

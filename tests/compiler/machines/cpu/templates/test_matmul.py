@@ -16,6 +16,7 @@ from tandem.compiler.ir.dtypes import FLOAT32, INT8
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu
 from tandem.compiler.machines.cpu.templates.matmul import (
     ComputedMatmulOnCpu,
     MatmulOnCpu,
@@ -44,11 +45,11 @@ SHAPES = [
     ((9, 8), (4, 8, 20)),
     ((2, 1, 7, 5), (3, 5, 100)),
 ]
-TEMPLATES = [MatmulOnCpu, ComputedMatmulOnCpu]
+TEMPLATES: list[type[LayerOnCpu]] = [MatmulOnCpu, ComputedMatmulOnCpu]
 
 
 def product(
-    template: type[MatmulOnCpu] | type[ComputedMatmulOnCpu],
+    template: type[LayerOnCpu],
     arrays: dict[str, Array],
     target: CpuTarget,
     tile: Tile | None = None,
@@ -68,7 +69,7 @@ def reference(arrays: dict[str, Array]) -> Array:
 def test_against_numpy(
     left: tuple[int, ...],
     right: tuple[int, ...],
-    template: type[MatmulOnCpu],
+    template: type[LayerOnCpu],
     target: CpuTarget,
 ) -> None:
     arrays = {"X": numbers(1, left), "W": numbers(2, right)}
