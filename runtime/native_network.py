@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.aligned_arrays import address_of, aligned_empty
 from tandem.runtime.artifact.artifact import Artifact
 from tandem.runtime.artifact.manifest import ConstantPlace
 from tandem.runtime.artifact.network_version import network_version
@@ -19,6 +19,7 @@ from tandem.runtime.native.network_object import ENTRY
 from tandem.runtime.native.network_state import NetworkState
 from tandem.runtime.native.pool import LoopLauncher
 from tandem.runtime.native.processor import this_triple
+from tandem.runtime.profile import Numbers
 
 _Array = NDArray[Any]
 _FUNCTION: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
@@ -53,7 +54,7 @@ class NativeNetwork:
         self._call = _FUNCTION(self._library.addresses[ENTRY])
         self._kernels = kernels
         self._steps = len(artifact.manifest.steps)
-        self._measured = ctypes.c_int64 * (2 * self._steps)
+        self._numbers = ctypes.c_int64 * self._steps
         codes = [kernels[name].object_code for name in code.kernels]
         size = max(each.shared_bytes + pool.threads * each.worker_bytes for each in codes)
         self._workspace = _memory(artifact, size)
@@ -66,18 +67,18 @@ class NativeNetwork:
         self._constants = artifact.constants
         for tensor in artifact.manifest.tensors:
             if isinstance(tensor.place, ConstantPlace):
-                self._slots[self._places[tensor.name]] = _address(self._constants[tensor.name])
+                self._slots[self._places[tensor.name]] = address_of(self._constants[tensor.name])
         self._parallel = pool.threads > 1 and any(each.parallel for each in codes)
         self._launcher = self._new_launcher(pool)
         self._state = NetworkState(
             slots=ctypes.addressof(self._slots),
-            workspace=_address(self._workspace),
-            frames=_address(self._frames),
+            workspace=address_of(self._workspace),
+            frames=address_of(self._frames),
             results=ctypes.addressof(self._results),
         )
         self._pool = pool
 
-    def run(self, arrays: Mapping[str, _Array], clock: int) -> tuple[Sequence[int], Sequence[int]]:
+    def run(self, arrays: Mapping[str, _Array], clock: int) -> tuple[Numbers, Numbers]:
         """Run the network once. Runs must not overlap in time.
 
         Parameters
@@ -92,11 +93,10 @@ class NativeNetwork:
         For each step the nanoseconds that it took, and how often it ran.
         """
         for name, array in arrays.items():
-            self._slots[self._places[name]] = _address(array)
-        measured = self._measured()
+            self._slots[self._places[name]] = address_of(array)
+        times, counts = self._numbers(), self._numbers()
         state, launcher = self._state, self._launcher
-        state.times = ctypes.addressof(measured)
-        state.counts = state.times + 8 * self._steps
+        state.times, state.counts = ctypes.addressof(times), ctypes.addressof(counts)
         state.clock, state.call = clock, launcher.address
         state.launch = launcher.address if self._parallel else None
         launcher.begin()
@@ -107,8 +107,7 @@ class NativeNetwork:
             # One that was stopped stays so.
             self._launcher = self._new_launcher(self._pool)
             raise
-        numbers = measured[:]
-        return numbers[: self._steps], numbers[self._steps :]
+        return times, counts
 
     def _new_launcher(self, pool: ThreadPool) -> LoopLauncher:
         return LoopLauncher(pool, parallel=self._parallel)
@@ -134,7 +133,3 @@ def _memory(artifact: Artifact, size: int) -> _Array:
     except (MemoryError, ValueError):
         name = artifact.manifest.name
         raise RunError(f"{name} needs {size} bytes, more than there is") from None
-
-
-def _address(array: _Array) -> int:
-    return array.ctypes.data if not array.size else array.__array_interface__["data"][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import overload
+from typing import Protocol, overload
 
 from tandem.runtime.artifact import Step
 from tandem.runtime.layer_profiles import StreamRun
@@ -53,6 +53,12 @@ class StepProfile:
         return self.run if isinstance(self.run, StreamRun) else None
 
 
+class Numbers(Protocol):
+    """Whole numbers by index: a sequence, or an array of `ctypes`."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+
 class StepProfiles(Sequence[StepProfile]):
     """The profiles of steps that one native function ran; each is made when it is asked for.
 
@@ -62,7 +68,7 @@ class StepProfiles(Sequence[StepProfile]):
         Of each step: nanoseconds, and how often it ran.
     """
 
-    def __init__(self, steps: Sequence[Step], times: Sequence[int], counts: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[Step], times: Numbers, counts: Numbers) -> None:
         self._steps = steps
         self._times = times
         self._counts = counts

@@ -19,15 +19,16 @@ def bert(seed: int = 0) -> ModelProto:
     """BERT base on 128 tokens: `ids`, `mask` (1 for a token that is there) and `kinds`,
     int64[1, 128], to `hidden` [1, 128, 768] and `pooled` [1, 768]."""
     sizes = Sizes(768, 12, 3072, 12, tokens=128, vocabulary=30_522)
-    return _bert("bert", sizes, 512, seed)
+    return bert_of("bert", sizes, 512, seed)
 
 
 def bert_tiny(seed: int = 0) -> ModelProto:
     """A small one on 12 tokens of a vocabulary of 60, with 32 features."""
-    return _bert("bert-tiny", Sizes(32, 2, 64, 2, tokens=12, vocabulary=60), 16, seed)
+    return bert_of("bert-tiny", Sizes(32, 2, 64, 2, tokens=12, vocabulary=60), 16, seed)
 
 
-def _bert(name: str, sizes: Sizes, longest: int, seed: int) -> ModelProto:
+def bert_of(name: str, sizes: Sizes, longest: int, seed: int) -> ModelProto:
+    """A BERT of other sizes, for at most `longest` tokens; inputs and outputs as of `bert`."""
     network = TransformerBuilder(np.random.default_rng(seed))
     features, tokens = sizes.features, sizes.tokens
     x = _embedded(network, sizes, longest)

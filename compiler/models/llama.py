@@ -32,24 +32,24 @@ _EPSILON = 1e-5
 def llama(seed: int = 0) -> ModelProto:
     """A Llama of 135 M parameters on 128 tokens: `ids` int64[1, 128] to `logits`
     [1, 128, 49152]."""
-    return _llama("llama", _SMALL, seed)
+    return llama_of("llama", _SMALL, seed)
 
 
 def llama_tiny(seed: int = 0) -> ModelProto:
     """A small one on 12 tokens of a vocabulary of 60, with 32 features."""
-    return _llama("llama-tiny", _TINY, seed)
+    return llama_of("llama-tiny", _TINY, seed)
 
 
 def llama_decode(seed: int = 0) -> ModelProto:
     """The 128th token of `llama`: `ids` int64[1, 1] and, of the tokens before it,
     `layerN.key.past` and `layerN.value.past` [1, 3, 127, 64], to `logits` [1, 1, 49152] and this
     token's `layerN.key` and `layerN.value` [1, 3, 1, 64]."""
-    return _llama("llama-decode", replace(_SMALL, tokens=1, past=127), seed)
+    return llama_of("llama-decode", replace(_SMALL, tokens=1, past=127), seed)
 
 
 def llama_decode_tiny(seed: int = 0) -> ModelProto:
     """The 12th token of `llama_tiny`."""
-    return _llama("llama-decode-tiny", replace(_TINY, tokens=1, past=11), seed)
+    return llama_of("llama-decode-tiny", replace(_TINY, tokens=1, past=11), seed)
 
 
 @dataclass
@@ -111,7 +111,9 @@ class _Llama(TransformerBuilder):
         return self.linear(name, inner, hidden, features, sizes.branch_scale, bias=False)
 
 
-def _llama(name: str, sizes: Sizes, seed: int) -> ModelProto:
+def llama_of(name: str, sizes: Sizes, seed: int) -> ModelProto:
+    """A Llama of other sizes; inputs and outputs as of `llama`, or of `llama_decode` if there are
+    earlier tokens."""
     network = _Llama(np.random.default_rng(seed))
     features, tokens = sizes.features, sizes.tokens
     # Of variance 1, as what all layers together add to it: the stream neither vanishes nor grows.

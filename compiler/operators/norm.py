@@ -159,9 +159,9 @@ def _last_axes(operator: str, name: str, data: Tensor, axis: int, given: Sequenc
 
 
 def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
-    """exp(data) divided by its sum along `axis`.
+    """exp(data) times the reciprocal of its sum along `axis`.
 
-    Stages: `{name}_max`, `{name}_exp`, `{name}_sum`, `name`.
+    Stages: `{name}_max`, `{name}_exp`, `{name}_sum`, `{name}_factor`, `name`.
 
     Raises
     ------
@@ -173,7 +173,8 @@ def softmax(data: Tensor, *, axis: int = -1, name: str = "softmax") -> Tensor:
     greatest = reduce_max(data, [over], name=f"{name}_max")
     powers = compute(data.shape, lambda *i: te.exp(data[i] - at(greatest, i)), f"{name}_exp")
     sums = reduce_sum(powers, [over], name=f"{name}_sum")
-    return compute(data.shape, lambda *i: powers[i] / at(sums, i), name)
+    factor = mapped(sums, lambda x: 1.0 / x, f"{name}_factor")
+    return compute(data.shape, lambda *i: powers[i] * at(factor, i), name)
 
 
 def log_softmax(data: Tensor, *, axis: int = -1, name: str = "log_softmax") -> Tensor:

@@ -9,13 +9,13 @@ from math import prod
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import BOOL, FLOAT64, INDEX, DType, Kind
 from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.ops import index
 from tandem.compiler.operators.arithmetic import truncated_quotient
 from tandem.compiler.operators.broadcast import COMPARED, FLOATS, NUMBERS, at
 from tandem.compiler.operators.checks import axes_of, axis_of, check_kind, refuse, show
+from tandem.compiler.operators.stripes import Combine, is_striped, striped
 from tandem.compiler.te import Tensor, compute, reduce_axis
-from tandem.compiler.te.tensor import Combiner, ReduceAxis, Reduction
-
-Combine = Callable[[Expr, Sequence[ReduceAxis]], Reduction]
+from tandem.compiler.te.tensor import Combiner, Reduction
 
 
 def reduced(
@@ -32,7 +32,8 @@ def reduced(
     """The reduction by `combine` of `term`, a function of `data`'s indices, along sorted `axes`.
 
     Axis d is named `i{d}`, or `k{d}` if it is reduced. Without axes the result is `term`. `empty`
-    is the result along an axis without elements, by default an error.
+    is the result along an axis without elements, by default an error. Long rows of floats are
+    reduced in stripes (`striped`), which have stages of their own.
     """
     missing = [each for each in axes if data.shape[each] == 0]
     if missing and empty is None:
@@ -44,6 +45,9 @@ def reduced(
     over = {each: reduce_axis(data.shape[each], f"k{each}") for each in axes}
     kept = [each for each in range(len(data.shape)) if keepdims or each not in over]
     shape = [1 if each in over else data.shape[each] for each in kept]
+    sample = term(tuple(over.get(each, index(0)) for each in range(len(data.shape))))
+    if is_striped(data.shape, over, sample):
+        return striped(data.shape, over, kept, combine, term, name)
 
     def element(*indices: Expr) -> Expr | Reduction:
         own: dict[int, Expr] = {**dict(zip(kept, indices, strict=True)), **over}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tandem.runtime.aligned_arrays import aligned_copy, aligned_empty, aligned_size
+from tandem.runtime.aligned_arrays import address_of, aligned_copy, aligned_empty, aligned_size
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,), (5, 7), (1000, 1000)])
@@ -20,6 +20,14 @@ def test_new_ones(shape: tuple[int, ...], dtype: str) -> None:
         array[...] = number % 2
     for number, array in enumerate(found):
         assert (array == number % 2).all()
+
+
+@pytest.mark.parametrize("count", [0, 5])
+@pytest.mark.parametrize("writeable", [False, True])
+def test_addresses(count: int, writeable: bool) -> None:
+    array = np.arange(count + 2, dtype=np.int16)[2:]
+    array.flags.writeable = writeable
+    assert address_of(array) == array.__array_interface__["data"][0]
 
 
 def test_copies() -> None:

@@ -8,11 +8,20 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
+from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
+from tandem.compiler.machines.cpu.templates.matmul import ComputedMatmulOnCpu, MatmulOnCpu
 from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
 from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
 
-TEMPLATES = (WinogradOnCpu(), Conv2dOnCpu(), DenseOnCpu())
-"""Templates of layers with packed weights; all other kernels use the generic schedule."""
+TEMPLATES = (
+    WinogradOnCpu(),
+    Conv2dOnCpu(),
+    DepthwiseOnCpu(),
+    DenseOnCpu(),
+    MatmulOnCpu(),
+    ComputedMatmulOnCpu(),
+)
+"""Templates of layers with packed operands; all other kernels use the generic schedule."""
 
 
 def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarget]:

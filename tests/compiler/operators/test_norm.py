@@ -129,7 +129,14 @@ def test_softmax_of_empty_rows() -> None:
 
 def test_stages_of_softmax() -> None:
     result = softmax(placeholder((2, 3), FLOAT32, "X"), name="p")
-    assert [each.name for each in stages([result])] == ["X", "p_max", "p_exp", "p_sum", "p"]
+    assert [each.name for each in stages([result])] == [
+        "X",
+        "p_max",
+        "p_exp",
+        "p_sum",
+        "p_factor",
+        "p",
+    ]
 
 
 @pytest.mark.parametrize(("operator", "name"), [(softmax, "softmax"), (log_softmax, "log_softmax")])

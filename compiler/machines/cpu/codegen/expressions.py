@@ -44,6 +44,9 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
 from tandem.compiler.machines.cpu.codegen.math_functions import call_function, power
 from tandem.compiler.machines.cpu.codegen.offset import known_number, known_truth, offset_sum
 
+_MOST_MASKED = 8
+"""The most loads of both sides of a condition that all run under masks: of more, as where many
+tensors are joined, a branch leaves out the most."""
 _LEAST_CONVERTED = 32
 """Processors convert floats to integers of at least so many bits."""
 
@@ -208,9 +211,10 @@ def _select(frame: Frame, expr: Select) -> Any:
 
 
 def _masks_well(frame: Frame, sides: Sequence[Expr]) -> bool:
-    """Whether some loads of these expressions could be out of bounds, and all have free masks."""
+    """Whether these expressions have few loads, of which some could be out of bounds and all have
+    free masks."""
     loads = [load for side in sides for load in subexpressions(side) if isinstance(load, Load)]
-    if all(load_store.in_bounds(frame, load) for load in loads):
+    if len(loads) > _MOST_MASKED or all(load_store.in_bounds(frame, load) for load in loads):
         return False
     return all(load_store.masks_well(frame, load) for load in loads)
 

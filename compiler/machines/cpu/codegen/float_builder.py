@@ -14,9 +14,14 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     call_intrinsic,
     constant,
     in_lanes,
+    lanes_of,
     suffix,
 )
 from tandem.compiler.machines.cpu.codegen.value_ops import fused
+
+_REGISTER_BITS = 512
+"""The size of AVX-512's registers."""
+_AS_THE_PROCESSOR_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,15 @@ class FloatBuilder:
         A value with the LLVM type of all operands.
     contract
         Whether `mul_add` rounds once; otherwise twice.
+    scales
+        Whether an instruction multiplies by powers of two (AVX-512).
     """
 
     builder: Any
     dtype: DType
     like: Any
     contract: bool
+    scales: bool = False
 
     @property
     def mantissa(self) -> int:
@@ -94,6 +102,10 @@ class FloatBuilder:
         """a < b; false if a or b is NaN."""
         return self.builder.fcmp_ordered("<", self.number(a), self.number(b))
 
+    def not_less(self, a: Any, b: Any) -> Any:
+        """a >= b; true if a or b is NaN."""
+        return self.builder.fcmp_unordered(">=", self.number(a), self.number(b))
+
     def equals(self, a: Any, b: Any) -> Any:
         """a == b; false if a or b is NaN."""
         return self.builder.fcmp_ordered("==", self.number(a), self.number(b))
@@ -106,11 +118,6 @@ class FloatBuilder:
         """The lesser of x and the limit; NaN if x is NaN."""
         below = self.builder.fcmp_unordered("<", x, self.number(limit))
         return self.choose(below, x, limit)
-
-    def at_least(self, x: Any, limit: float) -> Any:
-        """The greater of x and the limit; NaN if x is NaN."""
-        above = self.builder.fcmp_unordered(">", x, self.number(limit))
-        return self.choose(above, x, limit)
 
     def magnitude(self, x: Any) -> Any:
         """|x|."""
@@ -141,14 +148,33 @@ class FloatBuilder:
         biased = self.builder.add(exponent, self.integer(self.bias))
         return self.from_bits(self.builder.shl(biased, self.integer(self.mantissa)))
 
-    def nearest(self, x: Any) -> tuple[Any, Any]:
-        """x rounded to nearest, as a float and as an integer, for |x| below 2**(mantissa - 2).
+    def scaled(self, x: Any, whole: Any, exponent: Any) -> Any:
+        """x * 2**exponent, rounded once, for x from 0.5 to 2 and exponents from -2 * bias to
+        2 * bias. `whole` is the exponent as a float."""
+        if self.scales and (lanes_of(x) or 1) * self.dtype.bits == _REGISTER_BITS:
+            # The instruction takes floats; LLVM's own operation converts integers to them.
+            kind = "ps" if self.dtype.bits == 32 else "pd"
+            mask = constant(ir.IntType(_REGISTER_BITS // self.dtype.bits), -1)
+            operands = [x, whole, x, mask, constant(I32, _AS_THE_PROCESSOR_ROUNDS)]
+            name = f"llvm.x86.avx512.mask.scalef.{kind}.512"
+            return call_intrinsic(self.builder, name, x.type, operands)
+        if self.scales:
+            kinds = f"{suffix(x.type)}.{suffix(exponent.type)}"
+            return call_intrinsic(self.builder, f"llvm.ldexp.{kinds}", x.type, [x, exponent])
+        # In two steps, because 2**exponent may be out of range where the result is not.
+        half = self.builder.ashr(exponent, self.integer(1))
+        first = self.mul(x, self.power_of_two(half))
+        return self.mul(first, self.power_of_two(self.builder.sub(exponent, half)))
+
+    def nearest_multiple(self, x: Any, factor: float) -> tuple[Any, Any]:
+        """x * factor rounded to nearest, as a float and as an integer, for products below
+        2**(mantissa - 2).
 
         The integer of a NaN is undefined.
         """
         # The sum has no fraction bits left, and its last bits are the integer.
         shift = self.number(1.5 * 2.0**self.mantissa)
-        moved = self.add(x, shift)
+        moved = self.mul_add(x, factor, shift)
         return self.sub(moved, shift), self.builder.sub(self.bits(moved), self.bits(shift))
 
     def round(self, x: Any) -> Any:

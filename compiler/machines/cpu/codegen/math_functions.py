@@ -64,16 +64,16 @@ _EXP = {
 def _exp(of: FloatBuilder, x: Any) -> Any:
     """exp(x) as 2**n * exp(r), where x = n * ln(2) + r."""
     low, high = _EXP_LIMITS[of.dtype.bits]
-    x = of.at_least(of.at_most(x, high), low)
-    whole, n = of.nearest(of.mul(x, _LOG2_E))
+    # Where the result is 0 it is not computed: results below the normal ones take long, and where
+    # attention is masked, most are.
+    kept = of.not_less(x, low)
+    x = of.choose(kept, of.at_most(x, high), 0.0)
+    whole, n = of.nearest_multiple(x, _LOG2_E)
     r = x
     for part in _LN2_PARTS[of.dtype.bits]:
         r = of.mul_add(whole, -part, r)
-    power = of.add(1.0, of.mul_add(of.mul(r, r), of.polynomial(r, _EXP[of.dtype.bits]), r))
-    # In two steps, because 2**n may be out of range where the result is not.
-    half = of.builder.ashr(n, of.integer(1))
-    first = of.mul(power, of.power_of_two(half))
-    return of.mul(first, of.power_of_two(of.builder.sub(n, half)))
+    power = of.polynomial(r, (1.0, 1.0, *_EXP[of.dtype.bits]))
+    return of.choose(kept, of.scaled(power, whole, n), 0.0)
 
 
 _LOG = {
@@ -249,7 +249,8 @@ def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, target: C
 
     A function with neither intrinsic nor formula calls the C library's of the same name.
     """
-    of = FloatBuilder(builder, dtype, value, target.fuses(dtype.bits))
+    scales = "avx512f" in target.features
+    of = FloatBuilder(builder, dtype, value, target.fuses(dtype.bits), scales)
     if op in _ROUNDINGS and not target.rounds:
         return _ROUNDINGS[op](of, value)
     if op in _INSTRUCTIONS:

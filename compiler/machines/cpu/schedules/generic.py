@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from tandem.compiler.errors import ScheduleError
@@ -11,6 +11,7 @@ from tandem.compiler.ir.stmt import Block, IterKind, LoopKind, PrimFunc, Store
 from tandem.compiler.ir.visit import blocks, expressions, statements, subexpressions
 from tandem.compiler.machines.cpu.schedules.lanes import (
     Axis,
+    divisor,
     innermost_of,
     nest_of,
     row_axis,
@@ -34,6 +35,9 @@ _WORTH_THREADS = 1 << 15
 _REPEATED = 1.25
 """The maximum factor of recomputation when a stage moves into its reader or into its loop. Readers
 that pad, such as blocks of channels, have a few iterations more."""
+_BLOCK_ROWS = 8
+_BLOCK_ELEMENTS = 1 << 13
+"""The most rows, and elements, in a block that is reduced and then read again from a near cache."""
 _IN_CACHE = 1 << 20
 """The maximum number of terms that are read a second time rather than summed row by row."""
 
@@ -75,6 +79,7 @@ def _near_readers(
     """The schedule with stages computed at the outer loop of their readers, if all readers are in
     one loop nest; and for each stage the stage that owns its outer loop."""
     owners: dict[str, str] = {}
+    rows: dict[str, str] = {}
     for stage in reversed(stages):
         owners[stage] = stage
         body = schedule.program.body
@@ -82,20 +87,62 @@ def _near_readers(
         if stage not in allocated(body) or len(readers) != 1:
             continue
         (owner,) = readers
-        axis = _outer(schedule, owner)
-        moved = None if axis is None else _moved(schedule, stage, owner, axis, reassociate)
-        if moved is not None:
-            schedule, owners[stage] = moved, owner
+        found = None
+        if blocked := _in_blocks(schedule, owner, rows):
+            found = _moved(blocked[0], stage, owner, blocked[1], reassociate)
+        if blocked and found is not None:
+            rows[owner] = blocked[1]
+        elif (axis := _outer(schedule, owner)) is not None:
+            found = _moved(schedule, stage, owner, axis.name, reassociate)
+        if found is not None:
+            schedule, owners[stage] = found, owner
     return schedule, owners
 
 
+def _reads_sums(schedule: Schedule, stage: str) -> bool:
+    """Whether a stage that is no reduction reads sums of rows, directly or through other stages,
+    and so may read rows again that they were computed from."""
+    found = {each.name: each for each in blocks(schedule.program.body)}
+    seen, waiting = {stage}, [stage]
+    while waiting:
+        for name in (read_by(found[waiting.pop()]) & found.keys()) - seen:
+            if found[name].init is not None and _elements(found[name]) < _elements(found[stage]):
+                return found[stage].init is None
+            seen.add(name)
+            waiting.append(name)
+    return False
+
+
+def _elements(block: Block) -> int:
+    """The number of elements that a block computes."""
+    return prod(each.extent for each in block.iters if each.kind is IterKind.SPATIAL)
+
+
+def _in_blocks(
+    schedule: Schedule, stage: str, rows: Mapping[str, str]
+) -> tuple[Schedule, str] | None:
+    """The schedule with a loop over blocks of a stage's rows, and the loop's axis; `rows` has those
+    that were made before. None if there are no blocks, or if a near cache does not hold one."""
+    if stage in rows:
+        return schedule, rows[stage]
+    if not _reads_sums(schedule, stage):
+        return None
+    long = [each for each in nest_of(schedule, stage).spatial if each.extent > 1]
+    if len(long) < 2:
+        return None
+    outer, row = long[-2:]
+    count = divisor(outer.extent, min(_BLOCK_ROWS, max(1, _BLOCK_ELEMENTS // row.extent)))
+    axes = (outer.name, f"{outer.name}_b")
+    return schedule.split(stage, outer.name, count, axes), outer.name
+
+
 def _moved(
-    schedule: Schedule, stage: str, owner: str, axis: Axis, reassociate: bool
+    schedule: Schedule, stage: str, owner: str, axis: str, reassociate: bool
 ) -> Schedule | None:
     """The schedule with the stage in its reader's loop; None if illegal, if work is repeated, or if
     one row would be summed after the other."""
     try:
-        moved = schedule.compute_at(stage, owner, axis.name)
+        moved = schedule.compute_at(stage, owner, axis)
     except ScheduleError:
         return None
     if not reassociate and _work(schedule, stage) <= _IN_CACHE:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from tandem.compiler.ir.dtypes import INDEX
 from tandem.compiler.ir.expr import (
@@ -77,7 +76,7 @@ _UNROLL = 4
 """The number of accumulator vectors: the latency of an addition, in cycles."""
 _MOST_SUMS = 8
 """The maximum number of accumulator vectors, tiled along two axes that share loads."""
-_FEW_TERMS = 16
+_FEW_TERMS = 25
 """The most terms of a sum that are written out: vectors then need not cross from one iteration to
 the next, which costs those of odd numbers of lanes dearly."""
 _FEW = 4
@@ -209,8 +208,8 @@ def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: i
     stage, name = nest.stage, axis.name
     terms = [each.name for each in nest.reduced]
     other = _shared(nest, axis)
-    carried = _divisor(axis.extent // lanes, _UNROLL)
-    several = 1 if other is None else _divisor(other.extent, _MOST_SUMS // carried)
+    carried = divisor(axis.extent // lanes, _UNROLL)
+    several = 1 if other is None else divisor(other.extent, _MOST_SUMS // carried)
     inner: list[str] = []
     if other is not None and several > 1:
         inner = [f"{other.name}_u"]
@@ -229,10 +228,21 @@ def _vectorize_accumulators(schedule: Schedule, nest: Nest, axis: Axis, lanes: i
         for loop in order[order.index(terms[-1]) + 1 : -1]:
             schedule = schedule.unroll(part, loop)
         schedule = schedule.vectorize(part, order[-1]).decompose_reduction(part, terms[0])
-        if prod(each.extent for each in nest.reduced) <= _FEW_TERMS:
-            for loop in terms:
-                schedule = schedule.unroll(part, loop)
+        for loop in _written_out(nest.reduced):
+            schedule = schedule.unroll(part, loop)
     return schedule
+
+
+def _written_out(axes: Sequence[Axis]) -> list[str]:
+    """The innermost reduction axes that together have few terms."""
+    found: list[str] = []
+    terms = 1
+    for axis in reversed(axes):
+        terms *= axis.extent
+        if terms > _FEW_TERMS:
+            break
+        found.append(axis.name)
+    return found
 
 
 def _vectorize_reduction(
@@ -267,7 +277,7 @@ def _parts(
     return schedule, [(stage, whole), (f"{stage}_{suffix}", rest)]
 
 
-def _divisor(number: int, most: int) -> int:
+def divisor(number: int, most: int) -> int:
     """The greatest divisor of `number` up to `most`; 1 if there is none."""
     return max(each for each in range(1, max(most, 1) + 1) if number % each == 0 or each == 1)
 

@@ -48,9 +48,10 @@ class PackedLayer:
         The operator's operands. The data may be computed in the kernel: it is padded, say.
     packings
         The packed weights, computed from `weight`, each the output of a program. Behind the weights
-        come the excesses of their sums, if the data is shifted (`shift`).
+        come the excesses of their sums, if the data is shifted (`shift`). None if the layer's
+        program packs the weights itself.
     packed
-        The packed weights as inputs of the layer's program, beside `data`.
+        The packed weights as inputs of the layer's program, beside `data`, or as stages of it.
     padded
         The data with its border, or `data` if it needs none.
     sums, output
@@ -74,7 +75,8 @@ class PackedLayer:
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """The first inputs of the layer's program."""
-        return (*([self.data] if self.data.source is None else []), *self.packed)
+        given = (self.data, *(self.packed if self.packings else (self.weight,)))
+        return tuple(tensor for tensor in given if tensor.source is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
     sums and the output are inlined, which refuses reductions."""
     schedule = Schedule.of(output, inputs=layer.inputs)
     staying = {layer.padded.name, layer.sums.name, output.name}
+    staying |= {tensor.name for tensor in layer.packed}
     for stage in stages([output]):
         if stage.source is not None and stage.name not in staying:
             schedule = schedule.compute_inline(stage.name)
@@ -219,7 +222,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
             raise Refusal("the weight is a constant of one element")
         if use_counts(kernel.body)[weight.name] != 1:
             raise Refusal("the weight is used elsewhere too")
-        _element_by_element(kernel, layer)
+        element_by_element(kernel, layer)
         workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
         self.check(workload, machine)
         return workload, Arguments()
@@ -305,7 +308,7 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         return tuple(program_of([each], name=each.name) for each in layer.packings)
 
 
-def _element_by_element(kernel: Function, layer: Let) -> None:
+def element_by_element(kernel: Function, layer: Let) -> None:
     """Raise `Refusal` if an operator after the layer is not elementwise in the same shape."""
     made, types = {layer.name}, infer(kernel)
     for let in kernel.body.lets:

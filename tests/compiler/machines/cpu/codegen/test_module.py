@@ -9,10 +9,15 @@ import pytest
 
 from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir import For, LoopKind, Var
+from tandem.compiler.ir.dtypes import FLOAT32
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.lower import lower
-from tandem.compiler.machines.cpu.codegen import emit_object
+from tandem.compiler.machines.cpu.codegen import CpuTarget, emit_object
 from tandem.compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.operators.slicing import concat
+from tandem.compiler.te import placeholder
 from tests.support.compiler.machines.cpu.native import EXACT, HOST
 
 SHARED = """
@@ -103,3 +108,15 @@ func f(A: float32[16]) -> (C: float32[16]):
     serial, _ = build_module(lower(parse(program.format(kind=""))), HOST)
     assert "llvm.masked.store" in parallel
     assert "llvm.masked.store" not in serial
+
+
+@pytest.mark.parametrize(("count", "branches"), [(3, False), (20, True)])
+def test_rows_of_many_tensors_are_found_by_branches(count: int, branches: bool) -> None:
+    """Under masks alone each row would be read from every tensor."""
+    rows = [placeholder((1, 16), FLOAT32, f"x{number}") for number in range(count)]
+    features = ("avx", "avx2", "avx512f", "avx512vl", "fma")
+    target = CpuTarget("x86_64-unknown-linux-gnu", "skylake-avx512", features)
+    schedule = cpu_schedule(concat(rows, 0), simd=Simd.of(target), inputs=rows)
+    text, _ = build_module(lower(schedule.program), target)
+    assert "llvm.masked.load" in text
+    assert ("otherwise:" in text) == branches

@@ -38,7 +38,7 @@ from tandem.compiler.operators.slicing import concat, slice_of
 from tandem.compiler.te import Tensor, placeholder
 from tandem.compiler.te.build import program_of
 from tandem.compiler.te.schedule import Schedule
-from tandem.compiler.te.tree import find_block, loops_on_path, path_to
+from tandem.compiler.te.tree import extent_of, find_block, find_loop, loops_on_path, path_to
 from tests.support.compiler.operators.operators import Array, given_as, numbers, same
 
 Make = Callable[..., Tensor]
@@ -235,10 +235,10 @@ def test_nothing_to_do() -> None:
 
 
 def test_rows_are_summed_in_lanes_only_if_that_is_allowed() -> None:
-    rows = reduce_sum(placeholder((2, 64), FLOAT32, "X"), [1])
+    rows = reduce_sum(placeholder((2, 24), FLOAT32, "X"), [1])
     assert LoopKind.VECTORIZED not in kinds(cpu_schedule(rows, simd=Simd(64, 32)))
     assert LoopKind.VECTORIZED in kinds(cpu_schedule(rows, simd=Simd(64, 32), reassociate=True))
-    greatest = reduce_max(placeholder((2, 64), FLOAT32, "X"), [1])
+    greatest = reduce_max(placeholder((2, 24), FLOAT32, "X"), [1])
     assert LoopKind.VECTORIZED in kinds(cpu_schedule(greatest, simd=Simd(64, 32)))
 
 
@@ -252,13 +252,37 @@ def loops_of(stage: str, *outputs: Tensor) -> list[tuple[str, LoopKind]]:
 
 def test_rows_advance_together() -> None:
     """Eight accumulators: an addition need not wait for the one before it."""
-    sums = loops_of("s", reduce_sum(placeholder((24, 64), FLOAT32, "X"), [1], name="s"))
+    sums = loops_of("s", reduce_sum(placeholder((24, 24), FLOAT32, "X"), [1], name="s"))
     assert sums[-1] == ("s.i0_r", LoopKind.UNROLLED)
     # Terms that cost more than a sum are computed in lanes.
-    rows = placeholder((24, 64), FLOAT32, "X")
-    powers = te.compute((24, 64), lambda *i: te.exp(rows[i]), "p")
+    rows = placeholder((24, 24), FLOAT32, "X")
+    powers = te.compute((24, 24), lambda *i: te.exp(rows[i]), "p")
     found = loops_of("s", reduce_sum(powers, [1], name="s"))
     assert LoopKind.VECTORIZED in [kind for _, kind in found]
+
+
+def test_long_rows_are_summed_in_stripes() -> None:
+    """The stripes are lanes, whatever the registers: their order is the operator's."""
+    sums = reduce_sum(placeholder((24, 100), FLOAT32, "X"), [1], name="s")
+    for stage in ("s_stripes", "s_8", "s_4"):
+        assert loops_of(stage, sums)[-1] == (f"{stage}.s", LoopKind.VECTORIZED)
+    assert loops_of("s_rest", sums)[-1][1] is LoopKind.UNROLLED
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "found"), [(24, 192, 8), (21, 192, 7), (23, 192, 1), (24, 3200, 2)]
+)
+def test_rows_are_normalised_in_blocks(rows: int, columns: int, found: int) -> None:
+    """What is reduced is read again while it is in the nearest cache."""
+    x = placeholder((rows, columns), FLOAT32, "X")
+    schedule = cpu_schedule(softmax(x), simd=Simd(64, 32))
+    block = find_loop(schedule.program.body, "softmax.i0_b")
+    outer = find_loop(schedule.program.body, "softmax.i0")
+    assert block is not None
+    assert outer is not None
+    assert extent_of(block) == found
+    inside = {each.name for each in blocks(outer)}
+    assert {"softmax_max_stripes", "softmax_exp", "softmax_sum_stripes"} <= inside
 
 
 @pytest.mark.parametrize("features", [37, 21])
@@ -311,7 +335,8 @@ def test_stages_next_to_their_reader() -> None:
     schedule = cpu_schedule(softmax(placeholder((1050, 1000), FLOAT32, "X")), simd=Simd(32, 16))
     (outer,) = [each for each in loops(schedule.program.body) if each.var.name == "softmax.i0"]
     inside = {each.name for each in blocks(outer)}
-    assert {"softmax_max", "softmax_exp", "softmax_sum", "softmax"} <= inside
+    stages = ("softmax_max_stripes", "softmax_exp", "softmax_sum_stripes", "softmax")
+    assert {*stages} <= inside
 
 
 def inlined(*outputs: Tensor) -> list[str]:

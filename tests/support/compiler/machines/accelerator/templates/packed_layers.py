@@ -29,12 +29,14 @@ def run(
     target: CpuTarget,
     output: Tensor | None = None,
 ) -> Array:
-    """The layer's output, by both programs; arrays besides `X` and `W` are in argument order."""
+    """The layer's output, by both programs, or by one that packs the weight itself; arrays besides
+    `X` and `W` are in argument order."""
     packed = [
         compile_function(program_of([packing]), target)(arrays["W"])[0]
         for packing in layer.packings
     ]
     others = [array for name, array in arrays.items() if name not in ("X", "W")]
     program = template.scheduled(layer, layer.output if output is None else output).program
-    (result,) = compile_function(program, target)(arrays["X"], *packed, *others)
+    weights = packed if layer.packings else [arrays["W"]]
+    (result,) = compile_function(program, target)(arrays["X"], *weights, *others)
     return result

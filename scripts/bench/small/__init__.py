@@ -1,0 +1,1 @@
+"""Small networks of twelve kinds as ONNX models with random weights, for benchmarks."""
