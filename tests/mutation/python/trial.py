@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from compileall import compile_dir
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from time import perf_counter
 
 from tests.mutation.python.faults import Fault
@@ -71,6 +73,11 @@ class Tree:
         for path in root.iterdir():
             if path.is_file() and path.suffix in (".toml", ".md", "") and path.name != ".git":
                 shutil.copy2(path, copy / path.name)
+        # Once for all faults. By the digest of its source, not by its time: what a fault changes
+        # within a second is compiled anew.
+        mode = PycInvalidationMode.CHECKED_HASH
+        for name in FOLDERS:
+            compile_dir(copy / name, quiet=2, invalidation_mode=mode)
 
     def judge(self, fault: Fault, tests: TestsOf, *, rest: bool = False) -> Outcome:
         """Plant a fault, run its tests from the nearest on until one fails, and take it out.
