@@ -88,6 +88,8 @@ class Header:
 
     def _struct(self, kind: str, const: str, ports: Sequence[Port]) -> Iterator[str]:
         yield f"struct {self.name}_{kind} {{"
+        if not ports:
+            yield "    char none; /* C99 has no empty structure */"
         for port in ports:
             said = str(port.tensor) + ("" if port.name == port.spelled else f", {port.name!r}")
             yield f"    {const}{c_type(port.tensor.dtype)} *{port.spelled}; /* {_safe(said)} */"

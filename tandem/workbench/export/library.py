@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from tandem.base.files import write_atomically
-from tandem.runtime.artifact import Artifact, Manifest, Output
+from tandem.runtime.artifact import Arena, Artifact, Manifest, Output
 from tandem.runtime.native import ALIGNMENT, ObjectCode
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header, Port
@@ -116,7 +117,7 @@ def export_library(
     if name is not None:
         check_name(name)
     alone = for_processor(artifact)
-    manifest = alone.manifest
+    manifest = _all_placed(alone.manifest)
     prefix = prefix_of(manifest) if name is None else name
     codes = {
         step.code: code
@@ -181,6 +182,20 @@ def for_processor(artifact: Artifact) -> Artifact:
     if any(not isinstance(found.code[step.code], ObjectCode) for step in manifest.steps):
         raise ExportError(f"{manifest.name} has code that is no machine code of a processor")
     return found
+
+
+def _all_placed(manifest: Manifest) -> Manifest:
+    """With the parts of tuples that are no results in the arena: in Python each is an array of its
+    own, and C has no heap."""
+    results = {port.tensor for port in manifest.results}
+    end, tensors = manifest.arena_bytes, []
+    for tensor in manifest.tensors:
+        if isinstance(tensor.place, Output) and tensor.name not in results:
+            begin = -(-end // ALIGNMENT) * ALIGNMENT
+            end = begin + tensor.bytes
+            tensor = structs.replace(tensor, place=Arena(begin))
+        tensors.append(tensor)
+    return structs.replace(manifest, tensors=tuple(tensors), arena_bytes=end)
 
 
 def _weights(artifact: Artifact) -> tuple[bytes, dict[str, int]]:

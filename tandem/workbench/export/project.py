@@ -122,8 +122,8 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
         yield from _compare({port.tensor.dtype for port in header.outputs})
     yield "int main(void)"
     yield "{"
-    yield f"    struct {name}_inputs inputs;"
-    yield f"    struct {name}_outputs outputs;"
+    yield f"    struct {name}_inputs inputs = {{0}};"
+    yield f"    struct {name}_outputs outputs = {{0}};"
     yield "    int wrong = 0;"
     at = 0
     for port in header.inputs:

@@ -95,11 +95,16 @@ _EMULATOR = "target/riscv/translate.c:213: decode_save_opc: Assertion"
 """What QEMU 7.2 ends with, whose translator fails then, before it runs anything."""
 
 
+def emulator_failed(message: str) -> bool:
+    """Whether the emulator ended with its own error, which says nothing about a library."""
+    return _EMULATOR in message
+
+
 def make(folder: Path, *arguments: str) -> str:
     """What `make` prints; fails with its errors."""
     command: Sequence[str] = ("make", "-s", *arguments)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if _EMULATOR in done.stderr:
+    if emulator_failed(done.stderr):
         pytest.skip("this QEMU cannot translate some vector instructions of RISC-V")
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -89,25 +89,25 @@ def run_case(case: TestCase) -> Outcome:
     operators = frozenset(node.op_type for node in case.model.graph.node)
     names = [each.name for each in case.model.graph.input]
     for given, expected in case.data_sets:
-        feeds = dict(zip(names, map(_array, given), strict=True))
+        feeds = dict(zip(names, map(array_of, given), strict=True))
         try:
-            imported = _imported(case, feeds)
+            imported = imported_case(case, feeds)
         except FrontendError as error:
             return Outcome(case.name, operators, refusal=str(error))
-        failure = _difference(case, _run(imported, feeds), [_array(each) for each in expected])
+        failure = difference(case, _run(imported, feeds), [array_of(each) for each in expected])
         if failure:
             return Outcome(case.name, operators, failure=failure)
     return Outcome(case.name, operators)
 
 
-def _array(given: Any) -> Any:
+def array_of(given: Any) -> Any:
     """The array of a tensor message or scalar; sequences, which are unsupported, are unchanged."""
     if isinstance(given, TensorProto):
         return numpy_helper.to_array(given)
     return np.asarray(given) if isinstance(given, np.generic) else given
 
 
-def _imported(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
+def imported_case(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
     """The imported model, in which inputs are constants whose values have to be known."""
     assert case.model is not None
     arrays = {name: each for name, each in feeds.items() if isinstance(each, np.ndarray)}
@@ -123,7 +123,7 @@ def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:
     return [*imported.by_name(found).values()]
 
 
-def _difference(case: TestCase, found: Sequence[Any], expected: Sequence[Array]) -> str:
+def difference(case: TestCase, found: Sequence[Any], expected: Sequence[Array]) -> str:
     for ours, theirs in zip(found, expected, strict=True):
         if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
             return f"{ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"

@@ -1,0 +1,127 @@
+"""ONNX's node tests and random quantised networks on emulated processors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx.backend.test.case.test_case import TestCase
+
+from tandem.compiler.driver.compile_onnx import prepare_network
+from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.processors import PROCESSORS
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.defaults import compile_options
+from tandem.runtime.artifact import Provenance
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
+from tests.support.compiler.frontends.onnx_nodes import (
+    Outcome,
+    chosen_cases,
+    node_cases,
+    run_case,
+)
+from tests.support.compiler.models.random_models import RandomModel
+from tests.support.workbench.cross import CROSS, emulator_failed
+from tests.support.workbench.node_libraries import run_cases
+from tests.support.workbench.together import Crash, run_together
+
+PAIRS = (("neoverse-n1", "cortex-a72"), ("rv64gc", "rv64gcv"))
+"""Processors of one compiler, which take turns."""
+SAMPLE = 50
+TOGETHER = 50
+"""Libraries in one program."""
+SEEDS = range(3000, 3200)
+UNKNOWN = re.compile(r"^the extent of \w+ along axis \d is known only after a run")
+"""Why a model that this processor runs is not exported."""
+
+
+def wrong(outcomes: Sequence[Outcome]) -> list[str]:
+    """What failed, but for the emulator's own errors, and what the export refused otherwise."""
+    found = [
+        f"{each.name}: {each.failure}"
+        for each in outcomes
+        if each.failure and not emulator_failed(each.failure)
+    ]
+    found += [
+        f"{each.name}: {each.refusal}"
+        for each in outcomes
+        if each.refusal and not UNKNOWN.match(each.refusal)
+    ]
+    return found
+
+
+def on_a_pair(cases: Sequence[TestCase], pair: Sequence[str], folder: Path) -> list[Outcome]:
+    outcomes = []
+    for at, processor in enumerate(pair):
+        CROSS[processor].require()
+        mine = cases[at :: len(pair)]
+        for first in range(0, len(mine), TOGETHER):
+            place = folder / f"{processor}_{first}"
+            outcomes += run_cases(mine[first : first + TOGETHER], processor, place)
+    return outcomes
+
+
+def test_some_node_tests(tmp_path: Path) -> None:
+    """Of different operators, in one process, as ONNX takes seconds to make them."""
+    cases = [each for each in chosen_cases(1) if run_case(each).passed]
+    drawn = [cases[at] for at in np.random.default_rng(1).permutation(len(cases))]
+    for number, pair in enumerate(PAIRS):
+        part = drawn[number * SAMPLE : (number + 1) * SAMPLE]
+        outcomes = on_a_pair(part, pair[:1], tmp_path)
+        assert wrong(outcomes) == []
+        assert sum(each.passed for each in outcomes) > 0.9 * SAMPLE
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("pair", PAIRS)
+def test_all_node_tests(tmp_path: Path, pair: Sequence[str]) -> None:
+    cases = [each for each in node_cases() if run_case(each).passed]
+    outcomes = on_a_pair(cases, pair, tmp_path)
+    print(sum(each.passed for each in outcomes), "of", len(outcomes), "pass")
+    assert wrong(outcomes) == []
+
+
+def check_integers(seeds: Sequence[int], processor: str, folder: Path) -> int:
+    """Compare quantised networks with this processor, in every bit; how many were compared."""
+    CROSS[processor].require()
+    runs, wanted = [], []
+    for seed in seeds:
+        random = RandomModel.of(seed)
+        options = compile_options(seed=seed)
+        network = prepare_network(random.model, Provenance("random"), options)
+        here = network.build([cpu(CpuTarget.host(1))])
+        wanted.append(Executor(here, [CpuDevice(1)]).run(random.data(1)).outputs)
+        runs.append((network.build([cpu(PROCESSORS[processor])]), random.data(1)))
+    compared, different = 0, []
+    for seed, found, expected in zip(
+        seeds, run_together(runs, folder, CROSS[processor]), wanted, strict=True
+    ):
+        if isinstance(found, Crash):
+            if not emulator_failed(found.message):
+                different.append(f"seed {seed}: {found.message}")
+            continue
+        compared += 1
+        different += [
+            f"seed {seed}: {name} by {np.abs(found[name] - array).max()}"
+            for name, array in expected.items()
+            if found[name].tobytes() != array.tobytes()
+        ]
+    assert different == []
+    return compared
+
+
+@pytest.mark.parametrize("processor", ["cortex-a55", "rv64gc"])
+def test_some_integers(tmp_path: Path, processor: str) -> None:
+    assert check_integers(SEEDS[:4], processor, tmp_path) == 4
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_integers(tmp_path: Path, processor: str) -> None:
+    for first in range(0, len(SEEDS), TOGETHER):
+        part = SEEDS[first : first + TOGETHER]
+        assert check_integers(part, processor, tmp_path / str(first)) > 0.9 * len(part)
