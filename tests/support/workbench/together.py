@@ -88,12 +88,12 @@ def _build(members: Sequence[_Member], folder: Path, cross: Cross) -> None:
     (folder / "blobs.S").write_text("".join(blob_source(*blob) for blob in blobs))
     (folder / "main.c").write_text("\n".join(_main(members)) + "\n")
     objects = [file for member in members for file in member.exported.files if file.endswith(".o")]
-    compiler = f"{cross.prefix}gcc"
+    compiler = cross.compiler
     sources = ["main.c", "blobs.S", *(f"{name}.c" for name in names)]
     for command in (
-        [compiler, *_FLAGS, "-c", *sources],
+        [*compiler, *_FLAGS, "-c", *sources],
         [
-            *(compiler, "-static", "-o", "all", "main.o", "blobs.o"),
+            *(*compiler, "-static", "-o", "all", "main.o", "blobs.o"),
             *(*(f"{name}.o" for name in names), *objects, "-lm"),
         ],
     ):
