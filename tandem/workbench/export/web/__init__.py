@@ -74,7 +74,7 @@ def _makefile(name: str, objects: Sequence[str]) -> str:
     return f"""# {name}: made by Tandem. Needs Clang and LLVM's linker, and Node for the check.
 # make          the module {name}.wasm
 # make check    runs it once in Node
-# make serve    the page at http://localhost:8000, which needs Python
+# The page needs a server: python3 -m http.server shows it at http://localhost:8000
 CC = clang
 LD = wasm-ld
 NODE = node
@@ -95,12 +95,9 @@ OBJECTS = {name}.o {name}_weights.o {" ".join(objects)}
 %.o: %.c
 \t$(CC) $(TARGET) $(CFLAGS) -c -o $@ $<
 
-.PHONY: check serve clean
+.PHONY: check clean
 check: {name}.wasm
 \t$(NODE) check.mjs {name}
-
-serve: {name}.wasm
-\tpython3 -m http.server
 
 clean:
 \trm -f {name}.wasm {name}.o {name}_weights.o
