@@ -54,10 +54,11 @@ def kernels_of(network: str, codes: Mapping[str, ObjectCode]) -> tuple[Kernel, .
 def _kernel(network: str, name: str, code: ObjectCode) -> Kernel:
     old = code.symbol.encode()
     new = (_digest(f"{network}/{name}") + code.symbol.removeprefix(_PREFIX)).encode()
-    quoted = b"\0" + old + b"\0"
-    if not code.symbol.startswith(_PREFIX) or code.code.count(quoted) != 1:
+    # A name that others end with, as `.promoted_doubles.compiled.log`, lies at the end of theirs.
+    ended = old + b"\0"
+    if not code.symbol.startswith(_PREFIX) or code.code.count(ended) != 1:
         raise ExportError(f"the object file of {name} has another symbol than {code.symbol}")
-    content = code.code.replace(quoted, b"\0" + new + b"\0")
+    content = code.code.replace(ended, new + b"\0")
     parsed = parse_object(content)
     needs = sorted({each.symbol.name for each in parsed.relocations if each.symbol.section is None})
     size = sum(len(section.content) for section in parsed.sections.values())
