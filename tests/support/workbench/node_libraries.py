@@ -33,7 +33,7 @@ def run_cases(cases: Sequence[TestCase], processor: str, folder: Path) -> list[O
     Of a test that the import or the export refuses the outcome has the reason.
     """
     refused: dict[str, str] = {}
-    runs: list[tuple[TestCase, list[Any], tuple[Artifact, Arrays]]] = []
+    runs: list[tuple[TestCase, Sequence[Any], tuple[Artifact, Arrays]]] = []
     for case in cases:
         assert case.data_sets is not None
         try:

@@ -30,7 +30,7 @@ from tests.support.workbench.node_libraries import run_cases
 from tests.support.workbench.together import Crash, run_together
 
 PAIRS = (("neoverse-n1", "cortex-a72"), ("rv64gc", "rv64gcv"))
-"""Processors of one compiler, which take turns."""
+"""Processors of one compiler, between which cases are divided."""
 SAMPLE = 50
 TOGETHER = 50
 """Libraries in one program."""
@@ -48,16 +48,12 @@ UNKNOWN = re.compile(r"^the extent of \w+ along axis \d is known only after a ru
 
 def wrong(outcomes: Sequence[Outcome]) -> list[str]:
     """What failed, but for the emulator's own errors, and what the export refused otherwise."""
-    found = [
-        f"{each.name}: {each.failure}"
-        for each in outcomes
-        if each.failure and not emulator_failed(each.failure)
-    ]
-    found += [
-        f"{each.name}: {each.refusal}"
-        for each in outcomes
-        if each.refusal and not UNKNOWN.match(each.refusal)
-    ]
+    found = []
+    for outcome in outcomes:
+        if outcome.failure and not emulator_failed(outcome.failure):
+            found.append(f"{outcome.name}: {outcome.failure}")
+        if outcome.refusal and not UNKNOWN.match(outcome.refusal):
+            found.append(f"{outcome.name}: {outcome.refusal}")
     return found
 
 
