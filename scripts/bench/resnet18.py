@@ -16,24 +16,15 @@ import argparse
 import json
 import resource
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime
 from onnx import ModelProto
-from onnxruntime.quantization import (
-    CalibrationDataReader,
-    QuantFormat,
-    QuantType,
-    quantize_static,
-)
 
 from tandem.compiler.driver.compile_onnx import compile_network, import_network
 from tandem.compiler.machines.cpu.codegen import CpuTarget
@@ -47,6 +38,7 @@ from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tandem.runtime.inputs import random_inputs
 from tandem.scripts.bench.measurements import Measurement, print_measurements
+from tandem.scripts.bench.qdq import qdq_model
 
 MOST = {"float32": 0.95, "int8": 1.0}
 """The maximum time per image, relative to ONNX Runtime's, by element type."""
@@ -104,7 +96,7 @@ def races(
     """The race in each element type, by its name; `artifact` is the model's in float32."""
     artifact = artifact or _compiled(model, None, threads)
     yield "float32", _race(model, artifact, TOLERANCE["float32"], threads)
-    quantised = qdq_model(model)
+    quantised = qdq_model(model, noise(model))
     artifact = _compiled(quantised, Mode.MULTIPLIER, threads)
     yield "int8", _race(quantised, artifact, TOLERANCE["int8"], threads)
 
@@ -141,35 +133,11 @@ def _seconds(call: Callable[[], object], clock: Callable[[], float]) -> float:
     return clock() - begun
 
 
-class _Noise(CalibrationDataReader):  # type: ignore[misc]
-    """Samples of noise for ONNX Runtime's calibration."""
-
-    def __init__(self, model: ModelProto) -> None:
-        imported = import_network(model)
-        self._names = imported.inputs
-        self._samples = synthetic(imported.function, SAMPLES)
-
-    def get_next(self) -> dict[str, Any] | None:
-        """The next sample by the inputs' names; None behind the last."""
-        found = next(self._samples, None)
-        return None if found is None else dict(zip(self._names, found, strict=True))
-
-
-def qdq_model(model: ModelProto) -> ModelProto:
-    """The model, quantised by ONNX Runtime: weights per channel in int8, activations in uint8."""
-    with TemporaryDirectory() as folder:
-        plain, quantised = Path(folder, "plain.onnx"), Path(folder, "qdq.onnx")
-        onnx.save(model, plain)
-        quantize_static(
-            plain,
-            quantised,
-            _Noise(model),
-            quant_format=QuantFormat.QDQ,
-            per_channel=True,
-            activation_type=QuantType.QUInt8,
-            weight_type=QuantType.QInt8,
-        )
-        return onnx.load(quantised)
+def noise(model: ModelProto) -> Iterator[Mapping[str, Any]]:
+    """Samples for the calibration: noise by the names of inputs."""
+    imported = import_network(model)
+    for arrays in synthetic(imported.function, SAMPLES):
+        yield dict(zip(imported.inputs, arrays, strict=True))
 
 
 def _rival(model: ModelProto, threads: int) -> onnxruntime.InferenceSession:

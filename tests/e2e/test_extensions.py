@@ -15,7 +15,8 @@ from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import DEFAULT_MEMORY
 from tandem.runtime.artifact import streams_of
 from tandem.runtime.inputs import random_inputs
-from tandem.scripts.bench.resnet18 import qdq_model
+from tandem.scripts.bench.qdq import qdq_model
+from tandem.scripts.bench.resnet18 import noise
 from tandem.scripts.cli import app
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.models import ModelOptions
@@ -77,5 +78,5 @@ def test_networks(model: str, preset: str, quantise: Mode | None) -> None:
 def test_models_that_state_their_scales(model: str, preset: str, tmp_path: Path) -> None:
     """QDQ models of ONNX Runtime's quantiser."""
     path = tmp_path / "model.onnx"
-    onnx.save(qdq_model(built_in(model)), path)
+    onnx.save(qdq_model(built_in(model), noise(built_in(model))), path)
     check(str(path), Mode.MULTIPLIER, preset)

@@ -58,8 +58,9 @@ def _kernel(network: str, name: str, code: ObjectCode) -> Kernel:
     old = code.symbol.encode()
     new = (_digest(f"{network}/{name}") + code.symbol.removeprefix(_PREFIX)).encode()
     is_wasm = code.code.startswith(wasm_objects.MAGIC)
-    # Strings end with a zero, or have their length before them.
-    before, after = (_leb128(len(old)), b"") if is_wasm else (b"\0", b"\0")
+    # Strings have their length before them, or end with a zero: then a name that others end with,
+    # as `.promoted_doubles.compiled.log`, lies at the end of theirs.
+    before, after = (_leb128(len(old)), b"") if is_wasm else (b"", b"\0")
     count = code.code.count(before + old + after)
     if not code.symbol.startswith(_PREFIX) or count < 1 or (count > 1 and not is_wasm):
         raise ExportError(f"the object file of {name} has another symbol than {code.symbol}")

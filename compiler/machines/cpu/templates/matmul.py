@@ -175,19 +175,17 @@ class _MatmulOnCpu(LayerOnCpu):
         return columns, 1, rows
 
 
+def _product(*, constant: bool) -> Apply:
+    """A product by a constant right operand, or by a computed one."""
+    right = Operand("b", ranks=_RANKS, constant=constant)
+    return Apply("matmul", (Operand("a", ranks=_RANKS, constant=None), right))
+
+
 class MatmulOnCpu(_MatmulOnCpu):
     """A product with a constant right operand, which is packed once."""
 
     name = "matmul"
-    patterns = (
-        Apply(
-            "matmul",
-            (
-                Operand("a", ranks=_RANKS, constant=None),
-                Operand("b", ranks=_RANKS, constant=True),
-            ),
-        ),
-    )
+    patterns = (_product(constant=True),)
     packed = staticmethod(partial(packed_matmul, constant=True))
 
 
@@ -195,15 +193,7 @@ class ComputedMatmulOnCpu(_MatmulOnCpu):
     """A product of several rows with a right operand that the kernel packs."""
 
     name = "computed_matmul"
-    patterns = (
-        Apply(
-            "matmul",
-            (
-                Operand("a", ranks=_RANKS, constant=None),
-                Operand("b", ranks=_RANKS, constant=False),
-            ),
-        ),
-    )
+    patterns = (_product(constant=False),)
     packed = staticmethod(partial(packed_matmul, constant=False))
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:

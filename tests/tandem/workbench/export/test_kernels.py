@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import tandem
+from tandem.base.processor import object_of_text
+from tandem.runtime.native import ObjectCode
+from tandem.runtime.native.elf import parse_object
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export import wasm_objects
 from tandem.workbench.export.arm_attributes import for_any_convention
+from tandem.workbench.export.kernels import kernels_of
 from tests.support.workbench.cross import CROSS, cortex_m, make
 
 
@@ -68,6 +72,43 @@ def test_passed_floats_are_not_taken_for_others(tmp_path: Path) -> None:
     make(tmp_path / "library", "clean")
     soft = cortex_m("cortex-m4", "mps2_an386", "softfp", "-mfpu=fpv4-sp-d16")
     assert soft.check(tmp_path / "library") == "as expected\n"
+
+
+def test_a_symbol_that_others_end_with(tmp_path: Path) -> None:
+    """Strings of an object file share their ends: `x.compiled.f` holds `compiled.f`, too."""
+    exported(tmp_path, "Relu", "rv64gc")
+    (kernel,) = (tmp_path / "library").glob("*kernel_0.o")
+    (symbol,) = (each for each in parse_object(kernel.read_bytes()).symbols if "relu" in each)
+    text = """
+define internal i32 @"before.compiled.f"(i32 %x) noinline {
+  %y = mul i32 %x, %x
+  ret i32 %y
+}
+define i32 @"compiled.f"(i32 %x) {
+  %y = call i32 @"before.compiled.f"(i32 %x)
+  %z = add i32 %y, 1
+  ret i32 %z
+}
+"""
+    code = ObjectCode(
+        "f",
+        "compiled.f",
+        "riscv64-unknown-linux-gnu",
+        (),
+        (),
+        (),
+        (),
+        0,
+        0,
+        False,
+        object_of_text(text, "riscv64-unknown-linux-gnu", 1),
+    )
+    assert b"\0compiled.f\0" not in code.code
+    (found,) = kernels_of("net", {"f": code})
+    assert found.symbol in parse_object(found.content).symbols
+    assert "compiled.f" not in parse_object(found.content).symbols
+    assert symbol.startswith("k")
+    assert symbol.endswith(".relu")
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="binutils are not installed")
