@@ -72,7 +72,7 @@ class Cpu:
         with value_errors(CodegenError):
             if "-" in self.processor and self.processor.count("-") > 1:
                 found = processor_of(self.processor, self.cpu, tuple(self.features), self.threads)
-                return found if self.fpu else found.without_floats()
+                return found if self.fpu else found.without_fpu()
             return named_processor(self.processor, self.threads, fpu=self.fpu)
 
     def __repr__(self) -> str:

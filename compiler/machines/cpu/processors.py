@@ -59,7 +59,7 @@ def named_processor(name: str, threads: int | None = None, *, fpu: bool = True) 
         near = get_close_matches(name, PROCESSORS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise CodegenError(f"no processor {name!r}: there are {', '.join(PROCESSORS)}{hint}")
-    return replace(found if fpu else found.without_floats(), threads=threads or 1)
+    return replace(found if fpu else found.without_fpu(), threads=threads or 1)
 
 
 def processor_of(

@@ -24,18 +24,19 @@ _VECTORS = {
 """The features of vector units of 128 bits and more."""
 _REGISTERS = {"thumbv8.1m.main": 8, "thumbv7em": 16, "x86_64": 16}
 """Registers of vectors, or of real numbers, where there are fewer than 32."""
-_FUSED = {
-    "aarch64": ("neon", 64),
-    "riscv32": ("f", 32),
-    "riscv64": ("f", 64),
-    "thumbv7em": ("vfp4d16sp", 32),
-    "thumbv8.1m.main": ("fp-armv8d16", 64),
-    "x86_64": ("fma", 64),
+_FMA = {
+    "aarch64": ("neon", "neon"),
+    "riscv32": ("f", "d"),
+    "riscv64": ("f", "d"),
+    "thumbv7em": ("vfp4d16sp", "vfp4d16"),
+    "thumbv8.1m.main": ("fp-armv8d16", "fp-armv8d16"),
+    "x86_64": ("fma", "fma"),
 }
-"""The feature with which products and sums are rounded once, and in how many bits at most."""
-_FLOATS = ("fp16", "vfp4d16sp")
+"""The features with which `a * b + c` is rounded once, of floats of 32 and of 64 bits; none of
+WebAssembly's is."""
+_FPU = ("fp16", "vfp4d16sp")
 """The features of a Cortex-M4 for floats, without which the compiler's functions compute them."""
-_FLOATS_OFF = "-vfp2sp"
+_FPU_OFF = "-vfp2sp"
 """LLVM's word for one without them: what the others build on."""
 _ALWAYS = ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87")
 """Features of every x86-64 processor; LLVM ends the process if one of them is switched off."""
@@ -79,13 +80,13 @@ class CpuTarget:
                 gone |= {each for each in self.features if each.startswith(prefixes)}
         return replace(self, features=tuple(each for each in self.features if each not in gone))
 
-    def without_floats(self) -> CpuTarget:
+    def without_fpu(self) -> CpuTarget:
         """The processor without its instructions for floats, with which some are made. Raises
         `CodegenError` for others."""
         if self.architecture != "thumbv7em":
             # LLVM 22 ends the process for a Cortex-M55 without: it cannot select instructions.
             raise CodegenError(f"no code for {self.cpu} without its FPU: only for cortex-m4")
-        return self.without(*_FLOATS)
+        return self.without(*_FPU)
 
     @property
     def register_bits(self) -> int:
@@ -104,22 +105,23 @@ class CpuTarget:
         """The first part of the triple."""
         return self.triple.partition("-")[0]
 
-    def fuses(self, bits: int) -> bool:
+    def has_fma(self, bits: int) -> bool:
         """Whether it rounds `a * b + c` once, of floats of 32 or 64 bits."""
-        feature, most = _FUSED.get(self.architecture, ("", 0))
-        return feature in self.features and bits <= most
+        of_32, of_64 = _FMA.get(self.architecture, ("", ""))
+        return (of_32 if bits == 32 else of_64) in self.features
 
     @property
-    def computes_floats(self) -> bool:
+    def has_fpu(self) -> bool:
         """Whether it has instructions for floats; the compiler's functions compute them else."""
         if self.architecture.startswith("riscv"):
             return "f" in self.features
-        return self.architecture != "thumbv7em" or "vfp4d16sp" in self.features
+        is_arm_m = self.architecture.startswith("thumb")
+        return not is_arm_m or any(each.startswith(("vfp", "fp-armv8")) for each in self.features)
 
     @property
-    def rounds(self) -> bool:
+    def has_rounding(self) -> bool:
         """Whether it has instructions that round to whole numbers."""
-        return self.computes_floats and not self.architecture.startswith("thumbv7")
+        return self.has_fpu and not self.architecture.startswith("thumbv7")
 
     @property
     def pointer_bits(self) -> int:
@@ -152,5 +154,5 @@ class CpuTarget:
         known = {*host.features, *host.absent} if self.triple == host.triple else set()
         kept = {*self.features, *_ALWAYS}
         off = [f"-{each}" for each in sorted(known) if each not in kept]
-        off += [_FLOATS_OFF] * (self.architecture == "thumbv7em" and not self.computes_floats)
+        off += [_FPU_OFF] * (self.architecture == "thumbv7em" and not self.has_fpu)
         return ",".join([*off, *(f"+{each}" for each in self.features)])

@@ -133,7 +133,7 @@ def _binary(frame: Frame, expr: Binary) -> Any:
     test = _lane_test(frame, expr)
     if test is not None:
         return test
-    if expr.op is BinaryOp.ADD and dtype.is_float and frame.target.fuses(dtype.bits):
+    if expr.op is BinaryOp.ADD and dtype.is_float and frame.target.has_fma(dtype.bits):
         for product, other in ((expr.right, expr.left), (expr.left, expr.right)):
             if isinstance(product, Binary) and product.op is BinaryOp.MUL:
                 parts = (evaluate(frame, each) for each in (product.left, product.right, other))

@@ -56,7 +56,7 @@ def reduce_lanes(frame: Frame, op: BinaryOp, dtype: DType, start: Any, vector: A
     name = f"llvm.vector.reduce.{_name(op, dtype)}.{suffix(vector.type)}"
     if dtype.is_float and op in (BinaryOp.ADD, BinaryOp.MUL):
         return call_intrinsic(builder, name, kind, [start, vector], fastmath=("reassoc",))
-    if dtype.is_float and not frame.target.computes_floats:
+    if dtype.is_float and not frame.target.has_fpu:
         # LLVM would call a function that few C libraries have.
         for lane in range(vector.type.count):
             term = builder.extract_element(vector, constant(I32, lane))

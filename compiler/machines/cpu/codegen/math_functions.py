@@ -250,8 +250,8 @@ def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, target: C
     A function with neither intrinsic nor formula calls the C library's of the same name.
     """
     scales = "avx512f" in target.features
-    of = FloatBuilder(builder, dtype, value, target.fuses(dtype.bits), scales)
-    if op in _ROUNDINGS and not target.rounds:
+    of = FloatBuilder(builder, dtype, value, target.has_fma(dtype.bits), scales)
+    if op in _ROUNDINGS and not target.has_rounding:
         return _ROUNDINGS[op](of, value)
     if op in _INSTRUCTIONS:
         name = f"llvm.{_INSTRUCTIONS[op]}.{suffix(value.type)}"

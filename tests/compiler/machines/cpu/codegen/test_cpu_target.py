@@ -38,7 +38,7 @@ def test_what_is_not_listed_is_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "bits", "registers", "pointer", "fuses", "rounds", "threaded"),
+    ("name", "bits", "registers", "pointer", "fma", "rounding", "threaded"),
     [
         ("cortex-a72", 128, 32, 64, (True, True), True, True),
         ("cortex-m4", 64, 16, 32, (True, False), False, False),
@@ -53,8 +53,8 @@ def test_other_processors(
     bits: int,
     registers: int,
     pointer: int,
-    fuses: tuple[bool, bool],
-    rounds: bool,
+    fma: tuple[bool, bool],
+    rounding: bool,
     threaded: bool,
 ) -> None:
     target = named_processor(name)
@@ -62,11 +62,11 @@ def test_other_processors(
         *(bits, registers),
         pointer,
     )
-    assert (target.fuses(32), target.fuses(64)) == fuses
-    assert (target.rounds, target.threaded) == (rounds, threaded)
+    assert (target.has_fma(32), target.has_fma(64)) == fma
+    assert (target.has_rounding, target.threaded) == (rounding, threaded)
 
 
-def test_without_floats() -> None:
+def test_without_fpu() -> None:
     """A Cortex-M4 multiplies by a function; others have no such code."""
     plain = named_processor("cortex-m4", fpu=False)
     program = """

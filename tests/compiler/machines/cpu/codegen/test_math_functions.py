@@ -137,7 +137,7 @@ class Coarse(CpuTarget):
     """This processor as one that lacks the instructions which round to whole numbers."""
 
     @property
-    def rounds(self) -> bool:
+    def has_rounding(self) -> bool:
         return False
 
 
