@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from tandem.base.input_files import TEXT_BYTES, read_input
+from tandem.base.nearest import did_you_mean
 from tandem.base.paths import AnyPath
 from tandem.hw.config import NAME_LENGTH, HardwareConfig
 from tandem.hw.errors import ConfigError
@@ -49,9 +50,27 @@ def load_config(name_or_path: AnyPath) -> HardwareConfig:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
             f"{str(name_or_path)!r} is neither a preset ({', '.join(presets)}) nor a file that "
-            f"can be read: {reason}"
+            f"can be read: {reason}{_remedy(str(name_or_path), presets)}"
         ) from None
     return parse_config(text, str(path), name_of(path))
+
+
+def _remedy(name: str, presets: Sequence[str]) -> str:
+    """The end of the sentence about a name that is no preset: the nearest preset, or a file of
+    one's own; for an array's size, as `32x8`, that file's text; empty for a path."""
+    if not re.fullmatch(r"[\w-]+", name):
+        return ""
+    size = re.fullmatch(r"([1-9][0-9]{0,2})x([1-9][0-9]{0,2})", name)
+    if size is None and (near := did_you_mean(name, presets)):
+        return near
+    inputs, outputs = (32, 8) if size is None else map(int, size.groups())
+    if inputs & (inputs - 1) or outputs & (outputs - 1):
+        return "; the extents of an array are powers of two"
+    fields = {"log_block_in": inputs.bit_length() - 1, "log_block_out": outputs.bit_length() - 1}
+    return (
+        "; a machine of your own is a JSON file that says what differs from pynq, such as "
+        f"{json.dumps(fields)}"
+    )
 
 
 def name_of(path: Path) -> str:
@@ -110,7 +129,10 @@ def _our_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for key, value in values.items():
         if key not in known:
-            raise ConfigError(f"unknown key {key!r} (value {value!r}); known: {', '.join(known)}")
+            raise ConfigError(
+                f"unknown key {key!r} (value {value!r}); known: "
+                f"{', '.join(known)}{did_you_mean(key, known)}"
+            )
         match key:
             case "name":
                 # The constructor checks it.

@@ -155,8 +155,7 @@ def command(
             if warning is not None:
                 typer.echo(f"warning: {warning}", err=True)
             if explain:
-                steps = (step for step in artifact.manifest.steps if step.on_host)
-                print_reasons([(step.name, step.operators, step.reason or None) for step in steps])
+                print_reasons(artifact.manifest)
                 print_round_trips(round_trips(artifact))
 
 
@@ -179,6 +178,7 @@ def _operators(artifact: Artifact) -> list[dict[str, object]]:
             "op": row["operators"],
             "device": row["device"],
             "reason": row["reason"],
+            "shapes": row["shapes"],
         }
         for row in step_table(artifact)
     ]

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tandem.runtime.artifact import Manifest
 from tandem.scripts.tables import plain_console, plain_table, print_table, whole_number
 from tandem.workbench.round_trips import RoundTrip
+from tandem.workbench.step_shapes import step_shapes
 
 
-def print_reasons(steps: Sequence[tuple[str, Sequence[str], str | None]]) -> None:
-    """Print a row for each distinct pair of operators and reason.
-
-    Parameters
-    ----------
-    steps
-        Name, operators and reason of each CPU step; the reason is None if the network was compiled
-        for the CPU alone.
-    """
+def print_reasons(manifest: Manifest) -> None:
+    """Print a row for each distinct triple of operators, shapes and reason of the CPU's steps."""
     console = plain_console()
     console.print()
+    steps = [step for step in manifest.steps if step.on_host]
     if not steps:
         console.print("nothing is on the CPU")
         return
-    table = plain_table(("layer", "on the CPU", "why"), ())
-    alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
-    for name, operators, reason in steps:
-        alike.setdefault((tuple(operators), reason), []).append(name)
-    for (operators, reason), names in alike.items():
+    table = plain_table(("layer", "on the CPU", "types and shapes, and why"), ())
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for step in steps:
+        operators = " + ".join(dict.fromkeys(step.operators))
+        shapes = " ".join(step_shapes(manifest, step))
+        alike.setdefault((operators, shapes, step.reason), []).append(step.name)
+    for (operators, shapes, reason), names in alike.items():
         text = reason or "it was compiled for the CPU alone"
         more = f" +{len(names) - 1}" if len(names) > 1 else ""
         # Each reason of a step on a line of its own.
-        parts = " + ".join(dict.fromkeys(operators))
-        table.add_row(names[0] + more, parts, text.replace("; ", "\n"))
+        lines = "\n".join((shapes, *text.split("; ")))
+        table.add_row(names[0] + more, operators, lines)
     print_table(console, table)
 
 

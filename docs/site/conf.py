@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from docs.site.command_page import command_page  # noqa: E402 - the path is set above
+from docs.site.labs_archive import LINK, NAME, write_labs  # noqa: E402
 from docs.site.navigation import SOURCES, navigation  # noqa: E402
 from docs.site.notebook_page import notebook_page  # noqa: E402
 
@@ -70,6 +71,8 @@ def add_text(app: Sphinx, name: str, source: list[str]) -> None:
     match name:
         case "README":
             source[0] += navigation()
+        case "docs/labs/README":
+            source[0] += LINK
         case "docs/site/commands":
             source[0] += command_page()
         case _ if Path(app.env.doc2path(name)).suffix == ".ipynb":
@@ -107,10 +110,11 @@ def show_aliases(
     return first, second
 
 
-def add_start_page(app: Sphinx, error: Exception | None) -> None:
-    """README.html again, by the name that servers look for."""
+def add_files(app: Sphinx, error: Exception | None) -> None:
+    """README.html again, by the name that servers look for, and the archive of the labs."""
     if error is None and app.builder.name == "html":
         shutil.copyfile(app.outdir / "README.html", app.outdir / "index.html")
+        write_labs(HERE.parent / "labs", app.outdir / "docs" / "labs" / NAME)
 
 
 def setup(app: Sphinx) -> None:
@@ -120,4 +124,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", convert_docstring)
     app.connect("autodoc-process-signature", show_aliases)
     app.connect("doctree-read", unlink_builtins)
-    app.connect("build-finished", add_start_page)
+    app.connect("build-finished", add_files)

@@ -56,8 +56,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         console.print()
         console.print(f"warning: {warning}")
     if explain:
-        steps = (step for step in report.run.profile.steps if step.run is None)
-        print_reasons([(step.name, step.operators, step.reason) for step in steps])
+        print_reasons(report.network.artifact.manifest)
         print_round_trips(report.round_trips)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tandem.runtime.artifact import Artifact, StreamCode
+from tandem.workbench.step_shapes import step_shapes
 from tandem.workbench.table import Column, Table, Value
 
 _STEPS = (
@@ -11,6 +12,7 @@ _STEPS = (
     Column("device", str, "which device computes it"),
     Column("macs", int, "useful multiply-accumulates"),
     Column("reason", str, "why the CPU computes it; empty where nothing else could"),
+    Column("shapes", str, "types and shapes that a step of the CPU reads and writes"),
 )
 
 
@@ -21,10 +23,12 @@ def step_table(artifact: Artifact) -> Table:
         code = artifact.code[step.code]
         if isinstance(code, StreamCode):
             rows += (
-                (layer.name, "+".join(layer.operators), step.device, layer.macs, None)
+                (layer.name, "+".join(layer.operators), step.device, layer.macs, None, None)
                 for layer in code.layers
             )
         else:
             operators = "+".join(step.operators)
-            rows.append((step.name, operators, step.device, step.macs, step.reason or None))
+            shapes = " ".join(step_shapes(artifact.manifest, step))
+            row = (step.name, operators, step.device, step.macs, step.reason or None, shapes)
+            rows.append(row)
     return Table(_STEPS, tuple(rows))

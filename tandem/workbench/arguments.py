@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from operator import index as as_index
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from tandem.base.nearest import did_you_mean
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
 _LISTED: Final = 30
@@ -33,8 +33,7 @@ def choice(what: str, value: object, allowed: Iterable[str]) -> str:
     if not isinstance(value, str):
         expect(what, value, f"one of {_listed(names)}")
     if value not in names:
-        near = get_close_matches(value, names, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(value, names)
         raise ArgumentValueError(f"no {what} {value!r}: there are {_listed(names)}{hint}")
     return value
 

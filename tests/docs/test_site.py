@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from docs.site.command_page import command_page
+from docs.site.labs_archive import write_labs
 from docs.site.navigation import PARTS, SOURCES
 from tandem.scripts.cli import VERBS
 from tests.support.scripts.browser import find_chromium, show
@@ -31,6 +33,18 @@ def test_the_page_of_commands() -> None:
     assert re.findall("^## tandem (.*)$", found, re.MULTILINE) == [*VERBS]
     sections = found.split("\n## ")[1:]
     assert all("| `` --json `` |" in section for section in sections if "disasm" not in section)
+
+
+def test_the_labs_in_one_file(tmp_path: Path) -> None:
+    """The notebooks and nothing else, above all no solutions; the same bytes each time."""
+    labs = ROOT / "docs" / "labs"
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    for path in (first, second):
+        write_labs(labs, path)
+    assert first.read_bytes() == second.read_bytes()
+    with ZipFile(first) as archive:
+        assert archive.namelist() == [f"labs/lab{number}.ipynb" for number in range(1, 7)]
+        assert archive.read("labs/lab3.ipynb") == (labs / "lab3.ipynb").read_bytes()
 
 
 WIDTHS = """<script>
@@ -60,6 +74,9 @@ def test_it_builds_without_warnings(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert not done.returncode, done.stderr
     assert (site / "index.html").read_text() == (site / "README.html").read_text()
+    with ZipFile(site / "docs" / "labs" / "labs.zip") as archive:
+        assert archive.namelist() == [f"labs/lab{number}.ipynb" for number in range(1, 7)]
+    assert 'href="labs.zip"' in (site / "docs" / "labs" / "README.html").read_text()
     if CHROMIUM is not None:
         for name in ("docs/resources.html", "docs/site/api.html"):
             page = site / name

@@ -104,6 +104,7 @@ def test_dump_is_canonical(tmp_path: Path) -> None:
         ("7", r"^here\.json: a configuration is a JSON object, not 7$"),
         ('{"bus_bits": 64, "bus_bits": 64}', r"^here\.json: key 'bus_bits' is there twice$"),
         ('{"buss": 64}', r"^here\.json: unknown key 'buss' \(value 64\); known: name, log_batch,"),
+        ('{"block_in": 4}', r"; did you mean log_block_in\?$"),
         ('{"bus_bits": "64"}', r"^here\.json: bus_bits is '64': it must be a whole number$"),
         ('{"bus_bits": 64.0}', r"^here\.json: bus_bits is 64\.0: it must be a whole number$"),
         ('{"bus_bits": true}', r"^here\.json: bus_bits is True: it must be a whole number$"),
@@ -155,6 +156,26 @@ def test_files_that_are_too_large_or_special(tmp_path: Path) -> None:
     (tmp_path / "large.json").write_text(" " * (1 << 20) + "{}")
     with pytest.raises(ConfigError, match="the file has 1,048,578 bytes; at most 1,048,576 are"):
         load_config(tmp_path / "large.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("pinq", "; did you mean pynq?"),
+        ("32x8", 'differs from pynq, such as {"log_block_in": 5, "log_block_out": 3}'),
+        ("1x128", 'such as {"log_block_in": 0, "log_block_out": 7}'),
+        ("own", 'such as {"log_block_in": 5, "log_block_out": 3}'),
+        ("32x9", "; the extents of an array are powers of two"),
+        ("12x16", "; the extents of an array are powers of two"),
+        ("0x8", '"log_block_out": 3}'),
+        ("pinq.json", ": No such file or directory"),
+        ("folder/32x8", ": No such file or directory"),
+    ],
+)
+def test_a_name_that_is_no_preset_has_a_remedy(name: str, remedy: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        load_config(name)
+    assert str(found.value).endswith(remedy)
 
 
 def test_refuses_what_is_not_there(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_json(tmp_path: Path) -> None:
         "conv2d: its data is float32, not int8: quantisation, by --quantize multiplier or pow2, "
         "would help; relu: the accelerator has no schedule template for it"
     )
-    assert [*written["operators"][0]] == ["name", "op", "device", "reason"]
+    assert [*written["operators"][0]] == ["name", "op", "device", "reason", "shapes"]
     assert written["operators"][0]["reason"] == reason
     assert written["seconds"] > 0
     manifest = read_artifact(path).manifest
@@ -78,9 +78,13 @@ def test_why_operators_are_on_the_cpu(tmp_path: Path, monkeypatch: pytest.Monkey
     assert head.split("  ")[0] == "layer"
     column = head.index("on the CPU")
     found = json.loads(run(model, "-o", path, "--config", "tiny", "--json").stdout)["operators"]
-    reasons = {each["op"]: each["reason"] for each in found if each["device"] == "cpu"}
+    reasons = {
+        step["op"]: f"{step['shapes']}; {step['reason']}"
+        for step in found
+        if step["device"] == "cpu"
+    }
     assert {each["reason"] for each in found if each["device"] == "accelerator"} == {None}
-    # Each reason of a step has a line of its own.
+    # The shapes and each reason of a step have lines of their own.
     names, lines = zip(*((row[column:].split("  ")[0], row.strip()) for row in rows), strict=True)
     assert [*filter(None, names)] == [op.replace("+", " + ") for op in reasons]
     wanted = [part for why in reasons.values() for part in why.split("; ")]

@@ -13,6 +13,7 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.isa import Assembler, Unit, work_of
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.resources import MemoryUse, Resources
+from tandem.runtime.artifact import Input, Manifest, Output, Port, Provenance, Step, Tensor
 from tandem.scripts.cli import app
 from tandem.scripts.counters import print_counters
 from tandem.scripts.explain import print_reasons
@@ -143,15 +144,16 @@ def test_resources(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_reasons(capsys: pytest.CaptureFixture[str]) -> None:
-    print_reasons(
-        [
-            (
-                "layer1_conv1_windows",
-                ["reshape", "dequantise"] * 4,
-                "no schedule template for it; " * 9,
-            )
-        ]
+    name = "layer1_conv1_windows"
+    tensors = tuple(
+        Tensor(port, (HUGE, 1024, 7, 7, 16), "float32", place)
+        for port, place in (("in", Input()), ("out", Output()))
     )
+    operators = ("reshape", "dequantise") * 4
+    reason = "no schedule template for it; " * 9
+    step = Step(name, "cpu", "code", ("in",), ("out",), operators, 0, reason)
+    ports = (Port("in", "in"),), (Port("out", "out"),)
+    print_reasons(Manifest("net", Provenance("net"), tensors, *ports, (step,), 0))
     check_width(capsys.readouterr().out)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from math import prod
 
+from tandem.base.nearest import did_you_mean
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
 from tandem.workbench.errors import SweepError
@@ -70,18 +71,29 @@ def parse_axes(text: str) -> tuple[Axis, ...]:
 
 
 def _parse_axis(text: str) -> Axis:
+    name, _, values = text.partition("=")
+    fields = (*MEMORY_FIELDS, *CONFIG_FIELDS)
+    if re.fullmatch(r"\w+", name, re.ASCII) and name not in fields:
+        known = f"of the memory, {', '.join(MEMORY_FIELDS)}; of the machine, "
+        hint = did_you_mean(name, fields)
+        raise SweepError(
+            f"sweep {text!r}: no field {name}: {known}{', '.join(CONFIG_FIELDS)}{hint}"
+        )
     # \d would match digits of other scripts as well.
     number = "([0-9]{1,9})"
-    found = re.fullmatch(rf"(\w+)={number}:{number}(?::(x?){number})?", text, re.ASCII)
-    if found is None:
-        raise SweepError(f"sweep {text!r}: written {FORM}, such as latency=8:512:x2")
-    name, low, high, times, step = found.groups()
-    if name not in (*MEMORY_FIELDS, *CONFIG_FIELDS):
-        known = f"of the memory, {', '.join(MEMORY_FIELDS)}; of the machine, "
-        raise SweepError(f"sweep {text!r}: no field {name}: {known}{', '.join(CONFIG_FIELDS)}")
+    found = re.fullmatch(rf"{number}:{number}(?::(x?){number})?", values, re.ASCII)
+    if name not in fields or found is None:
+        example = f"{name}=3:5" if name.startswith("log_") else "latency=8:512:x2"
+        raise SweepError(f"sweep {text!r}: written {FORM}, such as {example}{_unit(name)}")
+    low, high, times, step = found.groups()
     if step is None:
         times, step = ("", "1") if name.startswith("log_") else ("x", "2")
     return Axis(name, _values(text, int(low), int(high), int(step), factor=bool(times)))
+
+
+def _unit(name: str) -> str:
+    """What the numbers of a field are, where they are no sizes."""
+    return "; its values are logarithms: 4 is 16" if name.startswith("log_") else ""
 
 
 def _values(text: str, low: int, high: int, step: int, *, factor: bool) -> tuple[int, ...]:

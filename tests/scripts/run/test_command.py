@@ -139,9 +139,10 @@ def test_why_operators_are_on_the_cpu(model: Path, monkeypatch: pytest.MonkeyPat
     result = tandem("run", model, "--config", "tiny", "--explain")
     assert result.exit_code == 0, result.stderr
     (head, *rows) = result.stdout.split("\nlayer               on the CPU")[1].splitlines()
-    assert head.split() == ["why"]
+    assert head.split() == ["types", "and", "shapes,", "and", "why"]
     assert rows[0].split()[:2] == ["image_int8", "quantise"]
-    assert rows[0].rstrip().endswith("so that the CPU converts real numbers")
+    assert rows[0].rstrip().endswith("float32[1, 3, 8, 8] -> int8[1, 3, 8, 8]")
+    assert rows[1].rstrip().endswith("so that the CPU converts real numbers")
     text = "\n".join(rows)
     assert "dequantise: the accelerator has integers only" in text
     written = json.loads(tandem("run", model, "--config", "tiny", "--json").stdout)["layers"]

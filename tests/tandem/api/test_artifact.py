@@ -33,7 +33,10 @@ def test_every_operator_has_a_device_or_a_reason(artifact: tandem.Artifact) -> N
     on_accelerator = [row for row in steps if row["device"] == "accelerator"]
     assert [row["reason"] for row in on_accelerator] == [None] * len(on_accelerator)
     assert any("conv2d" in str(row["operators"]) for row in on_accelerator)
-    assert all(row["reason"] for row in steps if row["device"] == "cpu")
+    on_cpu = [row for row in steps if row["device"] == "cpu"]
+    assert all(row["reason"] for row in on_cpu)
+    assert [row["shapes"] for row in on_accelerator] == [None] * len(on_accelerator)
+    assert on_cpu[0]["shapes"] == "float32[1, 3, 8, 8] -> int8[1, 3, 8, 8]"
     # 6 channels of 3 x 3 x 3 products at 8 x 8 places
     assert steps["macs"].sum() == 6 * 27 * 64
 

@@ -137,3 +137,12 @@ def test_growth_by_a_factor(values: tuple[int, ...], is_geometric: bool) -> None
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(SweepError, match=f"^{re.escape(message)}"):
         parse_axes(text)
+
+
+def test_what_was_probably_meant_is_said() -> None:
+    with pytest.raises(SweepError, match=r"'block_in=16': no field block_in: .*did you mean log_"):
+        parse_axes("block_in=16,32")
+    with pytest.raises(
+        SweepError, match=r"as log_block_in=3:5; its values are logarithms: 4 is 16$"
+    ):
+        parse_axes("log_block_in=16")
