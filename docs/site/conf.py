@@ -72,7 +72,7 @@ def add_text(app: Sphinx, name: str, source: list[str]) -> None:
         case "README":
             source[0] += navigation()
         case "docs/labs/README":
-            source[0] += LINK
+            source[0] = source[0].replace("\n## For the teacher", LINK + "\n## For the teacher")
         case "docs/site/commands":
             source[0] += command_page()
         case _ if Path(app.env.doc2path(name)).suffix == ".ipynb":

@@ -30,12 +30,14 @@ from tandem.workbench.measurers.on_cycle import MeasuredLayer, cycles_of, exact_
 
 @dataclass(frozen=True, slots=True)
 class Accelerator(TargetDevice):
-    """An accelerator with its memory; what it does not support, this processor does.
+    """An accelerator with its memory; what it does not support, a processor does.
 
     Attributes
     ----------
     hiding
         Whether latency is hidden, with two virtual threads instead of one.
+    host
+        The processor beside it; by default this one.
     """
 
     kind: ClassVar[str] = "accelerator"
@@ -43,6 +45,7 @@ class Accelerator(TargetDevice):
     config: HardwareConfig
     memory: MemoryModel
     hiding: bool = True
+    host: Cpu = Cpu()
 
     @property
     def name(self) -> str:
@@ -67,7 +70,7 @@ class Accelerator(TargetDevice):
         return accelerator(self.config, self.timing, hiding=self.hiding, tuned=self.tuned)
 
     def targets(self) -> tuple[Target[Any], ...]:
-        return self.target(), Cpu().target()
+        return self.target(), self.host.target()
 
     def planned(self, prepared: PreparedNetwork) -> Sequence[Planned]:
         backend = prepared.backend(self.target())

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.runtime.artifact import Manifest, Tensor
 from tandem.runtime.native import ALIGNMENT
 from tandem.workbench.export.names import c_type
+from tandem.workbench.export.stream_file import StreamFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Header:
         Functions of the C library that the network calls.
     triple, features
         What the code is for, by LLVM's names.
+    streams
+        The instruction streams of an accelerator, in their order; empty of a network without.
     """
 
     name: str
@@ -43,6 +47,24 @@ class Header:
     needs: Sequence[str]
     triple: str
     features: Sequence[str]
+    streams: Sequence[StreamFile] = ()
+    config: HardwareConfig | None = None
+    """The accelerator's configuration."""
+
+    @property
+    def stream_names(self) -> tuple[str, ...]:
+        """The names in C of the streams' bytes."""
+        return tuple(f"{self.name}_stream_{number}" for number in range(len(self.streams)))
+
+    @property
+    def platform(self) -> str:
+        """The platform of the C runtime that the processor's system has."""
+        return "tandem_uio" if "linux" in self.triple else "tandem_bare"
+
+    @property
+    def machine_sources(self) -> tuple[str, ...]:
+        """The sources of the C runtime, without suffix; none without an accelerator."""
+        return ("tandem", self.platform) if self.streams else ()
 
     def text(self) -> str:
         """The file."""
@@ -53,6 +75,8 @@ class Header:
         yield f"/* {_safe(self.manifest.provenance.model)}, compiled by Tandem for {self.triple}"
         text = f"with {', '.join(self.features) or 'nothing beyond its base'}."
         yield from (f" * {line}" for line in wrap(text, 90))
+        if self.config is not None:
+            yield f" * It needs the accelerator {self.config.name}, which tandem.h drives."
         yield " *"
         yield " * Code and weights are constant: any number of runs may go on at once, each with an"
         yield f" * arena and a workspace of its own that begin at a multiple of {ALIGNMENT} bytes."
@@ -64,6 +88,9 @@ class Header:
         yield ""
         yield "#include <stdint.h>"
         yield ""
+        if self.streams:
+            yield '#include "tandem.h"'
+            yield ""
         yield "#ifdef __cplusplus"
         yield 'extern "C" {'
         yield "#endif"
@@ -76,15 +103,33 @@ class Header:
         yield ""
         yield from self._struct("inputs", "const ", self.inputs)
         yield from self._struct("outputs", "", self.outputs)
+        if self.streams:
+            yield from self._network()
         yield "/* Runs the network once. The arena has no meaning between runs. */"
-        yield f"void {self.name}_run(const struct {self.name}_inputs *inputs,"
-        yield f"    const struct {self.name}_outputs *outputs, void *arena, void *workspace);"
+        yield from run_declaration(self.name, bool(self.streams))
         yield ""
         yield "#ifdef __cplusplus"
         yield "}"
         yield "#endif"
         yield ""
         yield f"#endif /* {upper}_H */"
+
+    def _network(self) -> Iterator[str]:
+        memory = sum(-(-stream.memory_bytes // PAGE_BYTES) * PAGE_BYTES for stream in self.streams)
+        yield "/* Bytes of the accelerator's memory, in parts at multiples of TANDEM_ALIGNMENT. */"
+        yield f"#define {self.name.upper()}_MEMORY_BYTES {memory}"
+        yield ""
+        yield "/* The network on an accelerator: weights and instructions in its memory. */"
+        yield f"struct {self.name} {{"
+        yield "    struct tandem *machine;"
+        yield f"    struct tandem_stream streams[{len(self.streams)}];"
+        yield "    uint64_t limit;  /* microseconds that a launch may take; 0: any number */"
+        yield "    uint64_t cycles; /* of the accelerator, in the last run */"
+        yield "};"
+        yield ""
+        yield "/* Loads the streams into the accelerator's memory, once; sets `limit` to 0. */"
+        yield from open_declaration(self.name)
+        yield ""
 
     def _struct(self, kind: str, const: str, ports: Sequence[Port]) -> Iterator[str]:
         yield f"struct {self.name}_{kind} {{"
@@ -100,3 +145,18 @@ class Header:
 def _safe(text: str) -> str:
     """Text within a comment."""
     return text.replace("*/", "* /").replace("\n", " ")
+
+
+def run_declaration(name: str, accelerated: bool) -> tuple[str, ...]:
+    """The lines that declare the function that runs a network."""
+    result = "enum tandem_result" if accelerated else "void"
+    network = f"struct {name} *network, " if accelerated else ""
+    return (
+        f"{result} {name}_run({network}const struct {name}_inputs *inputs,",
+        f"    const struct {name}_outputs *outputs, void *arena, void *workspace);",
+    )
+
+
+def open_declaration(name: str) -> tuple[str, ...]:
+    """The line that declares the function that loads a network's streams."""
+    return (f"enum tandem_result {name}_open(struct {name} *network, struct tandem *machine);",)

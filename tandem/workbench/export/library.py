@@ -12,14 +12,24 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from tandem.base.files import write_atomically
-from tandem.runtime.artifact import Arena, Artifact, Manifest, Output
+from tandem.runtime.artifact import (
+    Arena,
+    Artifact,
+    Kept,
+    Manifest,
+    Output,
+    StreamCode,
+    config_of,
+)
 from tandem.runtime.native import ALIGNMENT, ObjectCode
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.kernels import kernels_of
+from tandem.workbench.export.machine import machine_files
 from tandem.workbench.export.names import c_names, check_name
 from tandem.workbench.export.network_source import NetworkSource, prefix_of
 from tandem.workbench.export.project import project_files
+from tandem.workbench.export.stream_file import stream_file
 from tandem.workbench.export.web import web_files
 
 _Arrays = Mapping[str, NDArray[Any]]
@@ -51,10 +61,15 @@ class Exported:
 
     def __repr__(self) -> str:
         header = self.header
+        beside = "" if header.config is None else f" and the accelerator {header.config.name}"
+        sizes = f"{sum(len(stream.content) for stream in header.streams):,} bytes"
+        memory = sum(stream.memory_bytes for stream in header.streams)
+        streams = f"  streams {sizes}, memory of the accelerator {memory:,}\n"
         return (
-            f"{self.folder}: {self.made} by make, for {header.triple}\n"
+            f"{self.folder}: {self.made} by make, for {header.triple}{beside}\n"
             f"  code {header.code_bytes:,} bytes, weights {header.weight_bytes:,}, arena "
             f"{header.arena_bytes:,}, workspace {header.workspace_bytes:,}\n"
+            f"{streams if header.streams else ''}"
             f"  make check builds it and compares a run with "
             f"{'the outputs here' if self.checked else 'nothing: its outputs are printed'}"
         )
@@ -75,6 +90,25 @@ class Exported:
             "workspace_bytes": header.workspace_bytes,
             "code_bytes": header.code_bytes,
             "weight_bytes": header.weight_bytes,
+            "streams": [
+                {
+                    "file": str(self.folder / f"{header.name}_stream_{number}.bin"),
+                    "bytes": len(stream.content),
+                    "memory_bytes": stream.memory_bytes,
+                    "tensors": [
+                        {
+                            "name": tensor.name,
+                            "address": tensor.address,
+                            "shape": [*tensor.shape],
+                            "dtype": tensor.dtype,
+                            "kind": kind,
+                        }
+                        for kind, tensors in (("input", stream.inputs), ("output", stream.outputs))
+                        for tensor in tensors
+                    ],
+                }
+                for number, stream in enumerate(header.streams)
+            ],
             "tensors": [
                 {
                     "name": port.name,
@@ -96,7 +130,8 @@ def export_library(
     expected: _Arrays | None,
     name: str | None = None,
 ) -> Exported:
-    """Write the C library of a network that the CPU runs alone, or of an artifact's code for that.
+    """Write the C library of a network: kernels for the processor, and with instruction streams the
+    runtime that drives an accelerator.
 
     Parameters
     ----------
@@ -116,19 +151,16 @@ def export_library(
     """
     if name is not None:
         check_name(name)
-    alone = for_processor(artifact)
-    manifest = _all_placed(alone.manifest)
+    manifest = _all_placed(checked_manifest(artifact))
     prefix = prefix_of(manifest) if name is None else name
-    codes = {
-        step.code: code
-        for step in manifest.steps
-        if isinstance(code := alone.code[step.code], ObjectCode)
-    }
+    used = {step.code: artifact.code[step.code] for step in manifest.steps}
+    codes = {each: code for each, code in used.items() if isinstance(code, ObjectCode)}
+    streams = {each: stream_file(code) for each, code in used.items() if isinstance(code, StreamCode)}
     kernels = {each.name: each for each in kernels_of(prefix, codes)}
-    weights, offsets = _weights(alone)
+    weights, offsets = _weights(artifact)
     input_ports, output_ports = _ports(manifest)
     ports, copies = _expressions(manifest, input_ports, output_ports)
-    source = NetworkSource.of(prefix, manifest, kernels, codes, offsets, ports, copies)
+    source = NetworkSource.of(prefix, manifest, kernels, codes, offsets, ports, copies, streams)
     header = Header(
         prefix,
         manifest,
@@ -141,6 +173,8 @@ def export_library(
         sorted({"memcpy", *(need for each in kernels.values() for need in each.needs)}),
         next((each.triple for each in codes.values()), "any processor"),
         next((each.features for each in codes.values()), ()),
+        tuple(streams.values()),
+        config_of(artifact),
     )
     checked = expected is not None
     results = () if expected is None else [expected[port.name] for port in output_ports]
@@ -155,6 +189,8 @@ def export_library(
     around = web_files if header.triple.startswith("wasm") else project_files
     for file, content in around(header, objects, checked=checked).items():
         files[file] = content.encode()
+    if header.config is not None:
+        files |= machine_files(header, header.config)
     folder.mkdir(parents=True, exist_ok=True)
     for old in {path.name for path in folder.glob(f"{prefix}_kernel_*.o")} - files.keys():
         (folder / old).unlink()
@@ -163,34 +199,31 @@ def export_library(
     return Exported(folder, tuple(files), header, offsets, checked)
 
 
-def for_processor(artifact: Artifact) -> Artifact:
-    """The code for the CPU alone. Raises `ExportError` if there is none, or it needs what C has
-    not."""
-    found = artifact
-    if any(not step.on_host for step in artifact.manifest.steps):
-        if artifact.fallback is None:
-            raise ExportError(
-                f"{artifact.manifest.name} needs an accelerator: compile it with --device cpu"
-            )
-        found = artifact.fallback
-    manifest = found.manifest
+def checked_manifest(artifact: Artifact) -> Manifest:
+    """The manifest. Raises `ExportError` if the network needs what C has not."""
+    manifest = artifact.manifest
     for count in manifest.counts:
         raise ExportError(
             f"the extent of {count.result} along axis {count.axis} is known only after a run, and "
             "buffers in C have one size"
         )
-    if any(not isinstance(found.code[step.code], ObjectCode) for step in manifest.steps):
-        raise ExportError(f"{manifest.name} has code that is no machine code of a processor")
-    return found
+    for step in manifest.steps:
+        code = artifact.code[step.code]
+        if not isinstance(code, ObjectCode | StreamCode):
+            raise ExportError(
+                f"{step.name} has code of the kind {code.kind}, which no C library can run"
+            )
+    return manifest
 
 
 def _all_placed(manifest: Manifest) -> Manifest:
-    """With the parts of tuples that are no results in the arena: in Python each is an array of its
-    own, and C has no heap."""
+    """With the parts of tuples that are no results, and what stays on a device, in the arena: in
+    Python each is an array of its own, and C has no heap."""
     results = {port.tensor for port in manifest.results}
     end, tensors = manifest.arena_bytes, []
     for tensor in manifest.tensors:
-        if isinstance(tensor.place, Output) and tensor.name not in results:
+        is_part = isinstance(tensor.place, Output) and tensor.name not in results
+        if is_part or isinstance(tensor.place, Kept):
             begin = -(-end // ALIGNMENT) * ALIGNMENT
             end = begin + tensor.bytes
             tensor = structs.replace(tensor, place=Arena(begin))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from tandem.runtime.artifact import Artifact
+from tandem.runtime.artifact import Artifact, config_of
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.runtime.native import ObjectCode
 from tandem.runtime.native.processor import missing_features, this_triple
-from tandem.workbench.devices import Cpu
-from tandem.workbench.export.library import Exported, export_library, for_processor
+from tandem.workbench.devices import Cpu, TargetDevice
+from tandem.workbench.export.library import Exported, export_library
 from tandem.workbench.networks import Network, Report
 from tandem.workbench.opened import Opened
 from tandem.workbench.run_inputs import RunInputs
@@ -23,7 +24,7 @@ from tandem.workbench.run_inputs import RunInputs
 
 def export_network(
     opened: Opened,
-    device: Cpu,
+    device: TargetDevice,
     folder: Path,
     inputs: Sequence[Path],
     pixels: PixelNormalisation,
@@ -60,16 +61,23 @@ def export_compiled(
 ) -> Exported:
     """Write the library of a compiled network, to be checked with a batch. Raises as
     `export_library`."""
-    artifact = for_processor(network.artifact)
-    here = artifact
-    if not runs_here(artifact) and network.prepared is not None:
-        # The same network on this processor says what is expected.
-        here = Cpu(1).build(network.prepared, report)
-    return export_library(artifact, folder, batch, outputs_of(here, batch), name)
+    expected = outputs_of(_here(network, report), batch)
+    return export_library(network.artifact, folder, batch, expected, name)
+
+
+def _here(network: Network, report: Report | None) -> Artifact:
+    """The network for this processor alone, which says what is expected."""
+    artifact, prepared = network.artifact, network.prepared
+    if prepared is None:
+        return artifact.fallback or artifact
+    if network.accelerator is not None:
+        targets = replace(network.accelerator, host=Cpu(1)).targets()
+        return prepared.build(targets, report, fallback=True)
+    return artifact if runs_here(artifact) else Cpu(1).build(prepared, report)
 
 
 def runs_here(artifact: Artifact) -> bool:
-    """Whether this processor can run an artifact's code."""
+    """Whether this processor can run an artifact's machine code."""
     codes = artifact.of_kind(ObjectCode).values()
     return all(
         code.triple == this_triple() and not missing_features(code.features) for code in codes
@@ -79,7 +87,7 @@ def runs_here(artifact: Artifact) -> bool:
 def outputs_of(
     artifact: Artifact, batch: Mapping[str, NDArray[Any]]
 ) -> Mapping[str, NDArray[Any]] | None:
-    """The outputs of a run; None of an artifact for another processor."""
-    if not runs_here(artifact):
+    """The outputs of a run; None of an artifact that this processor alone cannot run."""
+    if not runs_here(artifact) or config_of(artifact) is not None:
         return None
     return Executor(artifact, [CpuDevice(1)]).run(batch).outputs

@@ -26,13 +26,16 @@ from tandem.runtime.artifact import (
     Output,
     Return,
     RunStep,
+    Step,
     TailCall,
     Tensor,
 )
 from tandem.runtime.native import ObjectCode
 from tandem.workbench.errors import ExportError
+from tandem.workbench.export.header import open_declaration, run_declaration
 from tandem.workbench.export.kernels import Kernel
 from tandem.workbench.export.names import c_name, c_names
+from tandem.workbench.export.stream_file import StreamFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class NetworkSource:
         The expressions of inputs and outputs, by tensor.
     copies
         Expressions of further results, and the tensors that they are copies of.
+    streams
+        The accelerator's instruction streams, by code.
     """
 
     name: str
@@ -58,6 +63,7 @@ class NetworkSource:
     weights: Mapping[str, int]
     ports: Mapping[str, str]
     copies: Mapping[str, str]
+    streams: Mapping[str, StreamFile]
     functions: Sequence[FunctionCode]
     frames: Frames
     tensors: Mapping[str, Tensor]
@@ -74,6 +80,7 @@ class NetworkSource:
         weights: Mapping[str, int],
         ports: Mapping[str, str],
         copies: Mapping[str, str],
+        streams: Mapping[str, StreamFile],
     ) -> NetworkSource:
         """The source of a network. Raises `ExportError` for calls that nest without a bound."""
         steps: list[Instruction] = [RunStep(number) for number in range(len(manifest.steps))]
@@ -89,7 +96,7 @@ class NetworkSource:
         spelled = c_names(codes)
         names = {code: f"{name}_kernel_{spelled[code]}" for code in codes}
         return cls(
-            *(name, manifest, kernels, codes, weights, ports, copies, functions, frames),
+            *(name, manifest, kernels, codes, weights, ports, copies, streams, functions, frames),
             *(tensors, names),
         )
 
@@ -105,6 +112,7 @@ class NetworkSource:
             "void *memcpy(void *target, const void *source, size_t bytes);",
             "",
             f"extern const unsigned char {self.name}_weights[];",
+            *(f"extern const unsigned char {name}[];" for name in self._stream_names()),
             "",
             "/* Kernels: operands, a workspace, and what launches parallel loops: nothing here. */",
             *self._declarations(),
@@ -129,6 +137,9 @@ class NetworkSource:
         """What functions share: where the results of the one that ended last lie."""
         count = max(len(each.results) for each in self.functions)
         yield "struct state {"
+        if self.streams:
+            yield f"    struct {self.name} *network;"
+            yield "    enum tandem_result result;"
         yield f"    const struct {self.name}_inputs *inputs;"
         yield f"    const struct {self.name}_outputs *outputs;"
         yield "    unsigned char *frames;"
@@ -137,9 +148,43 @@ class NetworkSource:
         yield f"    const unsigned char *results[{max(count, 1)}];"
         yield "};"
         yield ""
+        if self.streams:
+            yield from self._launch()
         if len(self.functions) > 1:
             yield "static void enter(struct state *s, int function, unsigned char *frame);"
             yield ""
+
+    def _stream_names(self) -> list[str]:
+        return [f"{self.name}_stream_{number}" for number in range(len(self.streams))]
+
+    def _launch(self) -> Iterator[str]:
+        """A function that runs a stream whose inputs are in its memory."""
+        yield "/* Runs a stream; a step that fails ends the run. */"
+        yield "static int launch(struct state *s, int number)"
+        yield "{"
+        yield f"    struct {self.name} *network = s->network;"
+        yield "    const struct tandem_stream *stream = &network->streams[number];"
+        yield ""
+        yield "    s->result = tandem_run(network->machine, stream, network->limit);"
+        yield "    if (s->result != TANDEM_RESULT_OK) return -1;"
+        yield "    network->cycles += tandem_cycles(network->machine);"
+        yield "    return 0;"
+        yield "}"
+        yield ""
+
+    def _stream(self, step: Step) -> Iterator[str]:
+        """The statements of a step of the accelerator."""
+        number = [*self.streams].index(step.code)
+        stream, place = self.streams[step.code], f"&s->network->streams[{number}]"
+        for name, tensor in zip(step.inputs, stream.inputs, strict=True):
+            size = self.tensors[name].bytes
+            where = f"{tensor.address}, {self._address(name)}, {size}"
+            yield f"tandem_put(s->network->machine, {place}, {where});"
+        yield f"if (launch(s, {number})) return -1;"
+        for name, tensor in zip(step.outputs, stream.outputs, strict=True):
+            size = self.tensors[name].bytes
+            where = f"{tensor.address}, {self._address(name)}, {size}"
+            yield f"tandem_get(s->network->machine, {place}, {where});"
 
     # Functions --------------------------------------------------------------------------------
 
@@ -168,6 +213,9 @@ class NetworkSource:
         match instruction:
             case RunStep(step=number):
                 step = self.manifest.steps[number]
+                if step.code in self.streams:
+                    yield from self._stream(step)
+                    return
                 operands = (*step.inputs, *step.outputs)
                 positions = arguments_of(self.codes[step.code])
                 passed = [self._address(operands[position]) for position in positions]
@@ -184,6 +232,8 @@ class NetworkSource:
                 frame = f"s->frames + {self.frames.first[name]}"
                 yield from self._pass(name, inputs, frame)
                 yield f"enter(s, {called}, {frame});"
+                if self.streams:
+                    yield "if (s->result != TANDEM_RESULT_OK) return -1;"
                 for position, output in enumerate(outputs):
                     yield self._copy(self._address(output), f"s->results[{position}]", output)
             case TailCall(function=name, inputs=inputs):
@@ -248,12 +298,15 @@ class NetworkSource:
             yield "    }"
             yield "}"
             yield ""
-        yield f"void {self.name}_run(const struct {self.name}_inputs *inputs,"
-        yield f"    const struct {self.name}_outputs *outputs, void *arena, void *workspace)"
+        yield from self._open()
+        yield from (line.removesuffix(";") for line in run_declaration(self.name, bool(self.streams)))
         yield "{"
         yield "    struct state all = {0};"
         yield "    struct state *s = &all;"
         yield ""
+        if self.streams:
+            yield "    network->cycles = 0;"
+            yield "    s->network = network;"
         yield "    s->inputs = inputs;"
         yield "    s->outputs = outputs;"
         yield "    s->frames = arena;"
@@ -262,7 +315,30 @@ class NetworkSource:
         for target, tensor in self.copies.items():
             source = self._address(tensor)
             yield f"    memcpy({target}, {source}, {self.tensors[tensor].bytes});"
+        if self.streams:
+            yield "    return s->result;"
         yield "}"
+
+    def _open(self) -> Iterator[str]:
+        """The function that loads the streams, if there are some."""
+        if not self.streams:
+            return
+        yield from (line.removesuffix(";") for line in open_declaration(self.name))
+        yield "{"
+        yield "    enum tandem_result result;"
+        yield ""
+        yield "    network->machine = machine;"
+        yield "    network->limit = 0;"
+        yield "    network->cycles = 0;"
+        for number, (name, stream) in enumerate(
+            zip(self._stream_names(), self.streams.values(), strict=True)
+        ):
+            loaded = f"{name}, {len(stream.content)}, &network->streams[{number}]"
+            yield f"    result = tandem_load(machine, {loaded});"
+            yield "    if (result != TANDEM_RESULT_OK) return result;"
+        yield "    return TANDEM_RESULT_OK;"
+        yield "}"
+        yield ""
 
 
 def prefix_of(manifest: Manifest) -> str:

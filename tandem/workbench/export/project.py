@@ -26,8 +26,8 @@ def project_files(header: Header, objects: Sequence[str], *, checked: bool) -> M
         f"{name}_weights.S": blob_source(f"{name}_weights", f"{name}_weights.bin"),
         "check.S": blob_source("check_bytes", "check.bin"),
         "main.c": main_source(header, checked=checked),
-        "Makefile": makefile(name, objects, checked=checked),
-        "CMakeLists.txt": cmake_lists(name, objects),
+        "Makefile": makefile(header, objects, checked=checked),
+        "CMakeLists.txt": cmake_lists(header, objects),
     }
 
 
@@ -43,50 +43,61 @@ def blob_source(symbol: str, file: str) -> str:
 """
 
 
-def makefile(name: str, objects: Sequence[str], *, checked: bool) -> str:
+def makefile(header: Header, objects: Sequence[str], *, checked: bool) -> str:
     """The Makefile: a static library, and a program that checks it."""
+    name = header.name
     check = "with the expected outputs" if checked else "whose outputs are printed"
+    sources = [name, *header.machine_sources]
+    blobs = [f"{name}_weights", *header.stream_names]
+    own = " ".join(f"{each}.o" for each in (*sources, *blobs))
+    board = " board.o" if header.streams else ""
+    kept = "\n".join(f"{each}.o: {each}.S {each}.bin" for each in blobs)
+    headers = f"{name}.h" + " tandem.h tandem_registers.h" * bool(header.streams)
     return f"""# {name}: made by Tandem. CC and AR name the tools: make CC=aarch64-linux-gnu-gcc
 # make          the library lib{name}.a
 # make check    a program that runs it once, {check}
 CFLAGS ?= {FLAGS}
 RUN ?=
-OBJECTS = {name}.o {name}_weights.o {" ".join(objects)}
+OBJECTS = {own} {" ".join(objects)}
 
 lib{name}.a: $(OBJECTS)
 \t$(AR) rcs $@ $(OBJECTS)
 
-{name}_weights.o: {name}_weights.S {name}_weights.bin
+{kept}
 check.o: check.S check.bin
-{name}.o main.o: {name}.h
+{own} main.o{board}: {headers}
 
 %.o: %.S
 \t$(CC) -c -o $@ $<
 
-main: main.o check.o lib{name}.a
-\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o lib{name}.a -lm
+main: main.o check.o{board} lib{name}.a
+\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o{board} lib{name}.a -lm
 
 .PHONY: check clean
 check: main
 \t$(RUN) ./main
 
 clean:
-\trm -f main lib{name}.a main.o check.o {name}.o {name}_weights.o
+\trm -f main lib{name}.a main.o check.o{board} {own}
 """
 
 
-def cmake_lists(name: str, objects: Sequence[str]) -> str:
+def cmake_lists(header: Header, objects: Sequence[str]) -> str:
     """The same for CMake."""
+    name = header.name
+    sources = " ".join(f"{each}.c" for each in (name, *header.machine_sources))
+    blobs = " ".join(f"{each}.S" for each in (f"{name}_weights", *header.stream_names))
+    board = " board.c" if header.streams else ""
     return f"""# {name}: made by Tandem.
 cmake_minimum_required(VERSION 3.16)
 project({name} C ASM)
-add_library({name} STATIC {name}.c {name}_weights.S
+add_library({name} STATIC {sources} {blobs}
     {" ".join(objects)})
 target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-set_source_files_properties({name}_weights.S check.S PROPERTIES
+set_source_files_properties({blobs} check.S PROPERTIES
     COMPILE_OPTIONS "-I${{CMAKE_CURRENT_SOURCE_DIR}}")
 set_target_properties({name} PROPERTIES C_STANDARD 99)
-add_executable({name}_check main.c check.S)
+add_executable({name}_check main.c check.S{board})
 target_link_libraries({name}_check {name} m)
 enable_testing()
 add_test(NAME {name} COMMAND {name}_check)
@@ -107,6 +118,8 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
     yield "#include <string.h>"
     yield ""
     yield "extern const unsigned char check_bytes[];"
+    if header.streams:
+        yield "const struct tandem_platform *board_platform(void); /* in board.c */"
     yield ""
     for what, size in (("arena", "ARENA_BYTES"), ("workspace", "WORKSPACE_BYTES")):
         yield f"static unsigned char {what}[{upper}_{size} + {upper}_ALIGNMENT];"
@@ -118,6 +131,8 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
     yield f"    return memory + (-(uintptr_t)memory & ({upper}_ALIGNMENT - 1));"
     yield "}"
     yield ""
+    if header.streams:
+        yield from _failed()
     if checked:
         yield from _compare({port.tensor.dtype for port in header.outputs})
     yield "int main(void)"
@@ -125,6 +140,8 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
     yield f"    struct {name}_inputs inputs = {{0}};"
     yield f"    struct {name}_outputs outputs = {{0}};"
     yield "    int wrong = 0;"
+    if header.streams:
+        yield from _opened(name)
     at = 0
     for port in header.inputs:
         yield (
@@ -134,7 +151,13 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
         at += _padded(port)
     for port in header.outputs:
         yield f"    outputs.{port.spelled} = output_{port.spelled};"
-    yield f"    {name}_run(&inputs, &outputs, aligned(arena), aligned(workspace));"
+    run = "&inputs, &outputs, aligned(arena), aligned(workspace)"
+    if header.streams:
+        yield f"    result = {name}_run(&network, {run});"
+        yield "    if (result != TANDEM_RESULT_OK) return failed(&machine, result);"
+        yield '    printf("cycles %llu\\n", (unsigned long long)network.cycles);'
+    else:
+        yield f"    {name}_run({run});"
     for port in header.outputs:
         is_real = port.tensor.dtype in _REALS
         if not checked:
@@ -155,6 +178,34 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
         yield '    puts(wrong ? "NOT as expected" : "as expected");'
     yield "    return wrong != 0;"
     yield "}"
+
+
+def _opened(name: str) -> Iterator[str]:
+    """Statements that find the machine and load the network."""
+    yield "    const struct tandem_platform *platform = board_platform();"
+    yield "    static struct tandem machine;"
+    yield f"    static struct {name} network;"
+    yield "    enum tandem_result result;"
+    yield ""
+    yield "    if (platform == NULL) {"
+    yield '        perror("board");'
+    yield "        return 1;"
+    yield "    }"
+    yield "    result = tandem_open(&machine, platform);"
+    yield f"    if (result == TANDEM_RESULT_OK) result = {name}_open(&network, &machine);"
+    yield "    if (result != TANDEM_RESULT_OK) return failed(&machine, result);"
+
+
+def _failed() -> Iterator[str]:
+    yield "static int failed(const struct tandem *machine, enum tandem_result result)"
+    yield "{"
+    yield "    const struct tandem_fault *fault = tandem_fault(machine);"
+    yield ""
+    yield '    printf("%s (fault %lu, instruction %ld)\\n", tandem_text(result),'
+    yield "        (unsigned long)fault->code, (long)(int32_t)fault->instruction);"
+    yield "    return 1;"
+    yield "}"
+    yield ""
 
 
 def _compare(dtypes: Set[str]) -> Iterator[str]:

@@ -1,0 +1,125 @@
+"""An exported library in this process, with a simulated machine for the accelerator."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.runtime.aligned_arrays import aligned_empty
+from tandem.runtime.c_platform import SimulatedPlatform
+from tandem.sim.driven import DrivenMachine
+from tandem.workbench.errors import ExportError
+from tandem.workbench.export.header import Port
+from tandem.workbench.export.library import Exported
+
+FLAGS: Final = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+_TEXT_BYTES: Final = 1000
+"""Of a compiler's message."""
+
+
+class HostedLibrary:
+    """A library for an accelerator, compiled here and opened on a machine.
+
+    Parameters
+    ----------
+    compiler, flags
+        The C compiler, and its options.
+
+    Raises
+    ------
+    ExportError
+        The compiler is not there, or fails; the runtime refuses the machine.
+    """
+
+    def __init__(
+        self,
+        exported: Exported,
+        machine: DrivenMachine,
+        *,
+        compiler: str = "cc",
+        flags: tuple[str, ...] = FLAGS,
+        interrupt: bool = True,
+    ) -> None:
+        self._header = exported.header
+        self._library = ctypes.CDLL(str(_build(exported, compiler, flags)))
+        self._library.tandem_text.restype = ctypes.c_char_p
+        self._platform = SimulatedPlatform(machine, interrupt=interrupt)
+        # Larger than the structures of C, which are not described here.
+        self._machine, self._network = (ctypes.create_string_buffer(1 << 16) for _ in range(2))
+        opened = self._library.tandem_open(self._machine, ctypes.byref(self._platform.platform))
+        self._check(opened)
+        self._check(self._call("open", self._network, self._machine))
+
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The outputs of a run, by the model's names.
+
+        Raises
+        ------
+        ExportError
+            The run failed: has the runtime's words.
+        """
+        header = self._header
+        given = {port.name: np.ascontiguousarray(inputs[port.name]) for port in header.inputs}
+        outputs = {
+            port.name: np.zeros(port.tensor.shape, port.tensor.dtype) for port in header.outputs
+        }
+        arena = aligned_empty((max(header.arena_bytes, 1),), "uint8")
+        workspace = aligned_empty((max(header.workspace_bytes, 1),), "uint8")
+        self._check(
+            self._call(
+                "run",
+                self._network,
+                _pointers(header.inputs, given),
+                _pointers(header.outputs, outputs),
+                ctypes.c_void_p(arena.ctypes.data),
+                ctypes.c_void_p(workspace.ctypes.data),
+            )
+        )
+        return outputs
+
+    @property
+    def cycles(self) -> int:
+        """The accelerator's cycles of the last launch."""
+        self._library.tandem_cycles.restype = ctypes.c_uint64
+        return int(self._library.tandem_cycles(self._machine))
+
+    def _call(self, verb: str, *arguments: Any) -> int:
+        return int(self._library[f"{self._header.name}_{verb}"](*arguments))
+
+    def _check(self, result: int) -> None:
+        self._platform.check()
+        if result:
+            text = self._library.tandem_text(result).decode()
+            raise ExportError(f"{self._header.name}: {text} (result {result} of the C runtime)")
+
+
+def _pointers(ports: tuple[Port, ...], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """The structure of a function's inputs or outputs: a pointer for each."""
+    pointers = [arrays[port.name].ctypes.data for port in ports]
+    return (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
+
+
+def _build(exported: Exported, compiler: str, flags: tuple[str, ...]) -> Path:
+    """The library as a shared one, in its folder."""
+    header, folder = exported.header, exported.folder
+    sources = [f"{header.name}.c", "tandem.c"]
+    sources += [f"{name}.S" for name in (f"{header.name}_weights", *header.stream_names)]
+    objects = [name for name in exported.files if name.endswith(".o")]
+    path = folder / f"lib{header.name}.so"
+    # A name of its own for each build: a process loads a file once.
+    path = folder / f"lib{header.name}-{os.getpid()}-{len([*folder.glob('*.so')])}.so"
+    command = [compiler, *flags, "-shared", "-fPIC", "-o", str(path), *sources, *objects, "-lm"]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    except OSError as error:
+        raise ExportError(f"{compiler} cannot be run: {error}") from None
+    if done.returncode:
+        raise ExportError(f"{compiler} failed: {done.stderr[-_TEXT_BYTES:]}")
+    return path

@@ -1,0 +1,124 @@
+"""An instruction stream as a file for the C runtime: what `tandem_load` takes.
+
+    file     = head, check..., base..., segment..., bytes of the segments
+    head     = "TDNS", version, bytes, checksum, memory, program, instructions,
+               checks, bases, segments
+    check    = register, value
+    base     = register
+    segment  = offset in memory, bytes
+
+Everything is a word of 32 bits, little-endian. The checksum is zlib's CRC-32 of what follows it.
+The checks say what the identity registers of the machine have to read, the bases which registers
+place the memory, of which all other bytes are zero. Addresses count from its begin, so that it may
+lie anywhere.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.hw.encoding import INSTRUCTION_BYTES
+from tandem.hw.isa import Program, dram_ranges
+from tandem.hw.registers import registers_of
+from tandem.runtime.artifact import PlacedTensor, StreamCode
+from tandem.workbench.errors import ExportError
+
+MAGIC: Final = b"TDNS"
+VERSION: Final = 1
+ALIGNMENT: Final = 64
+"""Of instructions in memory, in bytes."""
+_HEAD: Final = struct.Struct("<4s9I")
+_CHECKED: Final = 16
+"""The bytes of the head that the checksum does not cover."""
+_GAP: Final = 64
+"""Zeros between two segments, at least; fewer cost less than another segment."""
+_UNCHECKED: Final = frozenset({"magic", "version"})
+"""Identity registers that the runtime checks itself, of any stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFile:
+    """A stream as a file.
+
+    Attributes
+    ----------
+    memory_bytes
+        The memory of a run, from the begin of its constants to the end of its instructions.
+    constant_bytes
+        Weights, parameters and micro-ops: the bytes of all segments but the instructions.
+    """
+
+    name: str
+    content: bytes
+    memory_bytes: int
+    constant_bytes: int
+    inputs: tuple[PlacedTensor, ...]
+    outputs: tuple[PlacedTensor, ...]
+
+
+def stream_file(code: StreamCode) -> StreamFile:
+    """The file of a stream.
+
+    Raises
+    ------
+    ExportError
+        A run would overwrite constants, so that a second one would be wrong; or memory has 4 GiB.
+    """
+    program = Program.from_bytes(code.config, code.program)
+    _check_constants(code, program)
+    segments = [(begin, code.image[begin:end].tobytes()) for begin, end in _runs(code.image)]
+    constant_bytes = sum(len(content) for _, content in segments)
+    begin = -(-code.image.size // ALIGNMENT) * ALIGNMENT
+    segments.append((begin, code.program))
+    memory = begin + len(code.program)
+    if memory >= 1 << 32:
+        raise ExportError(f"stream {code.name} takes {memory:,} bytes of memory: 4 GiB is too much")
+    registers = registers_of(code.config.features)
+    checks = [
+        (register.offset, register.value(code.config))
+        for register in registers
+        if register.constant and register.name not in _UNCHECKED
+    ]
+    offsets = {register.name: register.offset for register in registers}
+    bases = [offsets[f"base_{memory.name.lower()}"] for memory in code.config.memories]
+    lists = [word for pair in checks for word in pair]
+    lists += bases
+    lists += [word for at, content in segments for word in (at, len(content))]
+    body = struct.pack(f"<{len(lists)}I", *lists) + b"".join(content for _, content in segments)
+    size = _HEAD.size + len(body)
+    counts = (len(checks), len(bases), len(segments))
+    instructions = len(code.program) // INSTRUCTION_BYTES
+    head = _HEAD.pack(MAGIC, VERSION, size, 0, memory, begin, instructions, *counts)
+    checksum = crc32(head[_CHECKED:] + body)
+    head = _HEAD.pack(MAGIC, VERSION, size, checksum, memory, begin, instructions, *counts)
+    return StreamFile(code.name, head + body, memory, constant_bytes, code.inputs, code.outputs)
+
+
+def _runs(image: NDArray[np.uint8]) -> list[tuple[int, int]]:
+    """The parts of an image that are not zero, as begin and end; gaps below `_GAP` belong to them."""
+    places = np.flatnonzero(image)
+    if not places.size:
+        return []
+    breaks = np.flatnonzero(np.diff(places) > _GAP)
+    begins = places[np.concatenate(([0], breaks + 1))]
+    ends = places[np.concatenate((breaks, [places.size - 1]))] + 1
+    return [(int(begin), int(end)) for begin, end in zip(begins, ends, strict=True)]
+
+
+def _check_constants(code: StreamCode, program: Program) -> None:
+    """Raise `ExportError` if inputs or stores lie where the image has constants."""
+    constant = code.image != 0
+    for tensor in code.inputs:
+        if code.view(constant.view(np.uint8), tensor).any():
+            raise ExportError(f"stream {code.name} has constants where its input {tensor.name} is")
+    ranges = dram_ranges(program)
+    before = np.concatenate(([0], np.cumsum(constant, dtype=np.int64)))
+    first, end = (edge[ranges.is_write] for edge in (ranges.first, ranges.end))
+    for at in first[before[end] > before[first]]:
+        raise ExportError(f"stream {code.name} stores at {at:#x}, where its memory has constants")
