@@ -38,6 +38,43 @@ class Platform(ctypes.Structure):
     )
 
 
+class Stream(ctypes.Structure):
+    """`struct tandem_stream`."""
+
+    _fields_ = (
+        ("memory", ctypes.c_void_p),
+        ("address", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint32),
+        ("program", ctypes.c_uint32),
+        ("count", ctypes.c_uint32),
+        ("bases", ctypes.c_void_p),
+        ("base_count", ctypes.c_uint32),
+    )
+
+
+class FaultRecord(ctypes.Structure):
+    """`struct tandem_fault`."""
+
+    _fields_ = (
+        ("code", ctypes.c_uint32),
+        ("instruction", ctypes.c_uint32),
+        ("address", ctypes.c_uint64),
+        ("instructions", ctypes.c_uint32 * 3),
+        ("waits", ctypes.c_uint32 * 3),
+    )
+
+
+class Machine(ctypes.Structure):
+    """`struct tandem`."""
+
+    _fields_ = (
+        ("platform", ctypes.c_void_p),
+        ("fault", FaultRecord),
+        ("address_bits", ctypes.c_uint32),
+        ("running", ctypes.c_int),
+    )
+
+
 class SimulatedPlatform:
     """The platform of a machine that is driven here.
 
@@ -46,7 +83,10 @@ class SimulatedPlatform:
     platform
         What C functions take a pointer to; valid as long as this value lives.
     error
-        The first exception of a function that C called: C cannot carry it. None without any.
+        The exception of a function that C called, which C cannot carry: from then on the machine
+        reads as if it had stopped. None without any.
+    next
+        The first address of memory that nobody has.
 
     Parameters
     ----------
@@ -61,7 +101,7 @@ class SimulatedPlatform:
     ) -> None:
         self.error: BaseException | None = None
         self._machine = machine
-        self._next = first
+        self.next = first
         self.platform = Platform(
             None,
             _READ(self._guarded(lambda _, offset: machine.read(offset), int(Status.ERROR))),
@@ -79,10 +119,10 @@ class SimulatedPlatform:
             raise self.error
 
     def _memory(self, _: object, size: int, address: Any) -> int | None:
-        begin = self._next
+        begin = self.next
         if begin + size > len(self._machine.memory):
             return None
-        self._next = -(-(begin + size) // ALIGNMENT) * ALIGNMENT
+        self.next = -(-(begin + size) // ALIGNMENT) * ALIGNMENT
         address[0] = begin
         return int(self._machine.memory.ctypes.data) + begin
 
@@ -95,10 +135,12 @@ class SimulatedPlatform:
 
     def _guarded(self, function: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
+            if self.error is not None:
+                return otherwise
             try:
                 return function(*arguments)
             except BaseException as error:
-                self.error = self.error or error
+                self.error = error
                 return otherwise
 
         return call

@@ -9,15 +9,18 @@ from typing import Annotated
 import typer
 
 from tandem.base.files import check_destination
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import is_artifact
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.calibration import calibration_warning
-from tandem.scripts.completion import complete_model
+from tandem.scripts.completion import complete_config, complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
     MODELS,
     CalibrateOption,
+    DeviceName,
     FpuOption,
     KeepFloatOption,
     PixelsOption,
@@ -25,12 +28,20 @@ from tandem.scripts.model_options import (
     QuantiseOption,
     model_options,
 )
-from tandem.scripts.options import DebugOption, JsonOption, SeedOption
+from tandem.scripts.options import (
+    CONFIGS,
+    DEFAULT_CONFIG,
+    DEFAULT_MEMORY,
+    DebugOption,
+    JsonOption,
+    MemoryOption,
+    SeedOption,
+)
 from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
-from tandem.workbench.devices import Cpu
+from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.export import check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
@@ -42,7 +53,7 @@ def command(
         typer.Argument(
             metavar="MODEL|ARTIFACT",
             autocompletion=complete_model,
-            help=f"What `tandem compile --device cpu` wrote, or {MODELS}.",
+            help=f"What `tandem compile` wrote, or {MODELS}.",
         ),
     ],
     output: Annotated[
@@ -57,6 +68,24 @@ def command(
             readable=False,
             help="What the library is checked with: .npy, .npz (by name), .png or .jpg; can be "
             "repeated, in the model's order (default: seeded noise).",
+        ),
+    ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config",
+            metavar="NAME|FILE",
+            autocompletion=complete_config,
+            help="Also an accelerator of this configuration, which the C runtime drives: "
+            f"{CONFIGS}.",
+        ),
+    ] = None,
+    memory: MemoryOption = DEFAULT_MEMORY,
+    device: Annotated[
+        DeviceName | None,
+        typer.Option(
+            "--device",
+            help="cpu: of an artifact, its code for the CPU alone (default: all of it).",
         ),
     ] = None,
     processor: ProcessorOption = None,
@@ -79,7 +108,9 @@ def command(
 
     The folder has a header, C99 source, object files of the layers, the weights, a Makefile, a
     CMakeLists.txt, and a program that runs the network once and compares its outputs with those
-    that it has here. `make check` in it builds and runs that; CC and AR name a cross compiler.
+    that it has here. `make check` in it builds and runs that; CC and AR name a cross compiler. With
+    --config the accelerator computes what it can: its instruction streams are in the folder, and
+    the runtime in C that drives it.
     """
     with errors_in_one_line(debug):
         if name is not None:
@@ -90,6 +121,7 @@ def command(
         check_outputs(written, chain(model_inputs(model), given), force=force)
         if is_artifact(Path(model)):
             options = {
+                "--config": config is not None,
                 "--target": processor is not None,
                 "--no-fpu": not fpu,
                 "--shape": bool(shape),
@@ -102,12 +134,12 @@ def command(
                     raise CommandError(
                         f"{option} is for models: {model} is an artifact, compiled already"
                     )
-        device = Cpu.named(processor, 1, fpu=fpu)
+        target = _device(config, memory, device, Cpu.named(processor, 1, fpu=fpu), model)
         how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = export_network(
-                opened, device, output, inputs or [], pixels, seed, name, report, warn
+                opened, target, output, inputs or [], pixels, seed, name, report, warn
             )
         if as_json:
             print_json(found.as_json())
@@ -116,3 +148,27 @@ def command(
         warning = calibration_warning(found.header.manifest.provenance)
         if warning is not None:
             typer.echo(f"warning: {warning}", err=True)
+
+
+def _device(
+    config: str | None, memory: str, device: DeviceName | None, processor: Cpu, model: str
+) -> TargetDevice:
+    """What a model is compiled for, or what of an artifact is exported.
+
+    Raises
+    ------
+    CommandError
+        An accelerator without a configuration, or a configuration without an accelerator.
+    """
+    if is_artifact(Path(model)):
+        # Of an artifact everything is taken, unless the processor alone is asked for.
+        machine = load_config(DEFAULT_CONFIG)
+        whole = Accelerator(machine, parse_memory(memory), host=processor)
+        return processor if device is DeviceName.CPU else whole
+    if config is None:
+        if device is DeviceName.ACCELERATOR:
+            raise CommandError("--device accelerator needs --config: which accelerator it is")
+        return processor
+    if device is DeviceName.CPU:
+        raise CommandError("--config is for --device accelerator: with --device cpu there is none")
+    return Accelerator(load_config(config), parse_memory(memory), host=processor)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.faults import Fault
+from tandem.hw.instruction_fields import MEMORY_BITS
 from tandem.hw.isa import Columns, Opcode
 from tandem.sim.cycle.faults import OF_READ, OF_WRITE, report
 from tandem.sim.cycle.state import LAST, LONGEST_WAIT, BusLog, Ints, Run
@@ -45,10 +47,17 @@ _TO_FAULT = 1
 """Cycles from the last of so many silent ones to the fault, with one between them."""
 
 
-def make_log(columns: Columns, beat_bytes: int, element_bytes: Ints) -> BusLog:
-    """Room for all that a program can do on the bus."""
-    sizes = columns.x_size.astype(np.int64) * element_bytes[columns.memory_type]
-    beats = np.where(sizes > 0, columns.y_size * (sizes // beat_bytes + 2), 1)
+def make_log(columns: Columns, config: HardwareConfig) -> BusLog:
+    """Room for all that a program can do on the bus. An instruction of a memory that does not
+    exist, or is smaller than what it moves, is a fault before it moves anything."""
+    beat_bytes = config.bus_bytes
+    element_bytes, depth = np.zeros((2, 1 << MEMORY_BITS), np.int64)
+    for memory in config.memories:
+        element_bytes[memory], depth[memory] = config.element_bytes(memory), config.depth(memory)
+    rows, width = columns.y_size.astype(np.int64), columns.x_size.astype(np.int64)
+    fits = rows * width <= depth[columns.memory_type]
+    sizes = np.where(fits, width * element_bytes[columns.memory_type], 0)
+    beats = np.where(sizes > 0, rows * (sizes // beat_bytes + 2), 1)
     fetched = len(columns.opcode) * INSTRUCTION_BYTES // beat_bytes + 2
     moved = {
         opcode: int(beats[columns.opcode == opcode].sum()) for opcode in (Opcode.LOAD, Opcode.STORE)

@@ -154,7 +154,7 @@ def make_run(
         pipeline=np.stack([make_pipeline()] * 2),
         detail=np.stack([make_detail()] * 2),
         silence=make_silence(silence),
-        bus=make_log(program.columns, config.bus_bytes, element_bytes) if log else no_log(),
+        bus=make_log(program.columns, config) if log else no_log(),
     )
 
 

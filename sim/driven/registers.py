@@ -78,6 +78,9 @@ class EngineMachine:
     def _launch(self) -> None:
         config = self._engine.config
         self.error = None
+        if not self._value("instruction_count"):
+            self._stopped(ProgramError(Fault.NO_FINISH, None, "a program of no instructions"))
+            return
         address = self._value("instruction_address")
         end = address + self._value("instruction_count") * INSTRUCTION_BYTES
         program = Program.from_bytes(config, self.memory[address:end].tobytes())

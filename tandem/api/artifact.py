@@ -69,7 +69,8 @@ class Artifact:
     ) -> Exported:
         """Write the network as a C library, with a program that checks it (`make check`).
 
-        An artifact for an accelerator is exported as its code for the processor alone.
+        Of an artifact for an accelerator the library has the streams, and the C runtime that drives
+        it; of `on_cpu()` it has the code for the processor alone.
 
         Parameters
         ----------
@@ -96,7 +97,7 @@ class Artifact:
         folder = file_path("path", path)
         given = self.noise() if inputs is None else inputs
         (batch, *_) = batches(self.name, given, inputs_of(self.network.artifact))
-        return export_compiled(self.with_fallback().network, folder, batch, name)
+        return export_compiled(self.network, folder, batch, name)
 
     def with_fallback(self) -> Artifact:
         """The artifact with code for the processor alone, too, with which it can be compared."""

@@ -11,7 +11,7 @@ from msgspec import structs
 from tandem.api.artifact import Artifact
 from tandem.api.calibration_warning import calibration_warning
 from tandem.api.loading import Loadable, model_of
-from tandem.api.machines import Machine, Memory, device_of, warn
+from tandem.api.machines import Cpu, Machine, Memory, device_of, warn
 from tandem.api.model import Model
 from tandem.api.progress import Progress, steps_of
 from tandem.api.samples import Samples, calibration, calibration_file
@@ -37,6 +37,7 @@ def compile(
     hide_latency: bool = True,
     memory: Memory = "fast",
     pixels: str = "imagenet",
+    processor: Cpu | None = None,
     progress: Progress = None,
 ) -> Artifact:
     """A model compiled for a machine.
@@ -72,6 +73,8 @@ def compile(
         `latency=64,interval=2,in_flight=16` in cycles and bursts, or a `MemoryModel`.
     pixels
         The values of pictures: normalised as for ImageNet (`imagenet`), or from 0 to 1 (`unit`).
+    processor
+        The processor beside an accelerator, for `Artifact.export`; None for this one.
     progress
         None, True for a bar, or a callback of (done, total, text).
 
@@ -90,7 +93,7 @@ def compile(
     if mode is None and floats:
         raise ArgumentValueError("keep_float is for quantize='multiplier' and 'pow2', not for None")
     kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
-    device = device_of(machine, memory, hiding=hide_latency, records=records)
+    device = device_of(machine, memory, hiding=hide_latency, records=records, processor=processor)
     with steps_of("compile", progress) as steps:
         prepared = source_of(loaded, mode, calibrate, kind, floats).prepared(steps.say)
         device = device.not_slower(prepared, steps.say, warn)

@@ -13,6 +13,7 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.errors import MemoryModelError
 from tandem.hw.memory_model import MemoryModel, parse_memory
 from tandem.workbench.arguments import expect, file_path, value_errors
+from tandem.workbench.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from tandem.workbench import devices
@@ -61,7 +62,12 @@ def accelerator_of(machine: object, call: str) -> Accelerator:
 
 
 def device_of(
-    machine: object, memory: object, *, hiding: bool, records: object
+    machine: object,
+    memory: object,
+    *,
+    hiding: bool,
+    records: object,
+    processor: object = None,
 ) -> devices.TargetDevice:
     """The compiler's device of a machine, with the schedules of records.
 
@@ -73,6 +79,8 @@ def device_of(
         Whether latency is hidden.
     records
         A file of records; `default` for those that come with Tandem; None for no records.
+    processor
+        The `Cpu` beside an accelerator; None for this one.
     """
     # Imported here: `Session` uses this module, and runs artifacts without the compiler.
     from tandem.compiler.errors import RecordError
@@ -80,11 +88,17 @@ def device_of(
     from tandem.workbench.recorded_choices import BUILT_IN, best_known
 
     found = machine_of(machine)
-    device: devices.TargetDevice = (
-        devices.Cpu(found.threads, found.other())
-        if isinstance(found, Cpu)
-        else devices.Accelerator(found.config, NamedMemory.of(memory).model, hiding)
-    )
+    device: devices.TargetDevice
+    if isinstance(found, Cpu):
+        if processor is not None:
+            raise ArgumentValueError("processor is the one beside an accelerator: machine is a Cpu")
+        device = devices.Cpu(found.threads, found.other())
+    else:
+        beside = Cpu() if processor is None else processor
+        if not isinstance(beside, Cpu):
+            expect("processor", processor, "a tandem.Cpu, or None for this one")
+        host = devices.Cpu(beside.threads, beside.other())
+        device = devices.Accelerator(found.config, NamedMemory.of(memory).model, hiding, host)
     if records is None:
         return device
     source = BUILT_IN if records == BUILT_IN else str(file_path("records", records))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,15 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.runtime.aligned_arrays import aligned_empty
-from tandem.runtime.c_platform import SimulatedPlatform
+from tandem.runtime.c_platform import Machine, SimulatedPlatform, Stream
 from tandem.sim.driven import DrivenMachine
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export.header import Port
+from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.library import Exported
 
 FLAGS: Final = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 _TEXT_BYTES: Final = 1000
 """Of a compiler's message."""
+
+
+def _network_type(header: Header) -> Any:
+    """The structure of a network in its header."""
+    fields = (
+        ("machine", ctypes.c_void_p),
+        ("streams", Stream * len(header.streams)),
+        ("limit", ctypes.c_uint64),
+        ("cycles", ctypes.c_uint64),
+    )
+    return type("Network", (ctypes.Structure,), {"_fields_": fields})
 
 
 class HostedLibrary:
@@ -51,11 +62,11 @@ class HostedLibrary:
         self._library = ctypes.CDLL(str(_build(exported, compiler, flags)))
         self._library.tandem_text.restype = ctypes.c_char_p
         self._platform = SimulatedPlatform(machine, interrupt=interrupt)
-        # Larger than the structures of C, which are not described here.
-        self._machine, self._network = (ctypes.create_string_buffer(1 << 16) for _ in range(2))
-        opened = self._library.tandem_open(self._machine, ctypes.byref(self._platform.platform))
-        self._check(opened)
-        self._check(self._call("open", self._network, self._machine))
+        self._machine, self._network = Machine(), _network_type(self._header)()
+        machine_address = ctypes.byref(self._machine)
+        platform = ctypes.byref(self._platform.platform)
+        self._check(self._library.tandem_open(machine_address, platform))
+        self._check(self._call("open", ctypes.byref(self._network), machine_address))
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs of a run, by the model's names.
@@ -75,7 +86,7 @@ class HostedLibrary:
         self._check(
             self._call(
                 "run",
-                self._network,
+                ctypes.byref(self._network),
                 _pointers(header.inputs, given),
                 _pointers(header.outputs, outputs),
                 ctypes.c_void_p(arena.ctypes.data),
@@ -86,9 +97,17 @@ class HostedLibrary:
 
     @property
     def cycles(self) -> int:
-        """The accelerator's cycles of the last launch."""
-        self._library.tandem_cycles.restype = ctypes.c_uint64
-        return int(self._library.tandem_cycles(self._machine))
+        """The accelerator's cycles in the last run."""
+        return int(self._network.cycles)
+
+    @property
+    def limit(self) -> int:
+        """Microseconds that a launch may take; 0 for any number."""
+        return int(self._network.limit)
+
+    @limit.setter
+    def limit(self, microseconds: int) -> None:
+        self._network.limit = microseconds
 
     def _call(self, verb: str, *arguments: Any) -> int:
         return int(self._library[f"{self._header.name}_{verb}"](*arguments))
@@ -100,7 +119,7 @@ class HostedLibrary:
             raise ExportError(f"{self._header.name}: {text} (result {result} of the C runtime)")
 
 
-def _pointers(ports: tuple[Port, ...], arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _pointers(ports: Sequence[Port], arrays: Mapping[str, NDArray[Any]]) -> Any:
     """The structure of a function's inputs or outputs: a pointer for each."""
     pointers = [arrays[port.name].ctypes.data for port in ports]
     return (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
@@ -112,7 +131,6 @@ def _build(exported: Exported, compiler: str, flags: tuple[str, ...]) -> Path:
     sources = [f"{header.name}.c", "tandem.c"]
     sources += [f"{name}.S" for name in (f"{header.name}_weights", *header.stream_names)]
     objects = [name for name in exported.files if name.endswith(".o")]
-    path = folder / f"lib{header.name}.so"
     # A name of its own for each build: a process loads a file once.
     path = folder / f"lib{header.name}-{os.getpid()}-{len([*folder.glob('*.so')])}.so"
     command = [compiler, *flags, "-shared", "-fPIC", "-o", str(path), *sources, *objects, "-lm"]

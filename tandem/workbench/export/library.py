@@ -155,7 +155,9 @@ def export_library(
     prefix = prefix_of(manifest) if name is None else name
     used = {step.code: artifact.code[step.code] for step in manifest.steps}
     codes = {each: code for each, code in used.items() if isinstance(code, ObjectCode)}
-    streams = {each: stream_file(code) for each, code in used.items() if isinstance(code, StreamCode)}
+    streams = {
+        each: stream_file(code) for each, code in used.items() if isinstance(code, StreamCode)
+    }
     kernels = {each.name: each for each in kernels_of(prefix, codes)}
     weights, offsets = _weights(artifact)
     input_ports, output_ports = _ports(manifest)
@@ -186,7 +188,10 @@ def export_library(
         **{file: each.content for file, each in zip(objects, kernels.values(), strict=True)},
         "check.bin": _packed([*(inputs[port.name] for port in input_ports), *results]),
     }
-    around = web_files if header.triple.startswith("wasm") else project_files
+    is_web = header.triple.startswith("wasm")
+    if is_web and header.streams:
+        raise ExportError(f"WebAssembly has no accelerator: {manifest.name} has streams for one")
+    around = web_files if is_web else project_files
     for file, content in around(header, objects, checked=checked).items():
         files[file] = content.encode()
     if header.config is not None:

@@ -299,7 +299,9 @@ class NetworkSource:
             yield "}"
             yield ""
         yield from self._open()
-        yield from (line.removesuffix(";") for line in run_declaration(self.name, bool(self.streams)))
+        yield from (
+            line.removesuffix(";") for line in run_declaration(self.name, bool(self.streams))
+        )
         yield "{"
         yield "    struct state all = {0};"
         yield "    struct state *s = &all;"

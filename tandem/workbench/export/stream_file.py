@@ -33,9 +33,10 @@ MAGIC: Final = b"TDNS"
 VERSION: Final = 1
 ALIGNMENT: Final = 64
 """Of instructions in memory, in bytes."""
-_HEAD: Final = struct.Struct("<4s9I")
-_CHECKED: Final = 16
-"""The bytes of the head that the checksum does not cover."""
+_HEAD: Final = struct.Struct("<4s3I")
+"""What the checksum does not cover, and the checksum."""
+_WORDS: Final = struct.Struct("<6I")
+"""The rest of the head."""
 _GAP: Final = 64
 """Zeros between two segments, at least; fewer cost less than another segment."""
 _UNCHECKED: Final = frozenset({"magic", "version"})
@@ -72,36 +73,41 @@ def stream_file(code: StreamCode) -> StreamFile:
     """
     program = Program.from_bytes(code.config, code.program)
     _check_constants(code, program)
-    segments = [(begin, code.image[begin:end].tobytes()) for begin, end in _runs(code.image)]
+    packed = pack(program, code.image)
+    return StreamFile(code.name, *packed, code.inputs, code.outputs)
+
+
+def pack(program: Program, image: NDArray[np.uint8]) -> tuple[bytes, int, int]:
+    """The file of a program with the memory before its first run, index == address from the base
+    registers: the bytes, the size of the memory, and how much of it are constants."""
+    config = program.config
+    segments = [(begin, image[begin:end].tobytes()) for begin, end in _runs(image)]
     constant_bytes = sum(len(content) for _, content in segments)
-    begin = -(-code.image.size // ALIGNMENT) * ALIGNMENT
-    segments.append((begin, code.program))
-    memory = begin + len(code.program)
+    begin = -(-image.size // ALIGNMENT) * ALIGNMENT
+    segments.append((begin, program.data))
+    memory = begin + len(program.data)
     if memory >= 1 << 32:
-        raise ExportError(f"stream {code.name} takes {memory:,} bytes of memory: 4 GiB is too much")
-    registers = registers_of(code.config.features)
+        raise ExportError(f"a stream takes {memory:,} bytes of memory: 4 GiB is too much")
+    registers = {register.name: register for register in registers_of(config.features)}
     checks = [
-        (register.offset, register.value(code.config))
-        for register in registers
-        if register.constant and register.name not in _UNCHECKED
+        (register.offset, register.value(config))
+        for name, register in registers.items()
+        if register.constant and name not in _UNCHECKED
     ]
-    offsets = {register.name: register.offset for register in registers}
-    bases = [offsets[f"base_{memory.name.lower()}"] for memory in code.config.memories]
     lists = [word for pair in checks for word in pair]
-    lists += bases
+    lists += [registers[f"base_{each.name.lower()}"].offset for each in config.memories]
     lists += [word for at, content in segments for word in (at, len(content))]
     body = struct.pack(f"<{len(lists)}I", *lists) + b"".join(content for _, content in segments)
-    size = _HEAD.size + len(body)
-    counts = (len(checks), len(bases), len(segments))
-    instructions = len(code.program) // INSTRUCTION_BYTES
-    head = _HEAD.pack(MAGIC, VERSION, size, 0, memory, begin, instructions, *counts)
-    checksum = crc32(head[_CHECKED:] + body)
-    head = _HEAD.pack(MAGIC, VERSION, size, checksum, memory, begin, instructions, *counts)
-    return StreamFile(code.name, head + body, memory, constant_bytes, code.inputs, code.outputs)
+    size = _HEAD.size + _WORDS.size + len(body)
+    counts = (len(checks), len(config.memories), len(segments))
+    words = (memory, begin, len(program.data) // INSTRUCTION_BYTES, *counts)
+    checked = _WORDS.pack(*words) + body
+    head = _HEAD.pack(MAGIC, VERSION, size, crc32(checked))
+    return head + checked, memory, constant_bytes
 
 
 def _runs(image: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """The parts of an image that are not zero, as begin and end; gaps below `_GAP` belong to them."""
+    """Begin and end of the parts that are not zero; gaps below `_GAP` belong to them."""
     places = np.flatnonzero(image)
     if not places.size:
         return []

@@ -85,7 +85,7 @@ def test_there_is_room_for_all_of_a_program() -> None:
     drawn = random_program(TINY, 7, 40)
     sizes = np.array([TINY.element_bytes(memory) for memory in MemoryId], np.int64)
     columns = drawn.program.columns()
-    log = make_log(columns, TINY.bus_bytes, sizes)
+    log = make_log(columns, TINY)
     rows = columns.y_size * (columns.x_size * sizes[columns.memory_type] // TINY.bus_bytes + 2)
     stores = int(rows[columns.opcode == Opcode.STORE].sum())
     assert len(log.beats) >= stores

@@ -166,9 +166,6 @@ def test_two_libraries_in_one_program(tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="calls that wait for calls of the same function"):
         export_library(artifact_of(SUM), tmp_path, {"n": np.array(1)}, None)
-    network = tandem.compile("digits", "tiny").network.artifact
-    with pytest.raises(ExportError, match="needs an accelerator: compile it with --device cpu"):
-        export_library(network, tmp_path, {}, None)
     for name, better in (("9-x;", "n_9_x"), ("../up", "up"), ("while", "while_"), ("", "network")):
         with pytest.raises(ExportError, match=rf"is no name in C: {better} would be one$"):
             export_library(compiled(), tmp_path, image(), None, name)
@@ -177,7 +174,7 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_from_python(tmp_path: Path) -> None:
     """An artifact for an accelerator, by its code for the processor alone."""
-    found = tandem.compile("digits", "tiny").export(tmp_path, name="net")
+    found = tandem.compile("digits", "tiny").on_cpu().export(tmp_path, name="net")
     assert repr(found).startswith(f"{tmp_path}: libnet.a by make, for ")
     assert make(tmp_path, "check") == "as expected\n"
 

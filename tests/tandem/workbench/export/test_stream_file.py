@@ -1,0 +1,91 @@
+"""Streams as files: nothing but what is needed, and refused where a second run would be wrong."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tandem
+from tandem.hw.isa import Program
+from tandem.runtime.artifact import StreamCode, streams_of
+from tandem.workbench.errors import ExportError
+from tandem.workbench.export.stream_file import MAGIC, pack, stream_file
+from tests.support.sim.programs import random_program
+
+
+@pytest.fixture(scope="module")
+def code() -> StreamCode:
+    artifact = tandem.compile("digits", "tiny-x").network.artifact
+    (found,) = streams_of(artifact).values()
+    return found
+
+
+def memory_of(content: bytes) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]], int, int]:
+    """Memory as a file says, where its instructions begin, and how many there are; read anew from
+    the format's description."""
+    words = struct.unpack_from("<9I", content, 4)
+    size, checksum, memory_bytes, begin, count, checks, bases, segments = words[1:]
+    assert content[:4] == MAGIC
+    assert size == len(content)
+    assert checksum == crc32(content[16:])
+    memory = np.zeros(memory_bytes, np.uint8)
+    at = 40 + 8 * checks + 4 * bases
+    data = at + 8 * segments
+    for _ in range(segments):
+        place, length = struct.unpack_from("<2I", content, at)
+        memory[place : place + length] = np.frombuffer(content, np.uint8, length, data)
+        at, data = at + 8, data + length
+    assert data == len(content)
+    return memory, begin, count
+
+
+def test_a_network(code: StreamCode) -> None:
+    found = stream_file(code)
+    memory, begin, count = memory_of(found.content)
+    assert (memory[: code.image.size] == code.image).all()
+    assert memory[begin:].tobytes() == code.program
+    assert count == len(code.program) // 16
+    assert found.memory_bytes == len(memory)
+    # Without holes: constants, with gaps of less than a segment's own bytes, and instructions.
+    assert np.count_nonzero(code.image) <= found.constant_bytes
+    assert found.constant_bytes < len(found.content) - len(code.program) < code.image.size
+
+
+@given(
+    places=st.lists(st.integers(0, 4000), max_size=40), seed=st.integers(0, 9), size=st.just(4096)
+)
+def test_any_image(places: list[int], seed: int, size: int) -> None:
+    config = tandem.Accelerator("tiny").config
+    image = np.zeros(size, np.uint8)
+    image[places] = np.arange(len(places)) % 255 + 1
+    program = random_program(config, seed, 10).program
+    content, memory_bytes, _ = pack(program, image)
+    memory, begin, _ = memory_of(content)
+    assert (memory[:size] == image).all()
+    assert memory[begin:].tobytes() == program.data
+    assert (begin % 64, memory_bytes) == (0, len(memory))
+
+
+def test_constants_that_a_run_overwrites(code: StreamCode) -> None:
+    image = code.image.copy()
+    (output,) = code.outputs
+    image[output.address] = 1
+    with pytest.raises(ExportError, match="stores at 0x.*, where its memory has constants"):
+        stream_file(replace(code, image=image))
+    image = code.image.copy()
+    image[code.inputs[0].address] = 1
+    with pytest.raises(ExportError, match="has constants where its input input_int8_windows is"):
+        stream_file(replace(code, image=image))
+
+
+def test_it_is_of_one_machine(code: StreamCode) -> None:
+    """Identity registers differ between any two presets with other streams."""
+    program = Program.from_bytes(code.config, code.program)
+    other = Program.from_bytes(code.config.replace(log_acc_buffer=13), code.program)
+    assert pack(program, code.image)[0] != pack(other, code.image)[0]
