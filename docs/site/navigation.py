@@ -15,6 +15,7 @@ PARTS = {
         "docs/python",
         "docs/running-networks",
         "docs/export",
+        "docs/c-runtime",
         "docs/accuracy",
         "docs/reasons",
         "docs/utilization",
