@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.graph.evaluate import Runner, evaluate
-from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.nodes import Function, Var
 from tandem.compiler.graph.passes import Fuse, transform
 from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import atoms
 from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.quantise.forms import Scale
 from tandem.compiler.quantise.layers import QuantisedLayer, layers
@@ -42,6 +43,8 @@ class LayerError:
         The largest own error, in quantisation steps; None if the result is not int8.
     clipped
         The fraction of own results at the limits of int8.
+    readers
+        The names of the layers that read the result in int8.
     """
 
     name: str
@@ -52,6 +55,7 @@ class LayerError:
     own_sqnr: float
     largest: float | None
     clipped: float
+    readers: tuple[str, ...] = ()
 
 
 def layer_errors(
@@ -80,7 +84,25 @@ def layer_errors(
         inherited = _values(quantised, tensors, sample, run)
         for measured in found:
             measured.add(wanted, inherited[measured.layer.tensor], run)
-    return tuple(each.error for each in found)
+    readers = _readers(network.function, [each.layer for each in found])
+    return tuple(each.error(readers[each.layer.tensor]) for each in found)
+
+
+def _readers(function: Function, found: Sequence[QuantisedLayer]) -> dict[str, tuple[str, ...]]:
+    """For the result of each layer, the names of the layers that read it in int8: as it is, or
+    moved."""
+    origins: dict[str, set[str]] = {}
+    made = {layer.tensor for layer in found}
+    for let in function.body.lets:
+        read = [each.name for each in atoms(let.value) if isinstance(each, Var)]
+        moved = set[str]().union(*(origins.get(name, set()) for name in read))
+        origins[let.name] = {let.name} if let.name in made else moved
+    readers: dict[str, dict[str, None]] = {tensor: {} for tensor in made}
+    for layer in found:
+        for param, (_, scale) in zip(layer.function.params, layer.inputs, strict=True):
+            for tensor in origins.get(param.name, ()) if scale is not None else ():
+                readers[tensor][layer.name] = None
+    return {tensor: tuple(names) for tensor, names in readers.items()}
 
 
 @dataclass(slots=True)
@@ -143,8 +165,8 @@ class _Measured:
         scale = self.layer.scale
         return dequantised(rounded(real, scale), scale) if scale and self.rounds else real
 
-    @property
-    def error(self) -> LayerError:
+    def error(self, readers: tuple[str, ...]) -> LayerError:
+        """The error over all samples."""
         layer = self.layer
         return LayerError(
             layer.name,
@@ -155,6 +177,7 @@ class _Measured:
             self.own.decibels,
             None if layer.scale is None else self.largest,
             self.clipped / max(self.elements, 1),
+            readers,
         )
 
 

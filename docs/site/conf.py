@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from docs.site.command_page import command_page  # noqa: E402 - the path is set above
-from docs.site.labs_archive import LINK, NAME, write_labs  # noqa: E402
+from docs.site.labs_archive import LINK, write_labs  # noqa: E402
 from docs.site.navigation import SOURCES, navigation  # noqa: E402
 from docs.site.notebook_page import notebook_page  # noqa: E402
 
@@ -111,10 +111,10 @@ def show_aliases(
 
 
 def add_files(app: Sphinx, error: Exception | None) -> None:
-    """README.html again, by the name that servers look for, and the archive of the labs."""
+    """README.html again, by the name that servers look for, and the archives of the labs."""
     if error is None and app.builder.name == "html":
         shutil.copyfile(app.outdir / "README.html", app.outdir / "index.html")
-        write_labs(HERE.parent / "labs", app.outdir / "docs" / "labs" / NAME)
+        write_labs(HERE.parent / "labs", app.outdir / "docs" / "labs")
 
 
 def setup(app: Sphinx) -> None:

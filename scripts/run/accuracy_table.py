@@ -16,8 +16,8 @@ _CLIPPED: Final = 0.01
 """The fraction of results at int8's limits from which on a scale counts as too small."""
 _LOST: Final = 6.0
 """The SQNR in dB below which errors are more than half as large as what they disturb."""
-_COARSE: Final = 25.0
-"""The SQNR in dB below which a layer's own rounding counts as coarse: 30 and more are usual."""
+_COARSE: Final = 30.0
+"""The SQNR in dB below which a layer's own rounding counts as coarse: more is usual."""
 
 
 def print_losses(console: Console, losses: LayerLosses) -> None:
@@ -55,6 +55,10 @@ def _advice(losses: LayerLosses) -> Iterator[str]:
     in a QDQ network, which nothing here changes."""
     worst = losses.worst_first[0]
     keep = f"--keep-float {worst.name} computes it in float32"
+    if worst.operators == ("quantise",):
+        kept = " ".join(f"--keep-float {name}" for name in worst.readers)
+        readers = " and ".join(worst.readers)
+        keep = f"it is float32, rounded for {readers}, which {kept} computes in float32, too"
     if not losses.states_scales:
         if worst.clipped > _CLIPPED:
             yield (

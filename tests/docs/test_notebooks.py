@@ -8,13 +8,13 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
+from docs.site.labs_archive import solutions
 from tests.support.docs.notebooks import (
     clean,
     execute,
     exercises,
     outputs,
     read,
-    solutions,
     solve,
 )
 

@@ -36,15 +36,22 @@ def test_the_page_of_commands() -> None:
 
 
 def test_the_labs_in_one_file(tmp_path: Path) -> None:
-    """The notebooks and nothing else, above all no solutions; the same bytes each time."""
+    """The notebooks and nothing else, above all no solutions, and the same filled in; the same
+    bytes each time."""
     labs = ROOT / "docs" / "labs"
-    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
-    for path in (first, second):
-        write_labs(labs, path)
-    assert first.read_bytes() == second.read_bytes()
-    with ZipFile(first) as archive:
-        assert archive.namelist() == [f"labs/lab{number}.ipynb" for number in range(1, 7)]
-        assert archive.read("labs/lab3.ipynb") == (labs / "lab3.ipynb").read_bytes()
+    names = [f"labs/lab{number}.ipynb" for number in range(1, 7)]
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+        write_labs(labs, tmp_path / folder)
+    for name in ("labs.zip", "labs-solved.zip"):
+        first, second = (tmp_path / folder / name for folder in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
+        with ZipFile(first) as archive:
+            assert archive.namelist() == names
+            texts = [archive.read(each).decode() for each in names]
+        unsolved = [path.read_text() for path in sorted(labs.glob("*.ipynb"))]
+        assert (texts == unsolved) is (name == "labs.zip")
+        assert any("raise NotImplementedError(" in text for text in texts) is (name == "labs.zip")
 
 
 WIDTHS = """<script>
@@ -74,9 +81,9 @@ def test_it_builds_without_warnings(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert not done.returncode, done.stderr
     assert (site / "index.html").read_text() == (site / "README.html").read_text()
-    with ZipFile(site / "docs" / "labs" / "labs.zip") as archive:
-        assert archive.namelist() == [f"labs/lab{number}.ipynb" for number in range(1, 7)]
-    assert 'href="labs.zip"' in (site / "docs" / "labs" / "README.html").read_text()
+    for name in ("labs.zip", "labs-solved.zip"):
+        assert (site / "docs" / "labs" / name).exists()
+        assert f'href="{name}"' in (site / "docs" / "labs" / "README.html").read_text()
     if CHROMIUM is not None:
         for name in ("docs/resources.html", "docs/site/api.html"):
             page = site / name

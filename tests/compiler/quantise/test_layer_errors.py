@@ -49,6 +49,17 @@ def test_every_layer_of_a_residual_network(mode: Mode) -> None:
         ("g", "reduce_sum"),
         ("y", "dense"),
     ]
+    assert {each.name: each.readers for each in errors} == {
+        "x": ("r1",),
+        "r1": ("r2",),
+        "r2": ("p2",),
+        "p2": ("r3", "c5"),
+        "r3": ("r4",),
+        "c5": ("r4",),
+        "r4": ("g",),
+        "g": ("y",),
+        "y": (),
+    }
     assert min(each.own_sqnr for each in errors) >= (30 if mode is Mode.MULTIPLIER else 26)
     assert all(each.largest is None or each.largest < 60 for each in errors)
 

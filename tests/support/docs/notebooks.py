@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ SECONDS = 300
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python"}
 """What a stored notebook says of its kernel."""
-_SECTION = re.compile(r"^# %% (\w+)\n", re.MULTILINE)
 
 
 def read(path: Path) -> Any:
@@ -76,12 +74,6 @@ def exercises(notebook: Any) -> dict[str, Any]:
     return {
         cell.metadata["exercise"]: cell for cell in notebook.cells if "exercise" in cell.metadata
     }
-
-
-def solutions(path: Path) -> dict[str, str]:
-    """The code of a lab's solutions, by the names of the exercises."""
-    _, *parts = _SECTION.split(path.read_text())
-    return {name: code.strip("\n") for name, code in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def solve(notebook: Any, answers: dict[str, str]) -> None:

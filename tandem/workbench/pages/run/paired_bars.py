@@ -41,7 +41,11 @@ def hiding_colour(kinds: Sequence[Hiding]) -> alt.Color:
 
 def hiding_legend(kinds: Sequence[Hiding]) -> alt.Legend | None:
     """A legend of the kinds of runs, if there are two."""
-    return alt.Legend(title="latency hiding:", titleOrient="left") if len(kinds) > 1 else None
+    return (
+        alt.Legend(title="latency hiding:", titleOrient="left", titlePadding=14)
+        if len(kinds) > 1
+        else None
+    )
 
 
 def hiding_tooltip(kinds: Sequence[Hiding]) -> list[alt.Tooltip]:

@@ -17,6 +17,8 @@ _BAR = 20
 """Width of a bar in pixels, which has to hold its percentage."""
 _TVM_MULTIPLIERS = 256
 """Those of the machine that TVM's figure was measured on."""
+_PADDING = {"left": 5, "top": 5, "right": 40, "bottom": 5}
+"""Around the chart, in pixels: browsers have wider fonts than those it is measured with."""
 _SHORT = 6
 """Length in letters of the longest name that is written horizontally."""
 
@@ -52,11 +54,13 @@ def chart(rows: Sequence[Row]) -> alt.LayerChart:
             legend=alt.Legend(orient="top", title=None),
         )
     )
-    labels = base.mark_text(dy=-5, fontSize=9, color=INK).encode(
-        text=alt.Text("utilisation:Q", format=".0%")
-    )
-    drawn = alt.LayerChart(layer=[bars, labels, *_published(rows)])
-    return drawn.properties(width=alt.Step(_BAR, **{"for": "offset"}), height=220)
+    percentage = alt.Text("utilisation:Q", format=".0%")
+    # Lines that pass behind a label leave space for it.
+    halos = base.mark_text(dy=-5, fontSize=9, stroke="white", strokeWidth=4).encode(text=percentage)
+    labels = base.mark_text(dy=-5, fontSize=9, color=INK).encode(text=percentage)
+    drawn = alt.LayerChart(layer=[*_published(rows), bars, halos, labels])
+    step = alt.Step(_BAR, **{"for": "offset"})
+    return drawn.properties(width=step, height=220, padding=_PADDING)
 
 
 def _published(rows: Sequence[Row]) -> list[alt.Chart]:
