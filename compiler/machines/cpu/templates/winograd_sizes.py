@@ -63,7 +63,7 @@ class WinogradSizes:
         across = _ceil_div(_ceil_div(self.columns, m), step_columns)
         down_tiles, across_tiles = passes * step_rows, across * step_columns
         blocks = self.channels // choices["channels"]
-        step = step_time(vectors, step_rows * step_columns) / 2
+        step = step_time(vectors, step_rows * step_columns, self.simd.latency) / 2
         line = vectors * self.simd.bytes
         step = np.where(
             self.inputs * line > _FIRST_LEVEL, np.maximum(step, line / _STEP_BYTES), step
