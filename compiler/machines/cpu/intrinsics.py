@@ -36,8 +36,8 @@ class CpuIntrinsic:
     shifts
         Whether its code adds 128 to the left operand and subtracts the excess again.
     steps
-        How many such dot products take their left operands from one vector that is loaded once, if these
-        are side by side; 1 if each loads its own.
+        How many such dot products take their left operands from one vector that is loaded once, if
+        these are side by side; 1 if each loads its own.
     scratch
         Registers for what its instructions compute before they add it to the sums.
     lane_time

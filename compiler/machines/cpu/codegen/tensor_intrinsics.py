@@ -7,8 +7,8 @@ second VNNI instruction, which LLVM shares between accumulators with the same ri
 AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits in
 place, even and odd bytes separately, and pairs of products are added.
 
-AArch64's SDOT multiplies signed bytes exactly. Without it, SMULL multiplies eight pairs of bytes to 16
-bits, and SADALP adds neighbours to lanes of 32 bits: exact too, as no sum is kept in 16 bits.
+AArch64's SDOT multiplies signed bytes exactly. Without it, SMULL multiplies eight pairs of bytes to
+16 bits, and SADALP adds neighbours to lanes of 32 bits: exact too, as no sum is kept in 16 bits.
 """
 
 from __future__ import annotations
@@ -25,13 +25,21 @@ from tandem.compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 from tandem.compiler.machines.cpu.codegen import load_store
 from tandem.compiler.machines.cpu.codegen.expressions import evaluate
 from tandem.compiler.machines.cpu.codegen.frame import Frame
-from tandem.compiler.machines.cpu.codegen.llvm import BYTE, I32, I64, call_intrinsic, constant, splat
+from tandem.compiler.machines.cpu.codegen.llvm import (
+    BYTE,
+    I32,
+    I64,
+    call_intrinsic,
+    constant,
+    splat,
+)
 from tandem.compiler.machines.cpu.codegen.offset import Offset, offset_of
 from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, step, write
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
 _Emitter = Callable[[Any, Any, Any, Any], Any]
-"""(builder, C, A, B) -> C: C a vector of 32-bit lanes, A the bytes of one lane of B as an integer."""
+"""(builder, C, A, B) -> C: C is a vector of 32-bit lanes, B one of as many lanes of bytes, A the
+bytes of a lane as an integer."""
 
 _I16 = ir.IntType(16)
 _BYTE_BITS = 8
@@ -159,14 +167,16 @@ def _operand(frame: Frame, name: str, parameter: Buffer, region: Region) -> _Ope
 
 
 def _lane_of_a_vector(frame: Frame, operand: _Operand, lane: Any, steps: int) -> Any:
-    """The operand as a lane of a vector of `steps` operands, which others share, if the buffer is made of
-    such vectors; else as an element of its own."""
+    """The operand: a lane of a vector of `steps` operands, which other dot products share, if the
+    buffer consists of such vectors; else an element that is loaded by itself."""
     size = lane.width // _BYTE_BITS
     whole, offset = steps * size, operand.offset
     divisible = (operand.buffer.shape[-1], *offset.terms.values())
     if steps == 1 or offset.constant % size or any(each % whole for each in divisible):
         return read(frame, operand.buffer, lane, operand.pointer)
     behind = offset.constant % whole
-    first = step(frame, operand.pointer, constant(I64, -behind), BYTE) if behind else operand.pointer
+    first = (
+        step(frame, operand.pointer, constant(I64, -behind), BYTE) if behind else operand.pointer
+    )
     vector = read(frame, operand.buffer, ir.VectorType(lane, steps), first)
     return frame.builder.extract_element(vector, constant(I32, behind // size))

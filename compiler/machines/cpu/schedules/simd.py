@@ -9,9 +9,8 @@ from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
-
 _ADDRESSES = 14
-"""Registers of integers that hold addresses, counters and products, where sums are in the others."""
+"""Registers of integers that hold addresses, counters and products, and no sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,9 @@ class Simd:
         Registers of elements that instructions cannot take from memory, and are loaded ahead.
     latency
         Independent multiplications that keep all multipliers busy.
+    load_time
+        The time of a load beside multiplications, relative to one of these: processors that do not
+        reorder instructions wait for it.
     """
 
     bytes: int
@@ -40,6 +42,7 @@ class Simd:
     lanes_are_registers: bool = False
     loaded: int = 1
     latency: int = 8
+    load_time: float = 0
 
     @classmethod
     def of(cls, machine: CpuTarget) -> Simd:
@@ -48,7 +51,7 @@ class Simd:
         dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
         size = machine.register_bits // 8
         if machine.architecture == "aarch64":
-            return cls(size, machine.registers, dots, loaded=4, latency=10)
+            return cls(size, machine.registers, dots, loaded=4, latency=10, load_time=0.25)
         scalar = machine.architecture.startswith("riscv") and not machine.has_vectors
         return cls(size, machine.registers, dots, lanes_are_registers=scalar)
 

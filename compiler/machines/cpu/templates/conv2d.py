@@ -122,7 +122,9 @@ def packed_conv2d(
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms)
+    return PackedLayer(
+        data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@
     sum[jb, i, l]           the same outputs side by side, for the lanes of vectors
     dense[i, j]             = sum[j // channels, i, j % channels] (+ bias[j])
 
-As in `packed_conv2d`, terms of a dot product are adjacent, last in `packed`, and extents are rounded up
-to whole tiles.
+As in `packed_conv2d`, terms of a dot product are adjacent, last in `packed`, and extents are
+rounded up to whole tiles.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tandem.compiler.operators.matmul import dense
 from tandem.compiler.te import Tensor, compute, reduce_axis
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
+
 
 def packed_dense(
     data: Tensor,
@@ -69,8 +70,8 @@ def packed_dense(
     steps, whole = -(-inputs // terms.count), -(-rows // tile.columns) * tile.columns
     padded = data
     if steps * terms.count > inputs or whole > rows or shifted:
-        extents = whole, steps * terms.count
-        padded = _padded(data, extents, f"{name}_pad", shifted is not None)
+        shape = whole, steps * terms.count
+        padded = _padded(data, shape, f"{name}_pad", shifted is not None)
     blocks = -(-outputs // tile.channels)
     packings = [_packing(weight, (blocks, steps), tile.channels, terms, f"{name}_weight")]
     if shifted:
@@ -86,7 +87,9 @@ def packed_dense(
         return value if bias is None else value + bias[j]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms)
+    return PackedLayer(
+        data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms
+    )
 
 
 def _padded(data: Tensor, extents: tuple[int, int], name: str, shifted: bool) -> Tensor:

@@ -1,8 +1,8 @@
 """Terms of dot products in packed operands.
 
-    data[.., k]             adjacent terms side by side, k = s * depth + d
-    weight[.., l, d]        those of one dot product
-    weight[.., s, l, d]     those of several dot products, which share a vector of data
+data[.., k]             adjacent terms side by side, k = s * depth + d
+weight[.., l, d]        those of one dot product
+weight[.., s, l, d]     those of several dot products, which share a vector of data
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tandem.compiler.te import reduce_axis
 from tandem.compiler.te.tensor import ReduceAxis
 
 _MOST_PADDED = 1.25
-"""The most terms that dot products multiply which share data, relative to those of single ones: what
-loading data lane by lane costs."""
+"""The most terms, with padding, of dot products that share data, relative to those of single ones:
+what loading data lane by lane costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,16 @@ class DotTerms:
     Attributes
     ----------
     extents
-        Empty without a dot product; the terms of one; or the steps that share data, and the terms of each.
+        Empty without a dot product; the terms of one; or the number of dot products that share
+        data, and the terms of one.
     """
 
     extents: tuple[int, ...]
 
     @classmethod
     def of(cls, dot: PrimFunc | None, terms: int) -> DotTerms:
-        """The terms of a dot product of `CPU_INTRINSICS` in sums of so many terms, which are padded to
-        whole ones."""
+        """The terms of a dot product of `CPU_INTRINSICS` in sums of so many terms, which are padded
+        to whole dot products."""
         if dot is None:
             return cls(())
         depth, steps = dot.inputs[1].size, CPU_INTRINSICS[dot.name].steps

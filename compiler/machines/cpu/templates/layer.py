@@ -176,8 +176,8 @@ def carry_in_registers(
     sums
         The stage, already computed at the loop over tiles. Its axis `l` has the tile's channels.
     terms, pixels
-        The stage's reduction axes, without those of dot products; and what is unrolled: steps of dot
-        products that share data, and the axes of a tile's pixels.
+        The stage's reduction axes, without those of dot products; and the axes that are unrolled:
+        dot products that share data, and a tile's pixels.
     dot
         The dot product instruction to use, if any.
     """

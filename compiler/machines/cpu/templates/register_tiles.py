@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,9 +37,6 @@ class Tile:
 
 _SHORT_ROWS = 1.2
 """The time of a layer whose sums are stored element by element, relative to one with vectors."""
-_LOAD = 0.25
-"""The time of a load of a vector that several steps share, relative to a multiplication's: what processors
-that do not reorder instructions wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +70,21 @@ class StepCosts:
     @staticmethod
     def of(simd: Simd, dot: PrimFunc | None) -> StepCosts:
         """The costs of a processor's multiplications, or of a dot product."""
+        costs = StepCosts(
+            simd.loaded,
+            load_time=simd.load_time,
+            latency=simd.latency,
+            short_rows=_SHORT_ROWS if simd.load_time else 1,
+        )
         known = None if dot is None else CPU_INTRINSICS[dot.name]
         if known is None or known.steps == 1:
-            return StepCosts(beside=simd.loaded, latency=simd.latency)
-        return StepCosts(
-            known.scratch, 1, known.lane_time, _LOAD, known.steps, simd.latency, _SHORT_ROWS
+            return costs
+        return replace(
+            costs,
+            beside=known.scratch,
+            pixel_registers=1,
+            pixel_time=known.lane_time,
+            shared=known.steps,
         )
 
     def time(self, vectors: Ints, pixels: Ints) -> Floats:
@@ -146,8 +153,8 @@ class TileSpace:
 
         A step multiplies one or more vectors of weights with each of the tile's pixels. It takes
         as long as its multiplications or its loads, whichever are more, and at least the latency
-        of one sum; and what `step` adds. The last tile of a column has the remaining rows only; tiles over the other
-        edges cost as much as whole ones.
+        of one sum; and what `step` adds. The last tile of a column has the remaining rows only;
+        tiles over the other edges cost as much as whole ones.
         """
         channels, rows, columns = (choices[name] for name in ("channels", "rows", "columns"))
         beside = -(-self.channels // channels) * -(-self.columns // columns)
