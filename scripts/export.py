@@ -31,7 +31,7 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.workbench.devices import Cpu
-from tandem.workbench.export import check_name, export_network
+from tandem.workbench.export import LibraryOptions, check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 
@@ -65,6 +65,22 @@ def command(
         str | None,
         typer.Option("--name", metavar="NAME", help="The prefix of its names in C."),
     ] = None,
+    embed_weights: Annotated[
+        bool,
+        typer.Option(
+            "--embed-weights/--no-embed-weights",
+            help="The weights are part of the library, or a file that the program reads.",
+        ),
+    ] = True,
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads", metavar="N", min=1, help="The most threads that share a layer's work."
+        ),
+    ] = 1,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Runs can tell the time of each layer.")
+    ] = False,
     shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
@@ -89,7 +105,7 @@ def command(
         written = {f"{each} in --output": output / each for each in ("check.bin", "main.c")}
         check_outputs(written, chain(model_inputs(model), given), force=force)
         if is_artifact(Path(model)):
-            options = {
+            of_models = {
                 "--target": processor is not None,
                 "--no-fpu": not fpu,
                 "--shape": bool(shape),
@@ -97,17 +113,18 @@ def command(
                 "--calibrate": calibrate is not None,
                 "--keep-float": bool(keep_float),
             }
-            for option, is_set in options.items():
+            for option, is_set in of_models.items():
                 if is_set:
                     raise CommandError(
                         f"{option} is for models: {model} is an artifact, compiled already"
                     )
-        device = Cpu.named(processor, 1, fpu=fpu)
+        device = Cpu.named(processor, threads, fpu=fpu)
+        options = LibraryOptions(embed_weights, threads, profile)
         how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = export_network(
-                opened, device, output, inputs or [], pixels, seed, name, report, warn
+                opened, device, output, inputs or [], pixels, seed, name, report, warn, options
             )
         if as_json:
             print_json(found.as_json())

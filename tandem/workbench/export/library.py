@@ -12,13 +12,15 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from tandem.base.files import write_atomically
+from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.runtime.artifact import Arena, Artifact, Manifest, Output
 from tandem.runtime.native import ALIGNMENT, ObjectCode
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.header import Extent, Header, Port
 from tandem.workbench.export.kernels import kernels_of
-from tandem.workbench.export.names import c_names, check_name
+from tandem.workbench.export.names import c_names_in_order, check_name
 from tandem.workbench.export.network_source import NetworkSource, prefix_of
+from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.project import project_files
 from tandem.workbench.export.web import web_files
 
@@ -95,6 +97,7 @@ def export_library(
     inputs: _Arrays,
     expected: _Arrays | None,
     name: str | None = None,
+    options: LibraryOptions = PLAIN,
 ) -> Exported:
     """Write the C library of a network that the CPU runs alone, or of an artifact's code for that.
 
@@ -106,6 +109,8 @@ def export_library(
         The outputs to compare with; None if they are not known: the program prints its own.
     name
         The prefix of the library's names; None for the model's.
+    options
+        Where weights are, threads, and profiles.
 
     Raises
     ------
@@ -124,37 +129,50 @@ def export_library(
         for step in manifest.steps
         if isinstance(code := alone.code[step.code], ObjectCode)
     }
+    first = next(iter(codes.values()), None)
+    triple = first.triple if first else "any processor"
+    options.check(triple, threaded=first is None or CpuTarget(triple, "", ()).threaded)
     kernels = {each.name: each for each in kernels_of(prefix, codes)}
     weights, offsets = _weights(alone)
-    input_ports, output_ports = _ports(manifest)
+    input_ports, output_ports, extents = _ports(manifest)
     ports, copies = _expressions(manifest, input_ports, output_ports)
-    source = NetworkSource.of(prefix, manifest, kernels, codes, offsets, ports, copies)
+    source = NetworkSource.of(
+        *(prefix, manifest, kernels, codes, offsets, ports, copies),
+        embed_weights=options.embed_weights,
+    )
     header = Header(
         prefix,
         manifest,
         input_ports,
         output_ports,
         source.frames.size,
-        max((each.shared_bytes + each.worker_bytes for each in codes.values()), default=0),
+        max(
+            (each.shared_bytes + options.threads * each.worker_bytes for each in codes.values()),
+            default=0,
+        ),
         len(weights),
         sum(each.code_bytes for each in kernels.values()),
         sorted({"memcpy", *(need for each in kernels.values() for need in each.needs)}),
-        next((each.triple for each in codes.values()), "any processor"),
-        next((each.features for each in codes.values()), ()),
+        triple,
+        first.features if first else (),
+        options,
+        extents,
     )
     checked = expected is not None
-    results = () if expected is None else [expected[port.name] for port in output_ports]
+    results, shapes = _results(header, expected) if expected is not None else ((), {})
     objects = [f"{prefix}_kernel_{at}.o" for at in range(len(kernels))]
     files: dict[str, bytes] = {
         f"{prefix}.h": header.text().encode(),
-        f"{prefix}.c": source.text().encode(),
+        f"{prefix}.c": source.text(header).encode(),
         f"{prefix}_weights.bin": weights,
         **{file: each.content for file, each in zip(objects, kernels.values(), strict=True)},
         "check.bin": _packed([*(inputs[port.name] for port in input_ports), *results]),
     }
-    around = web_files if header.triple.startswith("wasm") else project_files
-    for file, content in around(header, objects, checked=checked).items():
-        files[file] = content.encode()
+    if header.triple.startswith("wasm"):
+        around = web_files(header, objects, checked=checked)
+    else:
+        around = project_files(header, objects, checked=checked, shapes=shapes)
+    files |= {file: content.encode() for file, content in around.items()}
     folder.mkdir(parents=True, exist_ok=True)
     for old in {path.name for path in folder.glob(f"{prefix}_kernel_*.o")} - files.keys():
         (folder / old).unlink()
@@ -174,11 +192,6 @@ def for_processor(artifact: Artifact) -> Artifact:
             )
         found = artifact.fallback
     manifest = found.manifest
-    for count in manifest.counts:
-        raise ExportError(
-            f"the extent of {count.result} along axis {count.axis} is known only after a run, and "
-            "buffers in C have one size"
-        )
     if any(not isinstance(found.code[step.code], ObjectCode) for step in manifest.steps):
         raise ExportError(f"{manifest.name} has code that is no machine code of a processor")
     return found
@@ -187,7 +200,7 @@ def for_processor(artifact: Artifact) -> Artifact:
 def _all_placed(manifest: Manifest) -> Manifest:
     """With the parts of tuples that are no results in the arena: in Python each is an array of its
     own, and C has no heap."""
-    results = {port.tensor for port in manifest.results}
+    results = {each.tensor for each in (*manifest.results, *manifest.counts)}
     end, tensors = manifest.arena_bytes, []
     for tensor in manifest.tensors:
         if isinstance(tensor.place, Output) and tensor.name not in results:
@@ -216,13 +229,55 @@ def _packed(arrays: Sequence[NDArray[Any]]) -> bytes:
     return b"".join(part.ljust(-(-len(part) // 64) * 64, b"\0") for part in parts) or bytes(64)
 
 
-def _ports(manifest: Manifest) -> tuple[list[Port], list[Port]]:
+def _ports(manifest: Manifest) -> tuple[list[Port], list[Port], list[Extent]]:
+    """Inputs and outputs, and which outputs are extents of others."""
     tensors = {each.name: each for each in manifest.tensors}
+    counted = [f"{each.result}_extent_{each.axis}" for each in manifest.counts]
     found = []
-    for given in (manifest.inputs, manifest.results):
-        names = c_names(port.name for port in given)
-        found.append([Port(each.name, names[each.name], tensors[each.tensor]) for each in given])
-    return found[0], found[1]
+    for given in (
+        [(port.name, port.tensor) for port in manifest.inputs],
+        [
+            *((port.name, port.tensor) for port in manifest.results),
+            *zip(counted, (each.tensor for each in manifest.counts), strict=True),
+        ],
+    ):
+        spelled = c_names_in_order([name for name, _ in given])
+        found.append(
+            [
+                Port(name, text, tensors[tensor])
+                for (name, tensor), text in zip(given, spelled, strict=True)
+            ]
+        )
+    inputs, outputs = found
+    results = {port.name: port for port in outputs[: len(manifest.results)]}
+    counts = outputs[len(manifest.results) :]
+    extents = [
+        Extent(results[each.result], each.axis, port)
+        for each, port in zip(manifest.counts, counts, strict=True)
+    ]
+    return inputs, outputs, extents
+
+
+def _results(
+    header: Header, expected: _Arrays
+) -> tuple[list[NDArray[Any]], dict[str, tuple[int, ...]]]:
+    """What buffers of outputs hold after a run, with zeros beyond extents; and the shapes of those
+    results, by their names in C."""
+    counts = {extent.count.spelled: extent for extent in header.extents}
+    arrays: list[NDArray[Any]] = []
+    shapes = {}
+    for port in header.outputs:
+        extent = counts.get(port.spelled)
+        if extent is not None:
+            arrays.append(np.array(expected[extent.output.name].shape[extent.axis], np.int64))
+            continue
+        array = expected[port.name]
+        if array.shape != tuple(port.tensor.shape):
+            whole = np.zeros(port.tensor.shape, array.dtype)
+            whole[tuple(map(slice, array.shape))] = array
+            shapes[port.spelled], array = array.shape, whole
+        arrays.append(array)
+    return arrays, shapes
 
 
 def _expressions(

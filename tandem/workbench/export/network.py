@@ -16,6 +16,7 @@ from tandem.runtime.native import ObjectCode
 from tandem.runtime.native.processor import missing_features, this_triple
 from tandem.workbench.devices import Cpu
 from tandem.workbench.export.library import Exported, export_library, for_processor
+from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.networks import Network, Report
 from tandem.workbench.opened import Opened
 from tandem.workbench.run_inputs import RunInputs
@@ -31,6 +32,7 @@ def export_network(
     name: str | None,
     report: Report | None,
     warn: Callable[[str], None],
+    options: LibraryOptions = PLAIN,
 ) -> Exported:
     """Write the library of an opened network; a model is compiled for the device.
 
@@ -48,7 +50,7 @@ def export_network(
     """
     given = RunInputs.read(opened.name, opened.inputs, inputs, pixels, seed, opened.constants)
     network = opened.network(device, report, warn)
-    return export_compiled(network, folder, given.batches[0], name, report)
+    return export_compiled(network, folder, given.batches[0], name, report, options)
 
 
 def export_compiled(
@@ -57,6 +59,7 @@ def export_compiled(
     batch: Mapping[str, NDArray[Any]],
     name: str | None = None,
     report: Report | None = None,
+    options: LibraryOptions = PLAIN,
 ) -> Exported:
     """Write the library of a compiled network, to be checked with a batch. Raises as
     `export_library`."""
@@ -65,7 +68,7 @@ def export_compiled(
     if not runs_here(artifact) and network.prepared is not None:
         # The same network on this processor says what is expected.
         here = Cpu(1).build(network.prepared, report)
-    return export_library(artifact, folder, batch, outputs_of(here, batch), name)
+    return export_library(artifact, folder, batch, outputs_of(here, batch), name, options)
 
 
 def runs_here(artifact: Artifact) -> bool:

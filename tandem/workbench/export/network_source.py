@@ -31,8 +31,10 @@ from tandem.runtime.artifact import (
 )
 from tandem.runtime.native import ObjectCode
 from tandem.workbench.errors import ExportError
+from tandem.workbench.export.header import Header
 from tandem.workbench.export.kernels import Kernel
-from tandem.workbench.export.names import c_name, c_names
+from tandem.workbench.export.names import c_name, c_names, c_string
+from tandem.workbench.export.options import LibraryOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class NetworkSource:
     tensors: Mapping[str, Tensor]
     names: Mapping[str, str]
     """The names of kernels in C."""
+    constants: str
+    """The expression of where the weights begin."""
 
     @classmethod
     def of(
@@ -74,6 +78,8 @@ class NetworkSource:
         weights: Mapping[str, int],
         ports: Mapping[str, str],
         copies: Mapping[str, str],
+        *,
+        embed_weights: bool = True,
     ) -> NetworkSource:
         """The source of a network. Raises `ExportError` for calls that nest without a bound."""
         steps: list[Instruction] = [RunStep(number) for number in range(len(manifest.steps))]
@@ -90,11 +96,13 @@ class NetworkSource:
         names = {code: f"{name}_kernel_{spelled[code]}" for code in codes}
         return cls(
             *(name, manifest, kernels, codes, weights, ports, copies, functions, frames),
-            *(tensors, names),
+            *(tensors, names, f"{name}_weights" if embed_weights else "s->weights"),
         )
 
-    def text(self) -> str:
-        """The file."""
+    def text(self, header: Header) -> str:
+        """The file that goes with a header."""
+        options = header.options
+        weights = f"extern const unsigned char {self.name}_weights[];"
         lines = [
             f"/* {self.manifest.name}: made by Tandem. See {self.name}.h. */",
             f'#include "{self.name}.h"',
@@ -104,14 +112,18 @@ class NetworkSource:
             "/* Compilers for machines without a system may come without <string.h>. */",
             "void *memcpy(void *target, const void *source, size_t bytes);",
             "",
-            f"extern const unsigned char {self.name}_weights[];",
-            "",
+            *([weights, ""] * options.embed_weights),
             "/* Kernels: operands, a workspace, and what launches parallel loops: nothing here. */",
             *self._declarations(),
             "",
-            *self._results(),
-            *(line for number in range(len(self.functions)) for line in self._function(number)),
-            *self._entry(),
+            *self._results(options),
+            *(_clock(header) if options.profile else ()),
+            *(
+                line
+                for number in range(len(self.functions))
+                for line in self._function(number, options)
+            ),
+            *self._entry(header),
         ]
         return "\n".join(lines) + "\n"
 
@@ -125,7 +137,7 @@ class NetworkSource:
             operands = ", ".join((*(f"{word}void *" for word in const), "void *", "void *"))
             yield f'void {self.names[name]}({operands}) __asm__("{kernel.symbol}");'
 
-    def _results(self) -> Iterator[str]:
+    def _results(self, options: LibraryOptions) -> Iterator[str]:
         """What functions share: where the results of the one that ended last lie."""
         count = max(len(each.results) for each in self.functions)
         yield "struct state {"
@@ -133,6 +145,13 @@ class NetworkSource:
         yield f"    const struct {self.name}_outputs *outputs;"
         yield "    unsigned char *frames;"
         yield "    void *workspace;"
+        if not options.embed_weights:
+            yield "    const unsigned char *weights;"
+        if options.threads > 1:
+            yield "    void *launcher;"
+        if options.profile:
+            yield f"    struct {self.name}_profile *profile;"
+            yield "    uint64_t since;"
         yield "    unsigned char *next;"
         yield f"    const unsigned char *results[{max(count, 1)}];"
         yield "};"
@@ -143,7 +162,7 @@ class NetworkSource:
 
     # Functions --------------------------------------------------------------------------------
 
-    def _function(self, number: int) -> Iterator[str]:
+    def _function(self, number: int, options: LibraryOptions) -> Iterator[str]:
         function = self.functions[number]
         targets = set[int]()
         for instruction in function.instructions:
@@ -159,19 +178,26 @@ class NetworkSource:
         for at, instruction in enumerate(function.instructions):
             if at in targets:
                 yield f"i{at}:;"
-            for line in self._instruction(function, instruction):
+            for line in self._instruction(function, instruction, options):
                 yield f"    {line}"
         yield "}"
         yield ""
 
-    def _instruction(self, function: FunctionCode, instruction: Instruction) -> Iterator[str]:
+    def _instruction(
+        self, function: FunctionCode, instruction: Instruction, options: LibraryOptions
+    ) -> Iterator[str]:
         match instruction:
             case RunStep(step=number):
                 step = self.manifest.steps[number]
                 operands = (*step.inputs, *step.outputs)
                 positions = arguments_of(self.codes[step.code])
                 passed = [self._address(operands[position]) for position in positions]
-                yield f"{self.names[step.code]}({', '.join((*passed, 's->workspace', '0'))});"
+                launcher = "s->launcher" if options.threads > 1 else "0"
+                if options.profile:
+                    yield "s->since = now(s);"
+                yield f"{self.names[step.code]}({', '.join((*passed, 's->workspace', launcher))});"
+                if options.profile:
+                    yield f"ended(s, {number});"
             case Move(source=source, target=target):
                 yield self._copy(self._address(target), self._address(source), target)
             case Branch(condition=condition, otherwise=otherwise):
@@ -225,7 +251,7 @@ class NetworkSource:
             case Arena(offset=offset):
                 return f"frame + {offset}"
             case ConstantPlace():
-                return f"{self.name}_weights + {self.weights[name]}"
+                return f"{self.constants} + {self.weights[name]}"
             case Input() | Output():
                 return f"s->{self.ports[name]}"
             case _:
@@ -234,7 +260,7 @@ class NetworkSource:
     def _number(self, name: str) -> int:
         return next(at for at, each in enumerate(self.functions) if each.name == name)
 
-    def _entry(self) -> Iterator[str]:
+    def _entry(self, header: Header) -> Iterator[str]:
         if len(self.functions) > 1:
             yield "static void enter(struct state *s, int function, unsigned char *frame)"
             yield "{"
@@ -248,8 +274,7 @@ class NetworkSource:
             yield "    }"
             yield "}"
             yield ""
-        yield f"void {self.name}_run(const struct {self.name}_inputs *inputs,"
-        yield f"    const struct {self.name}_outputs *outputs, void *arena, void *workspace)"
+        yield f"void {self.name}_run({header.parameters})"
         yield "{"
         yield "    struct state all = {0};"
         yield "    struct state *s = &all;"
@@ -258,11 +283,38 @@ class NetworkSource:
         yield "    s->outputs = outputs;"
         yield "    s->frames = arena;"
         yield "    s->workspace = workspace;"
+        if not header.options.embed_weights:
+            yield "    s->weights = weights;"
+        if header.options.threads > 1:
+            yield "    s->launcher = launcher;"
+        if header.options.profile:
+            yield "    s->profile = profile;"
         yield "    (void)f0(s, s->frames);"
         for target, tensor in self.copies.items():
             source = self._address(tensor)
             yield f"    memcpy({target}, {source}, {self.tensors[tensor].bytes});"
         yield "}"
+
+
+def _clock(header: Header) -> Iterator[str]:
+    """The names of steps, and what adds to a profile."""
+    name = header.name
+    yield f"const char *const {name}_steps[{name.upper()}_STEPS] = {{"
+    yield from (f"    {c_string(each)}," for each in header.steps)
+    yield "};"
+    yield ""
+    yield "static uint64_t now(const struct state *s)"
+    yield "{"
+    yield "    return s->profile ? s->profile->now() : 0;"
+    yield "}"
+    yield ""
+    yield "static void ended(struct state *s, int step)"
+    yield "{"
+    yield "    if (!s->profile) return;"
+    yield "    s->profile->time[step] += now(s) - s->since;"
+    yield "    s->profile->runs[step]++;"
+    yield "}"
+    yield ""
 
 
 def prefix_of(manifest: Manifest) -> str:
