@@ -42,7 +42,7 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
-from tandem.workbench.export import check_name, export_network
+from tandem.workbench.export import LibraryOptions, check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 
@@ -94,6 +94,22 @@ def command(
         str | None,
         typer.Option("--name", metavar="NAME", help="The prefix of its names in C."),
     ] = None,
+    embed_weights: Annotated[
+        bool,
+        typer.Option(
+            "--embed-weights/--no-embed-weights",
+            help="The weights are part of the library, or a file that the program reads.",
+        ),
+    ] = True,
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads", metavar="N", min=1, help="The most threads that share a layer's work."
+        ),
+    ] = 1,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Runs can tell the time of each layer.")
+    ] = False,
     shape: ShapeOption = None,
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
@@ -134,12 +150,14 @@ def command(
                     raise CommandError(
                         f"{option} is for models: {model} is an artifact, compiled already"
                     )
-        target = _device(config, memory, device, Cpu.named(processor, 1, fpu=fpu), model)
+        host = Cpu.named(processor, threads, fpu=fpu)
+        target = _device(config, memory, device, host, model)
+        library = LibraryOptions(embed_weights, threads, profile)
         how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = export_network(
-                opened, target, output, inputs or [], pixels, seed, name, report, warn
+                opened, target, output, inputs or [], pixels, seed, name, report, warn, library
             )
         if as_json:
             print_json(found.as_json())

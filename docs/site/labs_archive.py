@@ -17,7 +17,7 @@ LINK: Final = f"""
 ```{{raw}} html
 <p><a class="reference download" href="{NAME}" download>{NAME}</a>: the notebooks as they are handed
 out, without solutions.
-<a class="reference download" href="{SOLVED}" download>{SOLVED}</a>: with the solutions filled in.</p>
+<a class="reference download" href="{SOLVED}" download>{SOLVED}</a>: with the solutions in them.</p>
 ```
 """
 """The section of the labs' page, at whose address the archives lie."""

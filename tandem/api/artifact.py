@@ -66,6 +66,9 @@ class Artifact:
         inputs: Inputs | None = None,
         *,
         name: str | None = None,
+        embed_weights: bool = True,
+        threads: int = 1,
+        profile: bool = False,
     ) -> Exported:
         """Write the network as a C library, with a program that checks it (`make check`).
 
@@ -81,6 +84,12 @@ class Artifact:
             that it compares with are those of this processor.
         name
             The prefix of the library's names in C; None for the model's.
+        embed_weights
+            Whether the weights are part of the library, or a file that the program reads.
+        threads
+            The most threads that share a layer's work.
+        profile
+            Whether runs can tell the time of each layer.
 
         Raises
         ------
@@ -92,12 +101,13 @@ class Artifact:
             A file cannot be written.
         """
         # Imported here: sessions run artifacts without the compiler.
-        from tandem.workbench.export import export_compiled
+        from tandem.workbench.export import LibraryOptions, export_compiled
 
         folder = file_path("path", path)
         given = self.noise() if inputs is None else inputs
         (batch, *_) = batches(self.name, given, inputs_of(self.network.artifact))
-        return export_compiled(self.network, folder, batch, name)
+        options = LibraryOptions(embed_weights, threads, profile)
+        return export_compiled(self.network, folder, batch, name, options=options)
 
     def with_fallback(self) -> Artifact:
         """The artifact with code for the processor alone, too, with which it can be compared."""

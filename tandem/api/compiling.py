@@ -11,8 +11,9 @@ from msgspec import structs
 from tandem.api.artifact import Artifact
 from tandem.api.calibration_warning import calibration_warning
 from tandem.api.loading import Loadable, model_of
-from tandem.api.machines import Cpu, Machine, Memory, device_of, warn
+from tandem.api.machines import Machine, Memory, device_of, warn
 from tandem.api.model import Model
+from tandem.api.processor import Cpu
 from tandem.api.progress import Progress, steps_of
 from tandem.api.samples import Samples, calibration, calibration_file
 from tandem.compiler.machines.defaults import compile_options

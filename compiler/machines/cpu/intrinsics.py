@@ -1,6 +1,6 @@
-"""Dot-product intrinsics of CPUs: n sums of four products of bytes, in wrapping int32.
+"""Dot-product intrinsics of CPUs: n sums of a few products of bytes, in wrapping int32.
 
-    C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in 4
+    C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in depth
 
 A is the same for all sums. Their code is emitted by `codegen.tensor_intrinsics`.
 """
@@ -15,8 +15,12 @@ from tandem.compiler.ir.expr import Var
 from tandem.compiler.ir.ops import cast, index, load
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 
-DEPTH = 4
+_QUAD = 4
 """Products in a sum: the bytes of a 32-bit lane."""
+_PAIR = 2
+"""Products in a sum where an instruction adds two 16-bit lanes to one of 32 bits."""
+_SHARING = 4
+"""Instructions that share a vector of data, of which each takes a lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +35,38 @@ class CpuIntrinsic:
         The processor features that the intrinsic needs, by LLVM's names.
     shifts
         Whether its code adds 128 to the left operand and subtracts the excess again.
+    steps
+        How many such dot products take their left operands from one vector that is loaded once, if
+        these are side by side; 1 if each loads its own.
+    scratch
+        Registers for what its instructions compute before they add it to the sums.
+    lane_time
+        The time in which a left operand is copied to all lanes, relative to a dot product's.
     """
 
     function: PrimFunc
     features: frozenset[str]
     shifts: bool = False
+    steps: int = 1
+    scratch: int = 0
+    lane_time: float = 0
 
 
-def dot_product(name: str, left: DType, lanes: int) -> PrimFunc:
-    """The behaviour of a dot product of `lanes` sums: type `left` times int8."""
+def dot_product(name: str, left: DType, lanes: int, depth: int = _QUAD) -> PrimFunc:
+    """The behaviour of a dot product: `lanes` sums of `depth` products, type `left` times int8."""
     c = Buffer("C", (lanes,), INT32)
-    a = Buffer("A", (DEPTH,), left)
-    b = Buffer("B", (lanes, DEPTH), INT8)
+    a = Buffer("A", (depth,), left)
+    b = Buffer("B", (lanes, depth), INT8)
     i, k = Var(f"{name}.i"), Var(f"{name}.k")
     product = cast(load(a, k), INT32) * cast(load(b, i, k), INT32)
     body = Store(c, (i,), load(c, i) + product)
-    inner = For(k, index(DEPTH), LoopKind.SERIAL, body)
+    inner = For(k, index(depth), LoopKind.SERIAL, body)
     return PrimFunc(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
 
 
 _VNNI = frozenset({"avx512f", "avx512vnni"})
 _AVX2 = frozenset({"avx2"})
+_NEON = frozenset({"neon"})
 _DOTPROD = frozenset({"dotprod", "neon"})
 
 CPU_INTRINSICS = {
@@ -61,7 +76,14 @@ CPU_INTRINSICS = {
         CpuIntrinsic(dot_product("vnni_s8s8_16x4", INT8, 16), _VNNI, shifts=True),
         CpuIntrinsic(dot_product("avx2_u8s8_8x4", UINT8, 8), _AVX2),
         CpuIntrinsic(dot_product("avx2_s8s8_8x4", INT8, 8), _AVX2),
-        CpuIntrinsic(dot_product("sdot_s8s8_4x4", INT8, 4), _DOTPROD),
+        CpuIntrinsic(dot_product("sdot_s8s8_4x4", INT8, 4), _DOTPROD, steps=_SHARING, scratch=2),
+        CpuIntrinsic(
+            dot_product("smull_s8s8_4x2", INT8, 4, _PAIR),
+            _NEON,
+            steps=_SHARING,
+            scratch=4,
+            lane_time=0.5,
+        ),
     )
 }
 """The intrinsics, by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
@@ -45,7 +45,7 @@ class Accelerator(TargetDevice):
     config: HardwareConfig
     memory: MemoryModel
     hiding: bool = True
-    host: Cpu = Cpu()
+    host: Cpu = field(default_factory=Cpu)
 
     @property
     def name(self) -> str:

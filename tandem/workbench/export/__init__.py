@@ -3,5 +3,13 @@
 from tandem.workbench.export.library import Exported, export_library
 from tandem.workbench.export.names import check_name
 from tandem.workbench.export.network import export_compiled, export_network
+from tandem.workbench.export.options import LibraryOptions
 
-__all__ = ["Exported", "check_name", "export_compiled", "export_library", "export_network"]
+__all__ = [
+    "Exported",
+    "LibraryOptions",
+    "check_name",
+    "export_compiled",
+    "export_library",
+    "export_network",
+]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.config import HardwareConfig
 from tandem.runtime.artifact import Manifest, Tensor
 from tandem.runtime.native import ALIGNMENT
 from tandem.workbench.export.names import c_type
+from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.stream_file import StreamFile
 
 
@@ -23,17 +24,38 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """An extent of an output that is known after a run.
+
+    Attributes
+    ----------
+    output
+        The output, whose buffer has room for the greatest extent.
+    count
+        The output that holds the extent.
+    """
+
+    output: Port
+    axis: int
+    count: Port
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
     """What the header says.
 
     Attributes
     ----------
+    outputs
+        The results, and behind them the extents that are known after a run.
     needs
         Functions of the C library that the network calls.
     triple, features
         What the code is for, by LLVM's names.
     streams
         The instruction streams of an accelerator, in their order; empty of a network without.
+    config
+        The accelerator's configuration; None without one.
     """
 
     name: str
@@ -47,9 +69,10 @@ class Header:
     needs: Sequence[str]
     triple: str
     features: Sequence[str]
+    options: LibraryOptions = PLAIN
+    extents: Sequence[Extent] = ()
     streams: Sequence[StreamFile] = ()
     config: HardwareConfig | None = None
-    """The accelerator's configuration."""
 
     @property
     def stream_names(self) -> tuple[str, ...]:
@@ -57,14 +80,32 @@ class Header:
         return tuple(f"{self.name}_stream_{number}" for number in range(len(self.streams)))
 
     @property
-    def platform(self) -> str:
-        """The platform of the C runtime that the processor's system has."""
-        return "tandem_uio" if "linux" in self.triple else "tandem_bare"
+    def result(self) -> str:
+        """The type of the function that runs the network."""
+        return "enum tandem_result" if self.streams else "void"
 
     @property
-    def machine_sources(self) -> tuple[str, ...]:
-        """The sources of the C runtime, without suffix; none without an accelerator."""
-        return ("tandem", self.platform) if self.streams else ()
+    def parameters(self) -> str:
+        """The parameters of the function that runs the network."""
+        options = self.options
+        weights = "" if options.embed_weights else " const void *weights,"
+        launcher = f", struct {self.name}_launcher *launcher" * (options.threads > 1)
+        profile = f", struct {self.name}_profile *profile" * options.profile
+        rest = f"{launcher}{profile}".removeprefix(", ")
+        return ",\n    ".join(
+            (
+                *([f"struct {self.name} *network"] * bool(self.streams)),
+                f"const struct {self.name}_inputs *inputs",
+                f"const struct {self.name}_outputs *outputs,{weights} void *arena, void *workspace",
+                *([rest] if rest else []),
+            )
+        )
+
+    @property
+    def steps(self) -> Sequence[str]:
+        """What a profile calls the steps."""
+        found = (f"{each.name}: {', '.join(each.operators)}" for each in self.manifest.steps)
+        return [*found] or ["nothing"]
 
     def text(self) -> str:
         """The file."""
@@ -80,6 +121,8 @@ class Header:
         yield " *"
         yield " * Code and weights are constant: any number of runs may go on at once, each with an"
         yield f" * arena and a workspace of its own that begin at a multiple of {ALIGNMENT} bytes."
+        if not self.options.embed_weights:
+            yield f" * So do the weights, the bytes of {self.name}_weights.bin."
         yield f" * Machine code takes {self.code_bytes:,} bytes, weights {self.weight_bytes:,}."
         yield f" * Of the C library it calls {', '.join(self.needs) or 'nothing'}."
         yield " */"
@@ -98,15 +141,18 @@ class Header:
         yield f"#define {upper}_ARENA_BYTES {self.arena_bytes}"
         yield f"#define {upper}_WORKSPACE_BYTES {self.workspace_bytes}"
         yield f"#define {upper}_ALIGNMENT {ALIGNMENT}"
+        if not self.options.embed_weights:
+            yield f"#define {upper}_WEIGHT_BYTES {self.weight_bytes}"
         for port in (*self.inputs, *self.outputs):
             yield f"#define {upper}_{port.spelled.upper()}_BYTES {port.tensor.bytes}"
         yield ""
         yield from self._struct("inputs", "const ", self.inputs)
         yield from self._struct("outputs", "", self.outputs)
-        if self.streams:
-            yield from self._network()
+        yield from self._network()
+        yield from self._threads()
+        yield from self._profile()
         yield "/* Runs the network once. The arena has no meaning between runs. */"
-        yield from run_declaration(self.name, bool(self.streams))
+        yield f"{self.result} {self.name}_run({self.parameters});"
         yield ""
         yield "#ifdef __cplusplus"
         yield "}"
@@ -115,8 +161,10 @@ class Header:
         yield f"#endif /* {upper}_H */"
 
     def _network(self) -> Iterator[str]:
-        memory = sum(-(-stream.memory_bytes // PAGE_BYTES) * PAGE_BYTES for stream in self.streams)
+        if not self.streams:
+            return
         yield "/* Bytes of the accelerator's memory, in parts at multiples of TANDEM_ALIGNMENT. */"
+        memory = sum(stream.page_bytes for stream in self.streams)
         yield f"#define {self.name.upper()}_MEMORY_BYTES {memory}"
         yield ""
         yield "/* The network on an accelerator: weights and instructions in its memory. */"
@@ -128,7 +176,46 @@ class Header:
         yield "};"
         yield ""
         yield "/* Loads the streams into the accelerator's memory, once; sets `limit` to 0. */"
-        yield from open_declaration(self.name)
+        yield f"enum tandem_result {self.name}_open("
+        yield f"    struct {self.name} *network, struct tandem *machine);"
+        yield ""
+
+    def _threads(self) -> Iterator[str]:
+        if self.options.threads == 1:
+            return
+        upper = self.name.upper()
+        yield f"#define {upper}_THREADS {self.options.threads}"
+        yield ""
+        yield "/* The iterations of a loop from `begin` to before `end`. */"
+        yield f"typedef void {self.name}_task(void *closure, int64_t begin, int64_t end,"
+        yield "    int64_t worker);"
+        yield ""
+        yield "/* Threads that share loops: `launch` returns when a task has run for all of `count`"
+        yield " * iterations. Calls that are at work have different workers, from 0 to below"
+        yield f" * {upper}_THREADS. {self.name}_threads.h has such threads."
+        yield " * NULL stands for the calling thread alone. */"
+        yield f"struct {self.name}_launcher {{"
+        yield f"    void (*launch)(struct {self.name}_launcher *self, {self.name}_task *task,"
+        yield "        void *closure, int64_t count);"
+        yield "};"
+        yield ""
+
+    def _profile(self) -> Iterator[str]:
+        if not self.options.profile:
+            return
+        steps = f"{self.name.upper()}_STEPS"
+        yield f"#define {steps} {len(self.steps)}"
+        yield ""
+        yield "/* The names of the network's steps, and their operators. */"
+        yield f"extern const char *const {self.name}_steps[{steps}];"
+        yield ""
+        yield "/* The time of steps, in units of `now`, and how often they ran: runs add to them."
+        yield " * NULL stands for none. */"
+        yield f"struct {self.name}_profile {{"
+        yield "    uint64_t (*now)(void);"
+        yield f"    uint64_t time[{steps}];"
+        yield f"    uint64_t runs[{steps}];"
+        yield "};"
         yield ""
 
     def _struct(self, kind: str, const: str, ports: Sequence[Port]) -> Iterator[str]:
@@ -137,6 +224,9 @@ class Header:
             yield "    char none; /* C99 has no empty structure */"
         for port in ports:
             said = str(port.tensor) + ("" if port.name == port.spelled else f", {port.name!r}")
+            for extent in self.extents:
+                if extent.output == port:
+                    said += f", of axis {extent.axis} the first {extent.count.spelled}"
             yield f"    {const}{c_type(port.tensor.dtype)} *{port.spelled}; /* {_safe(said)} */"
         yield "};"
         yield ""
@@ -145,18 +235,3 @@ class Header:
 def _safe(text: str) -> str:
     """Text within a comment."""
     return text.replace("*/", "* /").replace("\n", " ")
-
-
-def run_declaration(name: str, accelerated: bool) -> tuple[str, ...]:
-    """The lines that declare the function that runs a network."""
-    result = "enum tandem_result" if accelerated else "void"
-    network = f"struct {name} *network, " if accelerated else ""
-    return (
-        f"{result} {name}_run({network}const struct {name}_inputs *inputs,",
-        f"    const struct {name}_outputs *outputs, void *arena, void *workspace);",
-    )
-
-
-def open_declaration(name: str) -> tuple[str, ...]:
-    """The line that declares the function that loads a network's streams."""
-    return (f"enum tandem_result {name}_open(struct {name} *network, struct tandem *machine);",)

@@ -18,6 +18,7 @@ from tandem.sim.driven import DrivenMachine
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.library import Exported
+from tandem.workbench.export.options import PLAIN
 
 FLAGS: Final = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 _TEXT_BYTES: Final = 1000
@@ -46,7 +47,8 @@ class HostedLibrary:
     Raises
     ------
     ExportError
-        The compiler is not there, or fails; the runtime refuses the machine.
+        The compiler is not there, or fails; the runtime refuses the machine; the library has
+        options.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class HostedLibrary:
         flags: tuple[str, ...] = FLAGS,
         interrupt: bool = True,
     ) -> None:
+        if exported.header.options != PLAIN:
+            raise ExportError("a library with threads, profiles or a file of weights does not run")
         self._header = exported.header
         self._library = ctypes.CDLL(str(_build(exported, compiler, flags)))
         self._library.tandem_text.restype = ctypes.c_char_p

@@ -12,6 +12,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from tandem.base.files import write_atomically
+from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.runtime.artifact import (
     Arena,
     Artifact,
@@ -23,13 +24,14 @@ from tandem.runtime.artifact import (
 )
 from tandem.runtime.native import ALIGNMENT, ObjectCode
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.header import Extent, Header, Port
 from tandem.workbench.export.kernels import kernels_of
 from tandem.workbench.export.machine import machine_files
-from tandem.workbench.export.names import c_names, check_name
+from tandem.workbench.export.names import c_names_in_order, check_name
 from tandem.workbench.export.network_source import NetworkSource, prefix_of
+from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.project import project_files
-from tandem.workbench.export.stream_file import stream_file
+from tandem.workbench.export.stream_file import StreamFile, stream_file
 from tandem.workbench.export.web import web_files
 
 _Arrays = Mapping[str, NDArray[Any]]
@@ -91,23 +93,8 @@ class Exported:
             "code_bytes": header.code_bytes,
             "weight_bytes": header.weight_bytes,
             "streams": [
-                {
-                    "file": str(self.folder / f"{header.name}_stream_{number}.bin"),
-                    "bytes": len(stream.content),
-                    "memory_bytes": stream.memory_bytes,
-                    "tensors": [
-                        {
-                            "name": tensor.name,
-                            "address": tensor.address,
-                            "shape": [*tensor.shape],
-                            "dtype": tensor.dtype,
-                            "kind": kind,
-                        }
-                        for kind, tensors in (("input", stream.inputs), ("output", stream.outputs))
-                        for tensor in tensors
-                    ],
-                }
-                for number, stream in enumerate(header.streams)
+                stream.as_json(str(self.folder / f"{name}.bin"))
+                for name, stream in zip(header.stream_names, header.streams, strict=True)
             ],
             "tensors": [
                 {
@@ -129,6 +116,7 @@ def export_library(
     inputs: _Arrays,
     expected: _Arrays | None,
     name: str | None = None,
+    options: LibraryOptions = PLAIN,
 ) -> Exported:
     """Write the C library of a network: kernels for the processor, and with instruction streams the
     runtime that drives an accelerator.
@@ -141,6 +129,8 @@ def export_library(
         The outputs to compare with; None if they are not known: the program prints its own.
     name
         The prefix of the library's names; None for the model's.
+    options
+        Where weights are, threads, and profiles.
 
     Raises
     ------
@@ -151,49 +141,58 @@ def export_library(
     """
     if name is not None:
         check_name(name)
-    manifest = _all_placed(checked_manifest(artifact))
+    manifest = _all_placed(artifact.manifest)
     prefix = prefix_of(manifest) if name is None else name
-    used = {step.code: artifact.code[step.code] for step in manifest.steps}
-    codes = {each: code for each, code in used.items() if isinstance(code, ObjectCode)}
-    streams = {
-        each: stream_file(code) for each, code in used.items() if isinstance(code, StreamCode)
-    }
+    codes, streams = code_of(artifact)
+    first = next(iter(codes.values()), None)
+    triple = first.triple if first else "any processor"
+    options.check(triple, threaded=first is None or CpuTarget(triple, "", ()).threaded)
+    is_web = triple.startswith("wasm")
+    if is_web and streams:
+        raise ExportError(f"WebAssembly has no accelerator: {manifest.name} has streams for one")
     kernels = {each.name: each for each in kernels_of(prefix, codes)}
     weights, offsets = _weights(artifact)
-    input_ports, output_ports = _ports(manifest)
+    input_ports, output_ports, extents = _ports(manifest)
     ports, copies = _expressions(manifest, input_ports, output_ports)
-    source = NetworkSource.of(prefix, manifest, kernels, codes, offsets, ports, copies, streams)
+    source = NetworkSource.of(
+        *(prefix, manifest, kernels, codes, offsets, ports, copies, streams),
+        embed_weights=options.embed_weights,
+    )
     header = Header(
         prefix,
         manifest,
         input_ports,
         output_ports,
         source.frames.size,
-        max((each.shared_bytes + each.worker_bytes for each in codes.values()), default=0),
+        max(
+            (each.shared_bytes + options.threads * each.worker_bytes for each in codes.values()),
+            default=0,
+        ),
         len(weights),
         sum(each.code_bytes for each in kernels.values()),
         sorted({"memcpy", *(need for each in kernels.values() for need in each.needs)}),
-        next((each.triple for each in codes.values()), "any processor"),
-        next((each.features for each in codes.values()), ()),
+        triple,
+        first.features if first else (),
+        options,
+        extents,
         tuple(streams.values()),
         config_of(artifact),
     )
     checked = expected is not None
-    results = () if expected is None else [expected[port.name] for port in output_ports]
+    results, shapes = _results(header, expected) if expected is not None else ((), {})
     objects = [f"{prefix}_kernel_{at}.o" for at in range(len(kernels))]
     files: dict[str, bytes] = {
         f"{prefix}.h": header.text().encode(),
-        f"{prefix}.c": source.text().encode(),
+        f"{prefix}.c": source.text(header).encode(),
         f"{prefix}_weights.bin": weights,
         **{file: each.content for file, each in zip(objects, kernels.values(), strict=True)},
         "check.bin": _packed([*(inputs[port.name] for port in input_ports), *results]),
     }
-    is_web = header.triple.startswith("wasm")
-    if is_web and header.streams:
-        raise ExportError(f"WebAssembly has no accelerator: {manifest.name} has streams for one")
-    around = web_files if is_web else project_files
-    for file, content in around(header, objects, checked=checked).items():
-        files[file] = content.encode()
+    if is_web:
+        around = web_files(header, objects, checked=checked)
+    else:
+        around = project_files(header, objects, checked=checked, shapes=shapes)
+    files |= {file: content.encode() for file, content in around.items()}
     if header.config is not None:
         files |= machine_files(header, header.config)
     folder.mkdir(parents=True, exist_ok=True)
@@ -204,27 +203,28 @@ def export_library(
     return Exported(folder, tuple(files), header, offsets, checked)
 
 
-def checked_manifest(artifact: Artifact) -> Manifest:
-    """The manifest. Raises `ExportError` if the network needs what C has not."""
-    manifest = artifact.manifest
-    for count in manifest.counts:
-        raise ExportError(
-            f"the extent of {count.result} along axis {count.axis} is known only after a run, and "
-            "buffers in C have one size"
-        )
-    for step in manifest.steps:
-        code = artifact.code[step.code]
-        if not isinstance(code, ObjectCode | StreamCode):
-            raise ExportError(
-                f"{step.name} has code of the kind {code.kind}, which no C library can run"
-            )
-    return manifest
+def code_of(artifact: Artifact) -> tuple[dict[str, ObjectCode], dict[str, StreamFile]]:
+    """The kernels and the streams of an artifact by name. Raises `ExportError` if it has other
+    code, or a stream that cannot be exported."""
+    codes, streams = dict[str, ObjectCode](), dict[str, StreamFile]()
+    for step in artifact.manifest.steps:
+        match artifact.code[step.code]:
+            case ObjectCode() as code:
+                codes[step.code] = code
+            case StreamCode() as code:
+                streams[step.code] = stream_file(code)
+            case code:
+                raise ExportError(
+                    f"{step.name} has code of the kind {code.kind}, which no C library can run"
+                )
+    return codes, streams
 
 
 def _all_placed(manifest: Manifest) -> Manifest:
     """With the parts of tuples that are no results, and what stays on a device, in the arena: in
     Python each is an array of its own, and C has no heap."""
     results = {port.tensor for port in manifest.results}
+    results |= {count.tensor for count in manifest.counts}
     end, tensors = manifest.arena_bytes, []
     for tensor in manifest.tensors:
         is_part = isinstance(tensor.place, Output) and tensor.name not in results
@@ -254,13 +254,55 @@ def _packed(arrays: Sequence[NDArray[Any]]) -> bytes:
     return b"".join(part.ljust(-(-len(part) // 64) * 64, b"\0") for part in parts) or bytes(64)
 
 
-def _ports(manifest: Manifest) -> tuple[list[Port], list[Port]]:
+def _ports(manifest: Manifest) -> tuple[list[Port], list[Port], list[Extent]]:
+    """Inputs and outputs, and which outputs are extents of others."""
     tensors = {each.name: each for each in manifest.tensors}
+    counted = [f"{each.result}_extent_{each.axis}" for each in manifest.counts]
     found = []
-    for given in (manifest.inputs, manifest.results):
-        names = c_names(port.name for port in given)
-        found.append([Port(each.name, names[each.name], tensors[each.tensor]) for each in given])
-    return found[0], found[1]
+    for given in (
+        [(port.name, port.tensor) for port in manifest.inputs],
+        [
+            *((port.name, port.tensor) for port in manifest.results),
+            *zip(counted, (each.tensor for each in manifest.counts), strict=True),
+        ],
+    ):
+        spelled = c_names_in_order([name for name, _ in given])
+        found.append(
+            [
+                Port(name, text, tensors[tensor])
+                for (name, tensor), text in zip(given, spelled, strict=True)
+            ]
+        )
+    inputs, outputs = found
+    results = {port.name: port for port in outputs[: len(manifest.results)]}
+    counts = outputs[len(manifest.results) :]
+    extents = [
+        Extent(results[each.result], each.axis, port)
+        for each, port in zip(manifest.counts, counts, strict=True)
+    ]
+    return inputs, outputs, extents
+
+
+def _results(
+    header: Header, expected: _Arrays
+) -> tuple[list[NDArray[Any]], dict[str, tuple[int, ...]]]:
+    """What buffers of outputs hold after a run, with zeros beyond extents; and the shapes of those
+    results, by their names in C."""
+    counts = {extent.count.spelled: extent for extent in header.extents}
+    arrays: list[NDArray[Any]] = []
+    shapes = {}
+    for port in header.outputs:
+        extent = counts.get(port.spelled)
+        if extent is not None:
+            arrays.append(np.array(expected[extent.output.name].shape[extent.axis], np.int64))
+            continue
+        array = expected[port.name]
+        if array.shape != tuple(port.tensor.shape):
+            whole = np.zeros(port.tensor.shape, array.dtype)
+            whole[tuple(map(slice, array.shape))] = array
+            shapes[port.spelled], array = array.shape, whole
+        arrays.append(array)
+    return arrays, shapes
 
 
 def _expressions(

@@ -36,14 +36,20 @@ def check_name(name: str) -> None:
 
 def c_names(texts: Iterable[str]) -> dict[str, str]:
     """Different names for different texts."""
-    found: dict[str, str] = {}
+    known = [*dict.fromkeys(texts)]
+    return dict(zip(known, c_names_in_order(known), strict=True))
+
+
+def c_names_in_order(texts: Iterable[str]) -> list[str]:
+    """A name for each text, different from the names before it."""
+    found: list[str] = []
     for text in texts:
         name = stem = c_name(text)
         number = 1
-        while name in found.values():
+        while name in found:
             number += 1
             name = f"{stem}_{number}"
-        found[text] = name
+        found.append(name)
     return found
 
 
@@ -54,3 +60,12 @@ def c_type(dtype: str) -> str:
     if re.fullmatch(r"u?int(8|16|32|64)", dtype):
         return f"{dtype}_t"
     raise ExportError(f"no type in C for {dtype}")
+
+
+def c_string(text: str) -> str:
+    """A string literal of C, whose characters beyond ASCII are bytes of UTF-8."""
+    found = ""
+    for byte in text.encode():
+        plain = 0x20 <= byte < 0x7F and byte not in b'"\\?'
+        found += chr(byte) if plain else f"\\{byte:03o}"
+    return f'"{found}"'

@@ -17,6 +17,7 @@ from tandem.runtime.native import ObjectCode
 from tandem.runtime.native.processor import missing_features, this_triple
 from tandem.workbench.devices import Cpu, TargetDevice
 from tandem.workbench.export.library import Exported, export_library
+from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.networks import Network, Report
 from tandem.workbench.opened import Opened
 from tandem.workbench.run_inputs import RunInputs
@@ -32,6 +33,7 @@ def export_network(
     name: str | None,
     report: Report | None,
     warn: Callable[[str], None],
+    options: LibraryOptions = PLAIN,
 ) -> Exported:
     """Write the library of an opened network; a model is compiled for the device.
 
@@ -49,7 +51,7 @@ def export_network(
     """
     given = RunInputs.read(opened.name, opened.inputs, inputs, pixels, seed, opened.constants)
     network = opened.network(device, report, warn)
-    return export_compiled(network, folder, given.batches[0], name, report)
+    return export_compiled(network, folder, given.batches[0], name, report, options)
 
 
 def export_compiled(
@@ -58,11 +60,12 @@ def export_compiled(
     batch: Mapping[str, NDArray[Any]],
     name: str | None = None,
     report: Report | None = None,
+    options: LibraryOptions = PLAIN,
 ) -> Exported:
     """Write the library of a compiled network, to be checked with a batch. Raises as
     `export_library`."""
     expected = outputs_of(_here(network, report), batch)
-    return export_library(network.artifact, folder, batch, expected, name)
+    return export_library(network.artifact, folder, batch, expected, name, options)
 
 
 def _here(network: Network, report: Report | None) -> Artifact:
@@ -77,7 +80,7 @@ def _here(network: Network, report: Report | None) -> Artifact:
 
 
 def runs_here(artifact: Artifact) -> bool:
-    """Whether this processor can run an artifact's machine code."""
+    """Whether this processor can run an artifact's code."""
     codes = artifact.of_kind(ObjectCode).values()
     return all(
         code.triple == this_triple() and not missing_features(code.features) for code in codes

@@ -32,9 +32,11 @@ from tandem.runtime.artifact import (
 )
 from tandem.runtime.native import ObjectCode
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export.header import open_declaration, run_declaration
+from tandem.workbench.export.header import Header
 from tandem.workbench.export.kernels import Kernel
-from tandem.workbench.export.names import c_name, c_names
+from tandem.workbench.export.machine import launch_source, open_source
+from tandem.workbench.export.names import c_name, c_names, c_string
+from tandem.workbench.export.options import LibraryOptions
 from tandem.workbench.export.stream_file import StreamFile
 
 
@@ -69,6 +71,8 @@ class NetworkSource:
     tensors: Mapping[str, Tensor]
     names: Mapping[str, str]
     """The names of kernels in C."""
+    constants: str
+    """The expression of where the weights begin."""
 
     @classmethod
     def of(
@@ -81,6 +85,8 @@ class NetworkSource:
         ports: Mapping[str, str],
         copies: Mapping[str, str],
         streams: Mapping[str, StreamFile],
+        *,
+        embed_weights: bool = True,
     ) -> NetworkSource:
         """The source of a network. Raises `ExportError` for calls that nest without a bound."""
         steps: list[Instruction] = [RunStep(number) for number in range(len(manifest.steps))]
@@ -97,11 +103,13 @@ class NetworkSource:
         names = {code: f"{name}_kernel_{spelled[code]}" for code in codes}
         return cls(
             *(name, manifest, kernels, codes, weights, ports, copies, streams, functions, frames),
-            *(tensors, names),
+            *(tensors, names, f"{name}_weights" if embed_weights else "s->weights"),
         )
 
-    def text(self) -> str:
-        """The file."""
+    def text(self, header: Header) -> str:
+        """The file that goes with a header."""
+        options = header.options
+        weights = f"extern const unsigned char {self.name}_weights[];"
         lines = [
             f"/* {self.manifest.name}: made by Tandem. See {self.name}.h. */",
             f'#include "{self.name}.h"',
@@ -111,15 +119,19 @@ class NetworkSource:
             "/* Compilers for machines without a system may come without <string.h>. */",
             "void *memcpy(void *target, const void *source, size_t bytes);",
             "",
-            f"extern const unsigned char {self.name}_weights[];",
-            *(f"extern const unsigned char {name}[];" for name in self._stream_names()),
-            "",
+            *([weights, ""] * options.embed_weights),
+            *(f"extern const unsigned char {each}[];" for each in header.stream_names),
             "/* Kernels: operands, a workspace, and what launches parallel loops: nothing here. */",
             *self._declarations(),
             "",
-            *self._results(),
-            *(line for number in range(len(self.functions)) for line in self._function(number)),
-            *self._entry(),
+            *self._results(options),
+            *(_clock(header) if options.profile else ()),
+            *(
+                line
+                for number in range(len(self.functions))
+                for line in self._function(number, options)
+            ),
+            *self._entry(header),
         ]
         return "\n".join(lines) + "\n"
 
@@ -133,7 +145,7 @@ class NetworkSource:
             operands = ", ".join((*(f"{word}void *" for word in const), "void *", "void *"))
             yield f'void {self.names[name]}({operands}) __asm__("{kernel.symbol}");'
 
-    def _results(self) -> Iterator[str]:
+    def _results(self, options: LibraryOptions) -> Iterator[str]:
         """What functions share: where the results of the one that ended last lie."""
         count = max(len(each.results) for each in self.functions)
         yield "struct state {"
@@ -144,51 +156,26 @@ class NetworkSource:
         yield f"    const struct {self.name}_outputs *outputs;"
         yield "    unsigned char *frames;"
         yield "    void *workspace;"
+        if not options.embed_weights:
+            yield "    const unsigned char *weights;"
+        if options.threads > 1:
+            yield "    void *launcher;"
+        if options.profile:
+            yield f"    struct {self.name}_profile *profile;"
+            yield "    uint64_t since;"
         yield "    unsigned char *next;"
         yield f"    const unsigned char *results[{max(count, 1)}];"
         yield "};"
         yield ""
         if self.streams:
-            yield from self._launch()
+            yield from launch_source(self.name)
         if len(self.functions) > 1:
             yield "static void enter(struct state *s, int function, unsigned char *frame);"
             yield ""
 
-    def _stream_names(self) -> list[str]:
-        return [f"{self.name}_stream_{number}" for number in range(len(self.streams))]
-
-    def _launch(self) -> Iterator[str]:
-        """A function that runs a stream whose inputs are in its memory."""
-        yield "/* Runs a stream; a step that fails ends the run. */"
-        yield "static int launch(struct state *s, int number)"
-        yield "{"
-        yield f"    struct {self.name} *network = s->network;"
-        yield "    const struct tandem_stream *stream = &network->streams[number];"
-        yield ""
-        yield "    s->result = tandem_run(network->machine, stream, network->limit);"
-        yield "    if (s->result != TANDEM_RESULT_OK) return -1;"
-        yield "    network->cycles += tandem_cycles(network->machine);"
-        yield "    return 0;"
-        yield "}"
-        yield ""
-
-    def _stream(self, step: Step) -> Iterator[str]:
-        """The statements of a step of the accelerator."""
-        number = [*self.streams].index(step.code)
-        stream, place = self.streams[step.code], f"&s->network->streams[{number}]"
-        for name, tensor in zip(step.inputs, stream.inputs, strict=True):
-            size = self.tensors[name].bytes
-            where = f"{tensor.address}, {self._address(name)}, {size}"
-            yield f"tandem_put(s->network->machine, {place}, {where});"
-        yield f"if (launch(s, {number})) return -1;"
-        for name, tensor in zip(step.outputs, stream.outputs, strict=True):
-            size = self.tensors[name].bytes
-            where = f"{tensor.address}, {self._address(name)}, {size}"
-            yield f"tandem_get(s->network->machine, {place}, {where});"
-
     # Functions --------------------------------------------------------------------------------
 
-    def _function(self, number: int) -> Iterator[str]:
+    def _function(self, number: int, options: LibraryOptions) -> Iterator[str]:
         function = self.functions[number]
         targets = set[int]()
         for instruction in function.instructions:
@@ -204,22 +191,31 @@ class NetworkSource:
         for at, instruction in enumerate(function.instructions):
             if at in targets:
                 yield f"i{at}:;"
-            for line in self._instruction(function, instruction):
+            for line in self._instruction(function, instruction, options):
                 yield f"    {line}"
         yield "}"
         yield ""
 
-    def _instruction(self, function: FunctionCode, instruction: Instruction) -> Iterator[str]:
+    def _instruction(
+        self, function: FunctionCode, instruction: Instruction, options: LibraryOptions
+    ) -> Iterator[str]:
         match instruction:
             case RunStep(step=number):
                 step = self.manifest.steps[number]
+                if options.profile:
+                    yield "s->since = now(s);"
                 if step.code in self.streams:
                     yield from self._stream(step)
+                    if options.profile:
+                        yield f"ended(s, {number});"
                     return
                 operands = (*step.inputs, *step.outputs)
                 positions = arguments_of(self.codes[step.code])
                 passed = [self._address(operands[position]) for position in positions]
-                yield f"{self.names[step.code]}({', '.join((*passed, 's->workspace', '0'))});"
+                launcher = "s->launcher" if options.threads > 1 else "0"
+                yield f"{self.names[step.code]}({', '.join((*passed, 's->workspace', launcher))});"
+                if options.profile:
+                    yield f"ended(s, {number});"
             case Move(source=source, target=target):
                 yield self._copy(self._address(target), self._address(source), target)
             case Branch(condition=condition, otherwise=otherwise):
@@ -244,6 +240,18 @@ class NetworkSource:
                 yield "return -1;"
             case _:
                 assert_never(instruction)
+
+    def _stream(self, step: Step) -> Iterator[str]:
+        """The statements of a step of the accelerator."""
+        number = [*self.streams].index(step.code)
+        stream, place = self.streams[step.code], f"&s->network->streams[{number}]"
+        for name, tensor in zip(step.inputs, stream.inputs, strict=True):
+            where = f"{tensor.address}, {self._address(name)}, {self.tensors[name].bytes}"
+            yield f"tandem_put(s->network->machine, {place}, {where});"
+        yield f"if (launch(s, {number})) return -1;"
+        for name, tensor in zip(step.outputs, stream.outputs, strict=True):
+            where = f"{tensor.address}, {self._address(name)}, {self.tensors[name].bytes}"
+            yield f"tandem_get(s->network->machine, {place}, {where});"
 
     def _goes_on(self, function: FunctionCode, name: str, inputs: Sequence[str]) -> Iterator[str]:
         first, second = self.frames.first[name], self.frames.second[name]
@@ -275,7 +283,7 @@ class NetworkSource:
             case Arena(offset=offset):
                 return f"frame + {offset}"
             case ConstantPlace():
-                return f"{self.name}_weights + {self.weights[name]}"
+                return f"{self.constants} + {self.weights[name]}"
             case Input() | Output():
                 return f"s->{self.ports[name]}"
             case _:
@@ -284,7 +292,7 @@ class NetworkSource:
     def _number(self, name: str) -> int:
         return next(at for at, each in enumerate(self.functions) if each.name == name)
 
-    def _entry(self) -> Iterator[str]:
+    def _entry(self, header: Header) -> Iterator[str]:
         if len(self.functions) > 1:
             yield "static void enter(struct state *s, int function, unsigned char *frame)"
             yield "{"
@@ -298,10 +306,9 @@ class NetworkSource:
             yield "    }"
             yield "}"
             yield ""
-        yield from self._open()
-        yield from (
-            line.removesuffix(";") for line in run_declaration(self.name, bool(self.streams))
-        )
+        if self.streams:
+            yield from open_source(header)
+        yield f"{header.result} {self.name}_run({header.parameters})"
         yield "{"
         yield "    struct state all = {0};"
         yield "    struct state *s = &all;"
@@ -313,6 +320,12 @@ class NetworkSource:
         yield "    s->outputs = outputs;"
         yield "    s->frames = arena;"
         yield "    s->workspace = workspace;"
+        if not header.options.embed_weights:
+            yield "    s->weights = weights;"
+        if header.options.threads > 1:
+            yield "    s->launcher = launcher;"
+        if header.options.profile:
+            yield "    s->profile = profile;"
         yield "    (void)f0(s, s->frames);"
         for target, tensor in self.copies.items():
             source = self._address(tensor)
@@ -321,26 +334,26 @@ class NetworkSource:
             yield "    return s->result;"
         yield "}"
 
-    def _open(self) -> Iterator[str]:
-        """The function that loads the streams, if there are some."""
-        if not self.streams:
-            return
-        yield from (line.removesuffix(";") for line in open_declaration(self.name))
-        yield "{"
-        yield "    enum tandem_result result;"
-        yield ""
-        yield "    network->machine = machine;"
-        yield "    network->limit = 0;"
-        yield "    network->cycles = 0;"
-        for number, (name, stream) in enumerate(
-            zip(self._stream_names(), self.streams.values(), strict=True)
-        ):
-            loaded = f"{name}, {len(stream.content)}, &network->streams[{number}]"
-            yield f"    result = tandem_load(machine, {loaded});"
-            yield "    if (result != TANDEM_RESULT_OK) return result;"
-        yield "    return TANDEM_RESULT_OK;"
-        yield "}"
-        yield ""
+
+def _clock(header: Header) -> Iterator[str]:
+    """The names of steps, and what adds to a profile."""
+    name = header.name
+    yield f"const char *const {name}_steps[{name.upper()}_STEPS] = {{"
+    yield from (f"    {c_string(each)}," for each in header.steps)
+    yield "};"
+    yield ""
+    yield "static uint64_t now(const struct state *s)"
+    yield "{"
+    yield "    return s->profile ? s->profile->now() : 0;"
+    yield "}"
+    yield ""
+    yield "static void ended(struct state *s, int step)"
+    yield "{"
+    yield "    if (!s->profile) return;"
+    yield "    s->profile->time[step] += now(s) - s->since;"
+    yield "    s->profile->runs[step]++;"
+    yield "}"
+    yield ""
 
 
 def prefix_of(manifest: Manifest) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
+from tandem.workbench.export.blobs import blob_source
 from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.machine import failed_source, machine_sources, opened_source
 from tandem.workbench.export.names import c_type
+from tandem.workbench.export.threads import thread_files
 
 _REALS: Final[Mapping[str, tuple[str, str]]] = {
     "float32": ("float", "1e-4"),
@@ -16,112 +19,148 @@ _REALS: Final[Mapping[str, tuple[str, str]]] = {
 element."""
 _PRINTED: Final = 8
 """Elements of an output that are printed where there is nothing to compare with."""
+_BEYOND: Final = """\
+/* Zeroes what lies beyond the extents of a result. */
+static void clear_beyond(void *bytes, size_t size, int rank, const long *whole, const long *valid)
+{
+    long count = 1;
+
+    for (int axis = 0; axis < rank; axis++) count *= whole[axis];
+    for (long i = 0; i < count; i++) {
+        long rest = i;
+        int beyond = 0;
+
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            beyond |= rest % whole[axis] >= valid[axis];
+            rest /= whole[axis];
+        }
+        if (beyond) memset((unsigned char *)bytes + (size_t)i * size, 0, size);
+    }
+}
+""".splitlines()
 FLAGS: Final = "-std=c99 -O2 -Wall -Wextra -Werror"
 
 
-def project_files(header: Header, objects: Sequence[str], *, checked: bool) -> Mapping[str, str]:
-    """The files by name: weights, a check and its data, a Makefile and a CMakeLists.txt."""
-    name = header.name
+def project_files(
+    header: Header,
+    objects: Sequence[str],
+    *,
+    checked: bool,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> Mapping[str, str]:
+    """The files by name: weights, a check and its data, a Makefile and a CMakeLists.txt.
+
+    Parameters
+    ----------
+    shapes
+        The expected shapes of outputs that have extents which are known after a run, by their names
+        in C.
+    """
+    name, options = header.name, header.options
+    weights = {f"{name}_weights.S": blob_source(f"{name}_weights", f"{name}_weights.bin")}
+    parts = [
+        f"{name}.c",
+        *([f"{name}_threads.c"] * (options.threads > 1)),
+        *(weights if options.embed_weights else ()),
+        *machine_sources(header),
+    ]
     return {
-        f"{name}_weights.S": blob_source(f"{name}_weights", f"{name}_weights.bin"),
+        **(weights if options.embed_weights else {}),
+        **(thread_files(name) if options.threads > 1 else {}),
         "check.S": blob_source("check_bytes", "check.bin"),
-        "main.c": main_source(header, checked=checked),
-        "Makefile": makefile(header, objects, checked=checked),
-        "CMakeLists.txt": cmake_lists(header, objects),
+        "main.c": main_source(header, checked=checked, shapes=shapes),
+        "Makefile": _makefile(header, parts, objects, checked=checked),
+        "CMakeLists.txt": _cmake_lists(header, parts, objects),
     }
 
 
-def blob_source(symbol: str, file: str) -> str:
-    """An assembler file that puts a file's bytes into the program, for GCC and Clang."""
-    return f"""/* The bytes of {file}, made by Tandem. */
-    .section .rodata
-    .balign 64
-    .globl {symbol}
-{symbol}:
-    .incbin "{file}"
-    .section .note.GNU-stack,"",%progbits
-"""
-
-
-def makefile(header: Header, objects: Sequence[str], *, checked: bool) -> str:
+def _makefile(
+    header: Header, parts: Sequence[str], objects: Sequence[str], *, checked: bool
+) -> str:
     """The Makefile: a static library, and a program that checks it."""
-    name = header.name
+    name, options = header.name, header.options
     check = "with the expected outputs" if checked else "whose outputs are printed"
-    sources = [name, *header.machine_sources]
-    blobs = [f"{name}_weights", *header.stream_names]
-    own = " ".join(f"{each}.o" for each in (*sources, *blobs))
+    made = " ".join(f"{part.rpartition('.')[0]}.o" for part in parts)
+    threads = options.threads > 1
+    blobs = [*([f"{name}_weights"] * options.embed_weights), *header.stream_names]
     board = " board.o" if header.streams else ""
-    kept = "\n".join(f"{each}.o: {each}.S {each}.bin" for each in blobs)
-    headers = f"{name}.h" + " tandem.h tandem_registers.h" * bool(header.streams)
+    depends = [
+        *(f"{each}.o: {each}.S {each}.bin" for each in blobs),
+        *([f"{name}.o main.o board.o tandem.o: tandem.h tandem_registers.h"] * bool(board)),
+        *([f"{name}_threads.o main.o: {name}_threads.h {name}.h"] * threads),
+        "check.o: check.S check.bin",
+        f"{name}.o main.o: {name}.h",
+    ]
     return f"""# {name}: made by Tandem. CC and AR name the tools: make CC=aarch64-linux-gnu-gcc
 # make          the library lib{name}.a
 # make check    a program that runs it once, {check}
 CFLAGS ?= {FLAGS}
 RUN ?=
-OBJECTS = {own} {" ".join(objects)}
+OBJECTS = {made} {" ".join(objects)}
 
 lib{name}.a: $(OBJECTS)
 \t$(AR) rcs $@ $(OBJECTS)
 
-{kept}
-check.o: check.S check.bin
-{own} main.o{board}: {headers}
+{chr(10).join(depends)}
 
 %.o: %.S
 \t$(CC) -c -o $@ $<
 
 main: main.o check.o{board} lib{name}.a
-\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o{board} lib{name}.a -lm
+\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o{board} lib{name}.a -lm{" -pthread" * threads}
 
 .PHONY: check clean
 check: main
 \t$(RUN) ./main
 
 clean:
-\trm -f main lib{name}.a main.o check.o{board} {own}
+\trm -f main lib{name}.a main.o check.o{board} {made}
 """
 
 
-def cmake_lists(header: Header, objects: Sequence[str]) -> str:
+def _cmake_lists(header: Header, parts: Sequence[str], objects: Sequence[str]) -> str:
     """The same for CMake."""
-    name = header.name
-    sources = " ".join(f"{each}.c" for each in (name, *header.machine_sources))
-    blobs = " ".join(f"{each}.S" for each in (f"{name}_weights", *header.stream_names))
-    board = " board.c" if header.streams else ""
+    name, threads = header.name, header.options.threads > 1
+    assembled = " ".join(each for each in (*parts, "check.S") if each.endswith(".S"))
+    package = "\nset(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_package(Threads REQUIRED)" * threads
     return f"""# {name}: made by Tandem.
 cmake_minimum_required(VERSION 3.16)
-project({name} C ASM)
-add_library({name} STATIC {sources} {blobs}
+project({name} C ASM){package}
+add_library({name} STATIC {" ".join(parts)}
     {" ".join(objects)})
 target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-set_source_files_properties({blobs} check.S PROPERTIES
+set_source_files_properties({assembled} PROPERTIES
     COMPILE_OPTIONS "-I${{CMAKE_CURRENT_SOURCE_DIR}}")
 set_target_properties({name} PROPERTIES C_STANDARD 99)
-add_executable({name}_check main.c check.S{board})
-target_link_libraries({name}_check {name} m)
+add_executable({name}_check main.c check.S{" board.c" * bool(header.streams)})
+target_link_libraries({name}_check {name} m{" Threads::Threads" * threads})
 enable_testing()
-add_test(NAME {name} COMMAND {name}_check)
+add_test(NAME {name} COMMAND {name}_check WORKING_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}})
 """
 
 
-def main_source(header: Header, *, checked: bool) -> str:
-    """A program that runs the network once, and compares, if there is something to compare with."""
-    return "\n".join(_main(header, checked)) + "\n"
+def main_source(header: Header, *, checked: bool, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """A program that runs the network once, and compares, if there is something to compare with;
+    `shapes` as in `project_files`."""
+    return "\n".join(_main(header, checked, shapes)) + "\n"
 
 
-def _main(header: Header, checked: bool) -> Iterator[str]:
-    name, upper = header.name, header.name.upper()
+def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+    name, upper, options = header.name, header.name.upper(), header.options
     yield f"/* Runs {name} once: 0 if its outputs are as expected. Made by Tandem. */"
-    yield f'#include "{name}.h"'
+    yield f'#include "{name}{"_threads" * (options.threads > 1)}.h"'
     yield ""
     yield "#include <stdio.h>"
     yield "#include <string.h>"
+    if options.profile:
+        yield "#include <time.h>"
     yield ""
     yield "extern const unsigned char check_bytes[];"
-    if header.streams:
-        yield "const struct tandem_platform *board_platform(void); /* in board.c */"
     yield ""
-    for what, size in (("arena", "ARENA_BYTES"), ("workspace", "WORKSPACE_BYTES")):
+    memory = {"arena": "ARENA_BYTES", "workspace": "WORKSPACE_BYTES"}
+    if not options.embed_weights:
+        memory["weights"] = "WEIGHT_BYTES"
+    for what, size in memory.items():
         yield f"static unsigned char {what}[{upper}_{size} + {upper}_ALIGNMENT];"
     for port in header.outputs:
         yield f"static {_element(port)} output_{port.spelled}[{_count(port)}];"
@@ -132,16 +171,28 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
     yield "}"
     yield ""
     if header.streams:
-        yield from _failed()
+        yield from failed_source()
+    if options.threads > 1:
+        yield f"static struct {name}_pool pool;"
+    if options.profile:
+        yield f"static struct {name}_profile profile;"
+        yield ""
+        yield "static uint64_t now(void)"
+        yield "{"
+        yield "    return (uint64_t)clock();"
+        yield "}"
+        yield ""
     if checked:
         yield from _compare({port.tensor.dtype for port in header.outputs})
+        if shapes:
+            yield from _BEYOND
     yield "int main(void)"
     yield "{"
     yield f"    struct {name}_inputs inputs = {{0}};"
     yield f"    struct {name}_outputs outputs = {{0}};"
     yield "    int wrong = 0;"
     if header.streams:
-        yield from _opened(name)
+        yield from opened_source(name)
     at = 0
     for port in header.inputs:
         yield (
@@ -151,13 +202,28 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
         at += _padded(port)
     for port in header.outputs:
         yield f"    outputs.{port.spelled} = output_{port.spelled};"
-    run = "&inputs, &outputs, aligned(arena), aligned(workspace)"
+    passed = ["&inputs", "&outputs", "aligned(arena)", "aligned(workspace)"]
+    if not options.embed_weights:
+        yield from _read_weights(name)
+        passed.insert(2, "aligned(weights)")
+    if options.threads > 1:
+        passed.append(f"{name}_pool_start(&pool)")
+    if options.profile:
+        yield "    profile.now = now;"
+        passed.append("&profile")
     if header.streams:
-        yield f"    result = {name}_run(&network, {run});"
+        yield f"    result = {name}_run({', '.join(['&network', *passed])});"
         yield "    if (result != TANDEM_RESULT_OK) return failed(&machine, result);"
         yield '    printf("cycles %llu\\n", (unsigned long long)network.cycles);'
     else:
-        yield f"    {name}_run({run});"
+        yield f"    {name}_run({', '.join(passed)});"
+    if options.threads > 1:
+        yield f"    {name}_pool_stop(&pool);"
+    if options.profile:
+        yield f"    for (int i = 0; i < {upper}_STEPS; i++)"
+        yield '        printf("%8.0f us %4lu x %s\\n",'
+        yield "            1e6 * (double)profile.time[i] / CLOCKS_PER_SEC,"
+        yield f"            (unsigned long)profile.runs[i], {name}_steps[i]);"
     for port in header.outputs:
         is_real = port.tensor.dtype in _REALS
         if not checked:
@@ -167,6 +233,16 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
             yield f"    for (long i = 0; i < {min(_count(port), _PRINTED)}; i++)"
             yield f'        printf("{port.spelled}[%ld] = {form}\\n", i, {element});'
             continue
+        if port.spelled in shapes:
+            shape = shapes[port.spelled]
+            whole, valid = (
+                f"(const long[]){{{', '.join(map(str, each))}}}"
+                for each in (port.tensor.shape, shape)
+            )
+            yield (
+                f"    clear_beyond(output_{port.spelled}, sizeof output_{port.spelled}[0], "
+                f"{len(shape)}, {whole}, {valid});"
+            )
         check = f"reals_{port.tensor.dtype}" if is_real else "bytes"
         count = _count(port) if is_real else port.tensor.bytes
         yield (
@@ -180,32 +256,17 @@ def _main(header: Header, checked: bool) -> Iterator[str]:
     yield "}"
 
 
-def _opened(name: str) -> Iterator[str]:
-    """Statements that find the machine and load the network."""
-    yield "    const struct tandem_platform *platform = board_platform();"
-    yield "    static struct tandem machine;"
-    yield f"    static struct {name} network;"
-    yield "    enum tandem_result result;"
+def _read_weights(name: str) -> Iterator[str]:
+    yield f'    FILE *file = fopen("{name}_weights.bin", "rb");'
     yield ""
-    yield "    if (platform == NULL) {"
-    yield '        perror("board");'
-    yield "        return 1;"
+    yield (
+        f"    if (!file || fread(aligned(weights), 1, {name.upper()}_WEIGHT_BYTES, file) "
+        f"!= {name.upper()}_WEIGHT_BYTES) {{"
+    )
+    yield f'        puts("{name}_weights.bin cannot be read");'
+    yield "        return 2;"
     yield "    }"
-    yield "    result = tandem_open(&machine, platform);"
-    yield f"    if (result == TANDEM_RESULT_OK) result = {name}_open(&network, &machine);"
-    yield "    if (result != TANDEM_RESULT_OK) return failed(&machine, result);"
-
-
-def _failed() -> Iterator[str]:
-    yield "static int failed(const struct tandem *machine, enum tandem_result result)"
-    yield "{"
-    yield "    const struct tandem_fault *fault = tandem_fault(machine);"
-    yield ""
-    yield '    printf("%s (fault %lu, instruction %ld)\\n", tandem_text(result),'
-    yield "        (unsigned long)fault->code, (long)(int32_t)fault->instruction);"
-    yield "    return 1;"
-    yield "}"
-    yield ""
+    yield "    fclose(file);"
 
 
 def _compare(dtypes: Set[str]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from tandem.hw.config import PAGE_BYTES
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.isa import Program, dram_ranges
 from tandem.hw.registers import registers_of
@@ -61,6 +62,31 @@ class StreamFile:
     constant_bytes: int
     inputs: tuple[PlacedTensor, ...]
     outputs: tuple[PlacedTensor, ...]
+
+    def as_json(self, file: str) -> dict[str, object]:
+        """The entry of this stream in the command's JSON."""
+        tensors = [(tensor, "input") for tensor in self.inputs]
+        tensors += [(tensor, "output") for tensor in self.outputs]
+        return {
+            "file": file,
+            "bytes": len(self.content),
+            "memory_bytes": self.memory_bytes,
+            "tensors": [
+                {
+                    "name": tensor.name,
+                    "address": tensor.address,
+                    "shape": [*tensor.shape],
+                    "dtype": tensor.dtype,
+                    "kind": kind,
+                }
+                for tensor, kind in tensors
+            ],
+        }
+
+    @property
+    def page_bytes(self) -> int:
+        """The memory in whole pages, as the runtime takes it."""
+        return -(-self.memory_bytes // PAGE_BYTES) * PAGE_BYTES
 
 
 def stream_file(code: StreamCode) -> StreamFile:

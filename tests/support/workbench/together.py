@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.runtime.artifact import Artifact
+from tandem.runtime.artifact.counts import cut
 from tandem.workbench.export import Exported, export_library
-from tandem.workbench.export.project import blob_source
+from tandem.workbench.export.blobs import blob_source
 from tests.support.workbench.cross import Cross
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -70,7 +71,11 @@ def _results(exported: Exported, content: bytes) -> dict[str, NDArray[Any]]:
         array = np.frombuffer(content[at : at + size], np.dtype(port.tensor.dtype))
         found[port.name] = array.reshape(port.tensor.shape)
         at += size
-    return found
+    known: dict[str, dict[int, int]] = {}
+    for extent in exported.header.extents:
+        count = int(found.pop(extent.count.name))
+        known.setdefault(extent.output.name, {})[extent.axis] = count
+    return {name: cut(name, array, known.get(name, {})) for name, array in found.items()}
 
 
 def _build(members: Sequence[_Member], folder: Path, cross: Cross) -> None:

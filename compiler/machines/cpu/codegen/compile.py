@@ -53,9 +53,7 @@ def emit_object(
     CodegenError
         If no CPU can run the program, or `target` cannot.
     """
-    plain = lower(function, passes)
-    if not target.threaded:
-        plain = replace(plain, body=rewrite(plain.body, _in_order))
+    plain = _plain(function, target, passes)
     text, storage = build_module(plain, target, streamed)
     return ObjectCode(
         name=function.name,
@@ -70,6 +68,26 @@ def emit_object(
         parallel=any(each.kind is LoopKind.PARALLEL for each in loops(plain.body)),
         code=_machine_code(text, target),
     )
+
+
+def emit_assembly(
+    function: PrimFunc,
+    target: CpuTarget,
+    passes: Sequence[LoopPass] = LOOP_PASSES,
+    streamed: Collection[str] = (),
+) -> str:
+    """The assembly of a program: the parameters and errors of `emit_object`."""
+    text, _ = build_module(_plain(function, target, passes), target, streamed)
+    machine = machine_of(target)
+    return str(machine.emit_assembly(optimise(text, machine)))
+
+
+def _plain(function: PrimFunc, target: CpuTarget, passes: Sequence[LoopPass]) -> PrimFunc:
+    """A program of loops that the processor has threads for."""
+    plain = lower(function, passes)
+    if target.threaded:
+        return plain
+    return replace(plain, body=rewrite(plain.body, _in_order))
 
 
 def _in_order(stmt: Stmt) -> Stmt:

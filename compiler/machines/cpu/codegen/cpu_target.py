@@ -93,7 +93,12 @@ class CpuTarget:
         """The size of the widest vector register: of RISC-V's vectors, the least that there is."""
         if self.architecture == "x86_64":
             return 512 if "avx512f" in self.features else 256 if "avx2" in self.features else 128
-        return 128 if _VECTORS.get(self.architecture) in self.features else 64
+        return 128 if self.has_vectors else 64
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether it has registers of several elements."""
+        return self.architecture == "x86_64" or _VECTORS.get(self.architecture) in self.features
 
     @property
     def registers(self) -> int:

@@ -54,7 +54,7 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
         value = vector_access.gather(frame, expr.buffer, element, elements, offset.lane, mask)
     elif offset.lane == 1:
         kind = vector_type(element, frame.lanes)
-        vector_access.prefetch(frame, expr.buffer, kind, elements, offset.key(expr.buffer))
+        vector_access.prefetch(frame, expr.buffer, kind, elements, offset)
         value = vector_access.load_vector(frame, place, element, elements, mask)
     elif mask is None:
         value = vector_access.read(frame, expr.buffer, element, elements)

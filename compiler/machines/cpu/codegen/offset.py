@@ -45,6 +45,12 @@ class Offset:
         """A key that is equal for equal elements of a buffer."""
         return buffer.name, self.constant, frozenset(self.terms.items())
 
+    def line_key(self, buffer: Buffer, line_bytes: int) -> Hashable:
+        """A key that is equal for elements of a buffer that are within one line of memory, if
+        multiples of the variables are whole lines."""
+        elements = max(line_bytes // buffer.dtype.numpy.itemsize, 1)
+        return buffer.name, self.constant // elements, frozenset(self.terms.items())
+
     def within(self, size: int, frame: Frame) -> bool:
         """Whether the offset is provably less than `size` in every iteration and lane."""
         reach = self.lane * ((frame.lanes or 1) - 1)

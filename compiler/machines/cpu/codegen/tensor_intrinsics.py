@@ -7,12 +7,14 @@ second VNNI instruction, which LLVM shares between accumulators with the same ri
 AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened to 16 bits in
 place, even and odd bytes separately, and pairs of products are added.
 
-AArch64's SDOT multiplies signed bytes exactly.
+AArch64's SDOT multiplies signed bytes exactly. Without it, SMULL multiplies eight pairs of bytes to
+16 bits, and SADALP adds neighbours to lanes of 32 bits: exact too, as no sum is kept in 16 bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,13 +25,21 @@ from tandem.compiler.ir.stmt import Invoke, Region, kept_axes, parameters
 from tandem.compiler.machines.cpu.codegen import load_store
 from tandem.compiler.machines.cpu.codegen.expressions import evaluate
 from tandem.compiler.machines.cpu.codegen.frame import Frame
-from tandem.compiler.machines.cpu.codegen.llvm import BYTE, I32, call_intrinsic, constant, splat
-from tandem.compiler.machines.cpu.codegen.offset import offset_of
-from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, write
+from tandem.compiler.machines.cpu.codegen.llvm import (
+    BYTE,
+    I32,
+    I64,
+    call_intrinsic,
+    constant,
+    splat,
+)
+from tandem.compiler.machines.cpu.codegen.offset import Offset, offset_of
+from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, step, write
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
 _Emitter = Callable[[Any, Any, Any, Any], Any]
-"""(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes."""
+"""(builder, C, A, B) -> C: C is a vector of 32-bit lanes, B one of as many lanes of bytes, A the
+bytes of a lane as an integer."""
 
 _I16 = ir.IntType(16)
 _BYTE_BITS = 8
@@ -71,8 +81,19 @@ def _avx2(builder: Any, c: Any, a: Any, b: Any, signed: bool) -> Any:
 def _sdot(builder: Any, c: Any, a: Any, b: Any) -> Any:
     quads = ir.VectorType(BYTE, 4 * c.type.count)
     left = builder.bitcast(splat(builder, a, c.type.count), quads)
-    operands = [c, left, builder.bitcast(b, quads)]
+    # The last operand may be a lane of a register.
+    operands = [c, builder.bitcast(b, quads), left]
     return call_intrinsic(builder, "llvm.aarch64.neon.sdot.v4i32.v16i8", c.type, operands)
+
+
+def _smull(builder: Any, c: Any, a: Any, b: Any) -> Any:
+    octet = ir.VectorType(BYTE, 2 * c.type.count)
+    left = builder.bitcast(splat(builder, a, c.type.count), octet)
+    pairs = ir.VectorType(_I16, octet.count)
+    operands = [left, builder.bitcast(b, octet)]
+    products = call_intrinsic(builder, "llvm.aarch64.neon.smull.v8i16", pairs, operands)
+    sums = call_intrinsic(builder, "llvm.aarch64.neon.saddlp.v4i32.v8i16", c.type, [products])
+    return builder.add(c, sums)
 
 
 EMITTERS: Mapping[str, _Emitter] = {
@@ -81,6 +102,7 @@ EMITTERS: Mapping[str, _Emitter] = {
     "avx2_u8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=False),
     "avx2_s8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=True),
     "sdot_s8s8_4x4": _sdot,
+    "smull_s8s8_4x2": _smull,
 }
 """The functions that emit intrinsics, by the intrinsic's name."""
 
@@ -102,31 +124,31 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
         raise frame.error(f"{name} needs {', '.join(missing)}, which the target lacks")
     if frame.lanes is not None:
         raise frame.error(f"{name} is a vector of its own and cannot run in lanes")
-    by_parameter = list(zip(parameters(stmt.intrinsic), stmt.operands, strict=True))
-    regions = {parameter.name: region for parameter, region in by_parameter}
-    operands = {
-        parameter.name: (region.buffer, _dense(frame, name, parameter, region))
-        for parameter, region in by_parameter
-    }
-    (lanes,) = stmt.intrinsic.outputs[0].shape
-    vector = ir.VectorType(I32, lanes)
-    values = []
-    for operand, kind in (("C", vector), ("A", I32), ("B", vector)):
-        buffer, pointer = operands[operand]
-        if operand == "B":
-            prefetch(frame, buffer, kind, pointer, _key(frame, regions[operand]))
-        values.append(read(frame, buffer, kind, pointer))
-    buffer, pointer = operands["C"]
-    write(frame, buffer, EMITTERS[name](frame.builder, *values), pointer)
+    c, a, b = (
+        _operand(frame, name, parameter, region)
+        for parameter, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
+    )
+    lanes, depth = stmt.intrinsic.inputs[2].shape
+    lane = ir.IntType(_BYTE_BITS * depth)
+    sums = read(frame, c.buffer, ir.VectorType(I32, lanes), c.pointer)
+    left = _lane_of_a_vector(frame, a, lane, known.steps)
+    columns = ir.VectorType(lane, lanes)
+    prefetch(frame, b.buffer, columns, b.pointer, b.offset)
+    right = read(frame, b.buffer, columns, b.pointer)
+    write(frame, c.buffer, EMITTERS[name](frame.builder, sums, left, right), c.pointer)
 
 
-def _key(frame: Frame, region: Region) -> Hashable:
-    """A key that is equal for equal regions."""
-    return offset_of(frame.place(region.buffer), region.lower, frame).key(region.buffer)
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A region of a buffer: the offset of its first element, and the pointer to it."""
+
+    buffer: Buffer
+    offset: Offset
+    pointer: Any
 
 
-def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:
-    """The pointer to an operand's first element."""
+def _operand(frame: Frame, name: str, parameter: Buffer, region: Region) -> _Operand:
+    """An operand, checked to lie in memory as the instruction takes it."""
     axes = kept_axes(region.shape, parameter.shape)
     if axes is None or region.buffer.dtype != parameter.dtype:
         raise frame.error(
@@ -139,4 +161,22 @@ def _dense(frame: Frame, name: str, parameter: Buffer, region: Region) -> Any:
             f"{name}: {parameter.name} lies in {region.buffer.name} with strides {strides}; "
             f"the instruction takes {parameter.strides}"
         )
-    return load_store.address(frame, region.buffer, region.lower, partial(evaluate, frame))
+    offset = offset_of(frame.place(region.buffer), region.lower, frame)
+    pointer = load_store.address(frame, region.buffer, region.lower, partial(evaluate, frame))
+    return _Operand(region.buffer, offset, pointer)
+
+
+def _lane_of_a_vector(frame: Frame, operand: _Operand, lane: Any, steps: int) -> Any:
+    """The operand: a lane of a vector of `steps` operands, which other dot products share, if the
+    buffer consists of such vectors; else an element that is loaded by itself."""
+    size = lane.width // _BYTE_BITS
+    whole, offset = steps * size, operand.offset
+    divisible = (operand.buffer.shape[-1], *offset.terms.values())
+    if steps == 1 or offset.constant % size or any(each % whole for each in divisible):
+        return read(frame, operand.buffer, lane, operand.pointer)
+    behind = offset.constant % whole
+    first = (
+        step(frame, operand.pointer, constant(I64, -behind), BYTE) if behind else operand.pointer
+    )
+    vector = read(frame, operand.buffer, ir.VectorType(lane, steps), first)
+    return frame.builder.extract_element(vector, constant(I32, behind // size))

@@ -5,7 +5,7 @@ Pointers are a scalar for elements at a constant stride, and a vector for scatte
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -25,6 +25,7 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     suffix,
     vector_type,
 )
+from tandem.compiler.machines.cpu.codegen.offset import Offset
 
 _WIDEST_BITS = 512
 
@@ -69,10 +70,12 @@ _READ, _SECOND_LEVEL, _DATA = 0, 2, 1
 """Arguments of LLVM's prefetch."""
 
 
-def prefetch(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, key: Hashable) -> None:
-    """Emit prefetches of the cache lines behind a vector of a streamed buffer; once in the body of
-    a loop for each vector, which `key` identifies."""
-    if buffer.name not in frame.streamed or not frame.first_in_body(("prefetch", key)):
+def prefetch(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, offset: Offset) -> None:
+    """Emit prefetches of the cache lines behind a vector of a streamed buffer, once for each line
+    in the body of a loop."""
+    if buffer.name not in frame.streamed:
+        return
+    if not frame.first_in_body(("prefetch", offset.line_key(buffer, _LINE))):
         return
     size = kind.count * _bits(kind.element) // 8
     for ahead in range(_PREFETCHED_BYTES, _PREFETCHED_BYTES + size, _LINE):

@@ -9,6 +9,9 @@ from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 
+_ADDRESSES = 14
+"""Registers of integers that hold addresses, counters and products, and no sums."""
+
 
 @dataclass(frozen=True, slots=True)
 class Simd:
@@ -22,22 +25,50 @@ class Simd:
         The number of registers.
     dots
         The names of the supported dot products among `CPU_INTRINSICS`.
+    lanes_are_registers
+        Whether there are no vectors: each lane is a register of its own.
+    loaded
+        Registers of elements that instructions cannot take from memory, and are loaded ahead.
+    latency
+        Independent multiplications that keep all multipliers busy.
+    load_time
+        The time of a load beside multiplications, relative to one of these: processors that do not
+        reorder instructions wait for it.
     """
 
     bytes: int
     registers: int
     dots: frozenset[str] = frozenset()
+    lanes_are_registers: bool = False
+    loaded: int = 1
+    latency: int = 8
+    load_time: float = 0
 
     @classmethod
     def of(cls, machine: CpuTarget) -> Simd:
         """The vector unit of a processor."""
         known = frozenset(machine.features)
         dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
-        return cls(machine.register_bits // 8, machine.registers, dots)
+        size = machine.register_bits // 8
+        if machine.architecture == "aarch64":
+            return cls(size, machine.registers, dots, loaded=4, latency=10, load_time=0.25)
+        scalar = machine.architecture.startswith("riscv") and not machine.has_vectors
+        return cls(size, machine.registers, dots, lanes_are_registers=scalar)
 
     def lanes(self, dtype: DType) -> int:
         """The number of elements of type `dtype` in a register."""
         return self.bytes * 8 // dtype.bits
+
+    def tile_registers(self, dtype: DType) -> int:
+        """The vector registers for a tile of sums of this type, and its operands."""
+        if not self.lanes_are_registers:
+            return self.registers
+        free = self.registers - (0 if dtype.is_float else _ADDRESSES)
+        return free // self.lanes(dtype)
+
+    def layer_dot(self, left: DType, right: DType, sums: DType) -> PrimFunc | None:
+        """The dot product of a layer, of shifted data where that costs less."""
+        return self.dot_of_shifted(left, right, sums) or self.dot(left, right, sums)
 
     def dot(self, left: DType, right: DType, sums: DType) -> PrimFunc | None:
         """The widest dot product of these types; None if there is none."""

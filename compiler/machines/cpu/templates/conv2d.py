@@ -4,8 +4,8 @@
     sum[n, cb, y, x, l]             the same channels side by side, for the lanes of vectors
     conv[n, co, y, x]               = sum[n, co // channels, y, x, co % channels] (+ bias[co])
 
-If the processor has a dot product of `depth` bytes, so many input channels are adjacent as well,
-last in `packed` and in the padded image. Extents are rounded up to whole tiles, with zeros for
+If the processor has a dot product of bytes, its terms are adjacent input channels, last in `packed`
+and in the padded image (`dot_terms.py`). Extents are rounded up to whole tiles, with zeros for
 missing weights, so that inner loops need no conditions.
 """
 
@@ -21,6 +21,7 @@ from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import index
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.conv2d_schedule import schedule_packed_conv2d
+from tandem.compiler.machines.cpu.templates.dot_terms import DotTerms
 from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
     LayerOnCpu,
@@ -82,15 +83,15 @@ def packed_conv2d(
     _, outputs, rows, columns = plain.shape
     if 0 in plain.shape:
         return None
+    _, inputs, *kernel = weight.shape
     types = data.dtype, weight.dtype, plain.dtype
     shifted = simd.dot_of_shifted(*types)
-    dot = shifted or simd.dot(*types)
+    dot = simd.layer_dot(*types)
     if tile is None:
-        tile = best_tile(outputs // groups, rows, columns, plain.dtype, simd)
+        tile = best_tile(outputs // groups, rows, columns, plain.dtype, simd, dot)
     if groups > 1 and outputs // groups % tile.channels:
         return None
-    _, inputs, *kernel = weight.shape
-    depth = dot.inputs[1].size if dot else 1
+    terms = DotTerms.of(dot, inputs)
     axes = tuple(
         _Axis(
             data.shape[2 + number],
@@ -103,9 +104,8 @@ def packed_conv2d(
         )
         for number, step in enumerate((tile.rows, tile.columns))
     )
-    shape = _Shape(
-        groups, inputs, -(-inputs // depth), outputs, tile.channels, depth if dot else None, axes
-    )
+    steps = -(-inputs // terms.count)
+    shape = _Shape(groups, inputs, steps, outputs, tile.channels, terms, axes)
     padded = data
     if dot is not None or data.source is not None or not all(each.direct for each in axes):
         padded = _padded(data, shape, f"{name}_pad", shifted is not None)
@@ -122,7 +122,9 @@ def packed_conv2d(
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot)
+    return PackedLayer(
+        data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,38 +186,33 @@ class _Axis:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Extents of a convolution: `inputs` channels of a group in `steps` steps, `outputs` in blocks
-    of `channels`; and the `depth` of dot products, or None."""
+    """Extents of a convolution: `inputs` channels of a group in `steps` steps of a dot product's
+    `terms`, `outputs` in blocks of `channels`."""
 
     groups: int
     inputs: int
     steps: int
     outputs: int
     channels: int
-    depth: int | None
+    terms: DotTerms
     axes: tuple[_Axis, ...]
 
     @property
     def blocks(self) -> int:
         return -(-self.outputs // self.channels)
 
-    @property
-    def inner(self) -> tuple[int, ...]:
-        """The innermost extent of operands of dot products."""
-        return () if self.depth is None else (self.depth,)
-
 
 def _padded(data: Tensor, shape: _Shape, name: str, shifted: bool) -> Tensor:
     """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products, shifted
     or not."""
-    (y_axis, x_axis), depth = shape.axes, shape.depth
+    (y_axis, x_axis), inner = shape.axes, shape.terms.data_extents
 
     def element(n: Expr, ci: Expr, y: Expr, x: Expr, k: Expr = _ZERO) -> Expr:
         channel, conditions = ci, []
-        if depth is not None:
-            own = ci % shape.steps * depth + k
+        if inner:
+            own = ci % shape.steps * shape.terms.count + k
             channel = ci // shape.steps * shape.inputs + own
-            if shape.inputs % depth:
+            if shape.inputs % shape.terms.count:
                 conditions.append(own < shape.inputs)
         conditions += y_axis.conditions(y) + x_axis.conditions(x)
         value, border = data[n, channel, y_axis.position(y), x_axis.position(x)], 0
@@ -224,27 +221,29 @@ def _padded(data: Tensor, shape: _Shape, name: str, shifted: bool) -> Tensor:
         return te.select(te.all_of(*conditions), value, border) if conditions else value
 
     channels = shape.groups * shape.steps
-    extents = (data.shape[0], channels, y_axis.size, x_axis.size, *shape.inner)
+    extents = (data.shape[0], channels, y_axis.size, x_axis.size, *inner)
     return compute(extents, element, name, ["n", "ci", "y", "x", "k"][: len(extents)])
 
 
 def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
-    """The weights in blocks of output channels: `[cb, ci, ky, kx, l]`, or with `k` at the end."""
-    depth = shape.depth
+    """The weights in blocks of output channels: `[cb, ci, ky, kx, l]`, with axes of `DotTerms`."""
+    count = shape.terms.count
 
-    def element(cb: Expr, ci: Expr, ky: Expr, kx: Expr, at: Expr, k: Expr = _ZERO) -> Expr:
-        channel = cb * shape.channels + at
-        inner = ci if depth is None else ci * depth + k
+    def element(cb: Expr, ci: Expr, ky: Expr, kx: Expr, *inner: Expr) -> Expr:
+        at, term = shape.terms.split(inner)
+        channel, own = cb * shape.channels + at, ci * count + term
         conditions = []
         if shape.outputs % shape.channels:
             conditions.append(channel < shape.outputs)
-        if depth is not None and shape.inputs % depth:
-            conditions.append(inner < shape.inputs)
-        value = weight[channel, inner, ky, kx]
+        if shape.inputs % count:
+            conditions.append(own < shape.inputs)
+        value = weight[channel, own, ky, kx]
         return te.select(te.all_of(*conditions), value, 0) if conditions else value
 
-    extents = (shape.blocks, shape.steps, *weight.shape[2:], shape.channels, *shape.inner)
-    return compute(extents, element, name, ["cb", "ci", "ky", "kx", "l", "k"][: len(extents)])
+    inner = shape.terms.weight_extents(shape.channels)
+    extents = (shape.blocks, shape.steps, *weight.shape[2:], *inner)
+    names = ["cb", "ci", "ky", "kx", *shape.terms.weight_names]
+    return compute(extents, element, name, names)
 
 
 def _excess(weight: Tensor, shape: _Shape, name: str) -> Tensor:
@@ -269,7 +268,7 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
     y_axis, x_axis = shape.axes
     ci = reduce_axis(shape.steps, "ci")
     ky, kx = reduce_axis(y_axis.kernel, "ky"), reduce_axis(x_axis.kernel, "kx")
-    inner = tuple(reduce_axis(extent, "k") for extent in shape.inner)
+    terms = shape.terms.axes()
 
     def element(n: Expr, cb: Expr, y: Expr, x: Expr, at: Expr) -> Reduction:
         channel: Expr = ci
@@ -278,10 +277,10 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
             channel = cb // blocks_per_group * shape.steps + ci
         row = y * y_axis.step + ky * y_axis.dilation
         column = x * x_axis.step + kx * x_axis.dilation
-        product = te.cast(padded[(n, channel, row, column, *inner)], dtype) * te.cast(
-            packed[(cb, ci, ky, kx, at, *inner)], dtype
-        )
-        return te.sum(product, (ci, ky, kx, *inner))
+        left = padded[(n, channel, row, column, *shape.terms.data_indices(terms))]
+        right = packed[(cb, ci, ky, kx, *shape.terms.weight_indices(at, terms))]
+        product = te.cast(left, dtype) * te.cast(right, dtype)
+        return te.sum(product, (ci, ky, kx, *terms))
 
     extents = (padded.shape[0], shape.blocks, y_axis.count, x_axis.count, shape.channels)
     return compute(extents, element, name, ["n", "cb", "y", "x", "l"])

@@ -62,7 +62,8 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
         .unroll(tile, x)
         .set_layout(tile, ("0", "2", "3", "1"))
     )
-    schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), ("y", "x"), conv.dot)
+    inner = (*conv.terms.steps, "y", "x")
+    schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), inner, conv.dot)
     schedule = _transposed_store(schedule, conv, out)
     whole = out.shape[2] // conv.tile.rows
     if 0 < whole < -(-out.shape[2] // conv.tile.rows):

@@ -4,7 +4,7 @@
     sum[jb, i, l]           the same outputs side by side, for the lanes of vectors
     dense[i, j]             = sum[j // channels, i, j % channels] (+ bias[j])
 
-As in `packed_conv2d`, inputs of a dot product are adjacent, last in `packed`, and extents are
+As in `packed_conv2d`, terms of a dot product are adjacent, last in `packed`, and extents are
 rounded up to whole tiles.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import INT32, DType
 from tandem.compiler.ir.expr import Expr
-from tandem.compiler.ir.ops import index
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dot_terms import DotTerms
 from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
     LayerOnCpu,
@@ -31,8 +31,6 @@ from tandem.compiler.operators.matmul import dense
 from tandem.compiler.te import Tensor, compute, reduce_axis
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
-
-_ZERO = index(0)
 
 
 def packed_dense(
@@ -66,20 +64,21 @@ def packed_dense(
     inputs = data.shape[1]
     types = data.dtype, weight.dtype, plain.dtype
     shifted = simd.dot_of_shifted(*types)
-    dot = shifted or simd.dot(*types)
-    tile = tile or best_tile(outputs, 1, rows, plain.dtype, simd)
-    depth = dot.inputs[1].size if dot else 1
-    steps, whole = -(-inputs // depth), -(-rows // tile.columns) * tile.columns
+    dot = simd.layer_dot(*types)
+    tile = tile or best_tile(outputs, 1, rows, plain.dtype, simd, dot)
+    terms = DotTerms.of(dot, inputs)
+    steps, whole = -(-inputs // terms.count), -(-rows // tile.columns) * tile.columns
     padded = data
-    if steps * depth > inputs or whole > rows or shifted:
-        padded = _padded(data, (whole, steps * depth), f"{name}_pad", shifted is not None)
+    if steps * terms.count > inputs or whole > rows or shifted:
+        shape = whole, steps * terms.count
+        padded = _padded(data, shape, f"{name}_pad", shifted is not None)
     blocks = -(-outputs // tile.channels)
-    extents = (blocks, steps, tile.channels) + ((depth,) if dot else ())
-    packings = [_packing(weight, extents, f"{name}_weight")]
+    packings = [_packing(weight, (blocks, steps), tile.channels, terms, f"{name}_weight")]
     if shifted:
         packings.append(_excess(weight, (blocks, tile.channels), f"{name}_excess"))
     packed = unpacked_inputs(packings)
-    sums = _sums(padded, packed[0], whole, plain.dtype, f"{name}_sum")
+    extents = blocks, whole, tile.channels
+    sums = _sums(padded, packed[0], extents, terms, plain.dtype, f"{name}_sum")
 
     def element(i: Expr, j: Expr) -> Expr:
         value = sums[j // tile.channels, i, j % tile.channels]
@@ -88,7 +87,9 @@ def packed_dense(
         return value if bias is None else value + bias[j]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(data, weight, tuple(packings), packed, padded, sums, output, tile, dot)
+    return PackedLayer(
+        data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms
+    )
 
 
 def _padded(data: Tensor, extents: tuple[int, int], name: str, shifted: bool) -> Tensor:
@@ -102,16 +103,19 @@ def _padded(data: Tensor, extents: tuple[int, int], name: str, shifted: bool) ->
     return compute(extents, element, name)
 
 
-def _packing(weight: Tensor, extents: tuple[int, ...], name: str) -> Tensor:
-    """The weights in blocks of outputs: `[jb, k, l]`, or `[jb, kb, l, k]` for dot products."""
-    channels, depth = extents[2], extents[3] if len(extents) > 3 else 1
+def _packing(
+    weight: Tensor, extents: tuple[int, int], channels: int, terms: DotTerms, name: str
+) -> Tensor:
+    """The weights in blocks of outputs: `[jb, kb, l]`, with axes of `DotTerms`."""
 
-    def element(jb: Expr, kb: Expr, at: Expr, k: Expr = _ZERO) -> Expr:
-        row, column = jb * channels + at, kb * depth + k
+    def element(jb: Expr, kb: Expr, *inner: Expr) -> Expr:
+        at, term = terms.split(inner)
+        row, column = jb * channels + at, kb * terms.count + term
         there = te.all_of(row < weight.shape[0], column < weight.shape[1])
         return te.select(there, weight[row, column], 0)
 
-    return compute(extents, element, name, ["jb", "kb", "l", "k"][: len(extents)])
+    names = ["jb", "kb", *terms.weight_names]
+    return compute((*extents, *terms.weight_extents(channels)), element, name, names)
 
 
 def _excess(weight: Tensor, extents: tuple[int, int], name: str) -> Tensor:
@@ -126,18 +130,23 @@ def _excess(weight: Tensor, extents: tuple[int, int], name: str) -> Tensor:
     return compute(extents, element, name, ["jb", "l"])
 
 
-def _sums(padded: Tensor, packed: Tensor, rows: int, dtype: DType, name: str) -> Tensor:
+def _sums(
+    padded: Tensor,
+    packed: Tensor,
+    extents: tuple[int, int, int],
+    terms: DotTerms,
+    dtype: DType,
+    name: str,
+) -> Tensor:
     """The sums, in blocks of outputs."""
-    blocks, steps, channels, *rest = packed.shape
-    kb = reduce_axis(steps, "kb")
-    inner = tuple(reduce_axis(depth, "k") for depth in rest)
+    kb, inner = reduce_axis(packed.shape[1], "kb"), terms.axes()
 
     def element(jb: Expr, i: Expr, at: Expr) -> Reduction:
-        column = kb * rest[0] + inner[0] if inner else kb
-        product = te.cast(padded[i, column], dtype) * te.cast(packed[(jb, kb, at, *inner)], dtype)
-        return te.sum(product, (kb, *inner))
+        column = kb * terms.count + terms.data_indices(inner)[0] if inner else kb
+        left, right = padded[i, column], packed[(jb, kb, *terms.weight_indices(at, inner))]
+        return te.sum(te.cast(left, dtype) * te.cast(right, dtype), (kb, *inner))
 
-    return compute((blocks, rows, channels), element, name, ["jb", "i", "l"])
+    return compute(extents, element, name, ["jb", "i", "l"])
 
 
 def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
@@ -169,7 +178,8 @@ def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
         .unroll(out.name, "i")
         .vectorize(out.name, "l")
     )
-    schedule = carry_in_registers(schedule, sums, ("kb",), ("i",), layer.dot)
+    inner = (*layer.terms.steps, "i")
+    schedule = carry_in_registers(schedule, sums, ("kb",), inner, layer.dot)
     schedule = schedule.parallel(out.name, "block")
     if layer.padded is layer.data:
         return schedule

@@ -22,6 +22,7 @@ from tandem.compiler.ir.ops import index
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
 from tandem.compiler.machines.cpu.templates.layer import (
     LayerOnCpu,
     LayerWorkload,
@@ -161,7 +162,9 @@ def flat_depthwise(
 
     output = compute(plain.shape, element, name)
     tile = Tile(1, 1, rows.vectors * rows.lanes)
-    return FlatLayer(data, weight, (), (weight,), flat, sums, output, tile, None, rows)
+    return FlatLayer(
+        data, weight, (), (weight,), flat, sums, output, tile, None, SINGLE_TERMS, rows
+    )
 
 
 def _flat(data: Tensor, rows: _Rows, count: int, padding: Sequence[int], name: str) -> Tensor:

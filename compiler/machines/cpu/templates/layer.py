@@ -22,6 +22,7 @@ from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dot_terms import DotTerms
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, TileSpace
 from tandem.compiler.plan.pattern import Apply, Operand
 from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
@@ -60,6 +61,8 @@ class PackedLayer:
         The sums that are accumulated in registers.
     dot
         The dot product instruction that computes the sums, if any.
+    terms
+        The terms that its packed operands have side by side.
     """
 
     data: Tensor
@@ -71,6 +74,7 @@ class PackedLayer:
     output: Tensor
     tile: Tile
     dot: PrimFunc | None
+    terms: DotTerms
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -172,7 +176,8 @@ def carry_in_registers(
     sums
         The stage, already computed at the loop over tiles. Its axis `l` has the tile's channels.
     terms, pixels
-        The stage's reduction axes, without a dot product's `k`, and the axes of a tile's pixels.
+        The stage's reduction axes, without those of dot products; and the axes that are unrolled:
+        dot products that share data, and a tile's pixels.
     dot
         The dot product instruction to use, if any.
     """
@@ -251,8 +256,10 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
         simd = Simd.of(machine)
+        left, right = (workload.operand(number).dtype for number in (0, 1))
+        dot = simd.layer_dot(left, right, workload.result.dtype)
         extents = self.tiled_extents(workload)
-        return TileSpace.of(extents, workload.result.dtype, simd, machine.threads)
+        return TileSpace.of(extents, workload.result.dtype, simd, machine.threads, dot)
 
     def options(self, choice: Choice) -> dict[str, Any]:
         """The arguments of `packed` that a choice gives."""

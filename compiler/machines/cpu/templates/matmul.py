@@ -21,6 +21,7 @@ from tandem.compiler.ir.dtypes import DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
 from tandem.compiler.machines.cpu.templates.layer import (
     LayerOnCpu,
     LayerWorkload,
@@ -90,7 +91,9 @@ def packed_matmul(
     assert plain.source is not None
     output = compute(plain.shape, element, name, [axis.name for axis in plain.source.axes])
     packings = (packing,) if constant else ()
-    return PackedLayer(data, weight, packings, (packed,), data, sums, output, tile, None)
+    return PackedLayer(
+        data, weight, packings, (packed,), data, sums, output, tile, None, SINGLE_TERMS
+    )
 
 
 def _packing(weight: Tensor, channels: int, name: str) -> Tensor:

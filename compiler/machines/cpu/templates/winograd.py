@@ -26,6 +26,7 @@ from tandem.compiler.ir.dtypes import FLOAT32, FLOAT64
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
 from tandem.compiler.machines.cpu.templates.layer import (
     LayerOnCpu,
     LayerWorkload,
@@ -187,6 +188,7 @@ def winograd_conv2d(
         output,
         tile,
         None,
+        SINGLE_TERMS,
         simd.lanes(plain.dtype),
         transform,
         rows,

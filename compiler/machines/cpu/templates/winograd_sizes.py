@@ -9,7 +9,7 @@ import numpy as np
 
 from tandem.compiler.ir.dtypes import FLOAT32
 from tandem.compiler.machines.cpu.schedules.simd import Simd
-from tandem.compiler.machines.cpu.templates.register_tiles import TileSpace, step_time
+from tandem.compiler.machines.cpu.templates.register_tiles import StepCosts, TileSpace
 from tandem.compiler.machines.cpu.templates.winograd_transforms import KERNEL, TRANSFORMS
 from tandem.compiler.plan.space import Bools, Choices, Floats
 
@@ -63,7 +63,7 @@ class WinogradSizes:
         across = _ceil_div(_ceil_div(self.columns, m), step_columns)
         down_tiles, across_tiles = passes * step_rows, across * step_columns
         blocks = self.channels // choices["channels"]
-        step = step_time(vectors, step_rows * step_columns) / 2
+        step = StepCosts.of(self.simd, None).time(vectors, step_rows * step_columns) / 2
         line = vectors * self.simd.bytes
         step = np.where(
             self.inputs * line > _FIRST_LEVEL, np.maximum(step, line / _STEP_BYTES), step

@@ -55,7 +55,17 @@ def _description(header: Header, checked: bool) -> Mapping[str, object]:
         "calls": [each for each in header.needs if each != _RUNTIME],
         "checked": checked,
         "inputs": [_tensor(port) for port in header.inputs],
-        "outputs": [_tensor(port) for port in header.outputs],
+        "outputs": [
+            {
+                **_tensor(port),
+                "extents": {
+                    str(extent.axis): extent.count.name
+                    for extent in header.extents
+                    if extent.output == port
+                },
+            }
+            for port in header.outputs
+        ],
     }
 
 

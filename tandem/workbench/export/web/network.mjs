@@ -20,6 +20,19 @@ function mathematics(names) {
   return found;
 }
 
+/** The elements of a result within extents of some axes: an object of extents by axis. */
+export function within(elements, shape, extents) {
+  const valid = shape.map((extent, axis) => Number(extents[axis] ?? extent));
+  return elements.filter((_, position) => {
+    let rest = position;
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      if (rest % shape[axis] >= valid[axis]) return false;
+      rest = Math.floor(rest / shape[axis]);
+    }
+    return true;
+  });
+}
+
 /** A network whose buffers lie in its module's memory. */
 export class Network {
   /**
@@ -70,7 +83,8 @@ export class Network {
   /**
    * Runs the network once.
    * @param {object} given arrays of elements by the names of inputs, in the order of their memory
-   * @returns {object} typed arrays by the names of outputs; floats of 16 bits as their bits
+   * @returns {object} typed arrays by the names of outputs; floats of 16 bits as their bits.
+   *     Of results whose extents are known after a run it has these, and nothing beyond
    */
   run(given) {
     this.description.inputs.forEach((tensor, at) => {
@@ -86,6 +100,16 @@ export class Network {
     this.description.outputs.forEach((tensor, at) => {
       found[tensor.name] = this.elements(tensor, this.outputs.addresses[at]).slice();
     });
+    for (const tensor of this.description.outputs) {
+      const extents = this.extents(tensor, found);
+      found[tensor.name] = within(found[tensor.name], tensor.shape, extents);
+    }
     return found;
+  }
+
+  /** The extents of an output that are known after a run, by axis. */
+  extents(tensor, found) {
+    const known = Object.entries(tensor.extents);
+    return Object.fromEntries(known.map(([axis, name]) => [axis, found[name][0]]));
   }
 }

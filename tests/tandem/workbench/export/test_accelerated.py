@@ -140,17 +140,17 @@ def test_errors(tmp_path: Path) -> None:
         HostedLibrary(exported, drive("functional", config, memory[: 1 << 13]))
     with pytest.raises(ExportError, match="no-such-compiler cannot be run"):
         HostedLibrary(exported, drive("functional", config, memory), compiler="no-such-compiler")
-    with pytest.raises(ExportError, match="cc failed: .*error"):
-        HostedLibrary(exported, drive("functional", config, memory), flags=(*FLAGS, "-DTANDEM_RESULT_OK="))
+    with pytest.raises(ExportError, match=r"cc failed: .*error"):
+        HostedLibrary(
+            exported, drive("functional", config, memory), flags=(*FLAGS, "-DTANDEM_RESULT_OK=")
+        )
 
 
 def test_a_run_that_fails_is_told_and_the_next_one_works(tmp_path: Path) -> None:
     artifact = tandem.compile("digits", "tiny")
     exported, config = artifact.export(tmp_path), tandem.Accelerator("tiny").config
     silence = Silence(Channel.R, 20_000, 1 << 40)
-    driven = BenchMachine(
-        config, np.zeros(1 << 18, np.uint8), DEFAULT_MEMORY, silence=silence
-    )
+    driven = BenchMachine(config, np.zeros(1 << 18, np.uint8), DEFAULT_MEMORY, silence=silence)
     library = HostedLibrary(exported, driven)
     library.limit = 5
     with pytest.raises(ExportError, match="did not end in time, and was stopped"):

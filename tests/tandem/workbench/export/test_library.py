@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from numpy.typing import NDArray
 
 import tandem
 from tandem.compiler.driver import build
@@ -151,6 +153,131 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_weights_in_a_file(tmp_path: Path) -> None:
+    tandem.compile("digits", tandem.Cpu()).export(tmp_path, name="net", embed_weights=False)
+    assert make(tmp_path, "check", STRICT) == "as expected\n"
+    assert "net_weights" not in symbols(tmp_path / "libnet.a")
+    (tmp_path / "net_weights.bin").rename(tmp_path / "other.bin")
+    done = subprocess.run([tmp_path / "main"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "net_weights.bin cannot be read\n")
+
+
+def symbols(archive: Path) -> set[str]:
+    """The names that other files of a program can use."""
+    listed = subprocess.run(
+        ["nm", "-g", "--defined-only", archive], capture_output=True, text=True, check=True
+    )
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return {row[-1] for row in rows if len(row) == 3}
+
+
+def test_threads_and_profiles(tmp_path: Path) -> None:
+    """The pool has no race, and what the library defines stands in its headers."""
+    compiled_ = tandem.compile("mobilenet-v2-tiny", tandem.Cpu(threads=3), quantize=None)
+    found = compiled_.export(tmp_path, name="net", threads=3, profile=True)
+    sanitizer = "-fsanitize=thread"
+    flags = (f"{STRICT} {sanitizer}", f"LDFLAGS={sanitizer}")
+    *rows, verdict = make(tmp_path, "check", *flags).splitlines()
+    assert verdict == "as expected"
+    assert [row.partition(" us ")[2].strip() for row in rows] == [
+        f"1 x {name}" for name in found.header.steps
+    ]
+    headers = (tmp_path / "net.h").read_text() + (tmp_path / "net_threads.h").read_text()
+    own = {name for name in symbols(tmp_path / "libnet.a") if name.startswith("net_")}
+    assert own == {"net_run", "net_steps", "net_weights", "net_pool_start", "net_pool_stop"}
+    assert all(name in headers for name in own - {"net_weights"})
+    one = export_library(compiled(), tmp_path / "one", image(), None)
+    assert one.header.workspace_bytes <= found.header.workspace_bytes
+
+
+def test_a_program_shares_loops_itself(tmp_path: Path) -> None:
+    """Its launcher gives parts of loops to workers, here one after the other, last ones first."""
+    model = tandem.compile("mobilenet-v2-tiny", tandem.Cpu(threads=2), quantize=None)
+    batch = model.noise()
+    wanted = tandem.Session(model).run(batch)["output"]
+    found = model.export(tmp_path, batch, name="net", threads=2)
+    run = loaded(tmp_path, found)["net_run"]
+    launched: list[int] = []
+    task_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+    launch_type = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)
+
+    def launch(_: int, task: int, closure: int, count: int) -> None:
+        launched.append(count)
+        for index in reversed(range(count)):
+            task_type(task)(closure, index, index + 1, index % 2)
+
+    for pointer in (None, ctypes.pointer(launch_type(launch))):
+        arena = np.zeros(found.header.arena_bytes + 64, np.uint8)
+        space = np.zeros(found.header.workspace_bytes + 64, np.uint8)
+        begins = [each.ctypes.data + -each.ctypes.data % 64 for each in (arena, space)]
+        output = np.empty_like(wanted)
+        (given,) = batch.values()
+        structs = [(ctypes.c_void_p * 1)(array.ctypes.data) for array in (given, output)]
+        run(*structs, *map(ctypes.c_void_p, begins), pointer)
+        np.testing.assert_array_equal(output, wanted)
+    assert len(launched) > 3
+
+
+@pytest.mark.parametrize(
+    ("processor", "options", "reason"),
+    [
+        ("cortex-m4", {"threads": 2}, "no system with threads runs on thumbv7em-none-eabi"),
+        ("wasm32", {"threads": 2}, "no system with threads runs on wasm32"),
+        ("wasm32", {"profile": True}, "--profile is for libraries in C"),
+        ("wasm32", {"embed_weights": False}, "--no-embed-weights is for libraries in C"),
+        (None, {"threads": 0}, "a library runs on one thread or more, not 0"),
+    ],
+)
+def test_options_that_a_processor_has_not(
+    tmp_path: Path, processor: str | None, options: dict[str, Any], reason: str
+) -> None:
+    model = tandem.compile("digits", tandem.Cpu(processor))
+    with pytest.raises(ExportError, match=reason):
+        model.export(tmp_path, **options)
+    assert not any(tmp_path.iterdir())
+
+
+def found_elements() -> onnx.ModelProto:
+    """The indices of elements above 0 of a matrix, and the matrix with another first row."""
+    nodes = [
+        onnx.helper.make_node("Relu", ["x"], ["y"]),
+        onnx.helper.make_node("NonZero", ["y"], ["where"]),
+    ]
+    kinds = onnx.TensorProto
+    tensor = onnx.helper.make_tensor_value_info
+    outputs = [tensor("where", kinds.INT64, [2, None]), tensor("y", kinds.FLOAT, [5, 7])]
+    given = [tensor("x", kinds.FLOAT, [5, 7])]
+    graph_ = onnx.helper.make_graph(nodes, "found", given, outputs)
+    opset = [onnx.helper.make_opsetid("", 17)]
+    return onnx.helper.make_model(graph_, opset_imports=opset, ir_version=9)
+
+
+@pytest.mark.parametrize("processor", [None, "cortex-a72", "wasm32"])
+def test_extents_that_a_run_finds(tmp_path: Path, processor: str | None) -> None:
+    """Buffers have the greatest extents, and another output says how many there are."""
+    if processor is not None:
+        CROSS[processor].require()
+    model = tandem.compile(found_elements(), tandem.Cpu(processor), quantize=None)
+    found = model.export(tmp_path, name="net")
+    assert [(each.output.name, each.axis) for each in found.header.extents] == [("where", 1)]
+    if processor is None:
+        header = (tmp_path / "net.h").read_text()
+        assert "int64_t *where; /* int64[2, 35], of axis 1 the first where_extent_1 */" in header
+        assert make(tmp_path, "check", STRICT) == "as expected\n"
+    else:
+        assert CROSS[processor].check(tmp_path) == "as expected\n"
+
+
+def test_an_extent_that_differs(tmp_path: Path) -> None:
+    model = tandem.compile(found_elements(), tandem.Cpu(), quantize=None)
+    batch = {"x": np.ones((5, 7), np.float32)}
+    artifact = model.network.artifact
+    wanted: dict[str, NDArray[Any]] = {"where": np.zeros((2, 34), np.int64), "y": batch["x"]}
+    export_library(artifact, tmp_path, batch, wanted, "net")
+    done = subprocess.run(["make", "-s", "check"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "where differs\nwhere_extent_1 differs\nNOT as expected\n"
 
 
 def test_two_libraries_in_one_program(tmp_path: Path) -> None:

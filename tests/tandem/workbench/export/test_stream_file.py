@@ -76,11 +76,11 @@ def test_constants_that_a_run_overwrites(code: StreamCode) -> None:
     image = code.image.copy()
     (output,) = code.outputs
     image[output.address] = 1
-    with pytest.raises(ExportError, match="stores at 0x.*, where its memory has constants"):
+    with pytest.raises(ExportError, match=r"stores at 0x.*, where its memory has constants"):
         stream_file(replace(code, image=image))
     image = code.image.copy()
     image[code.inputs[0].address] = 1
-    with pytest.raises(ExportError, match="has constants where its input input_int8_windows is"):
+    with pytest.raises(ExportError, match=r"has constants where its input input_int8_windows is"):
         stream_file(replace(code, image=image))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,29 +14,35 @@ from tandem.compiler.ir import interpreter
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import compile_function
+from tandem.compiler.machines.cpu.codegen.compile import emit_assembly
 from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.machines.cpu.processors import PROCESSORS
 from tests.support.compiler.ir.ir_strategies import INTRINSICS
+from tests.support.compiler.machines.cpu.emulated import run_emulated
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, same
 
 FUNCTIONS = {name: each.function for name, each in CPU_INTRINSICS.items()}
 
 
-def program(name: str, kind: str = "", column: str = "0 :+ 4") -> PrimFunc:
+def program(name: str, kind: str = "", steps: int = 3) -> PrimFunc:
+    """Sums of `steps` dot products, which have `kind` as their loop."""
     intrinsic = FUNCTIONS[name]
     lanes, left = intrinsic.outputs[0].size, intrinsic.inputs[1].dtype
+    depth = intrinsic.inputs[1].size
     return parse(
         f"""
-func f(A: {left}[5, 12], B: int8[2, 3, {lanes}, 4], S: int32[5, 2, {lanes}])\
+func f(A: {left}[5, {steps * depth}], B: int8[2, {steps}, {lanes}, {depth}],\
+ S: int32[5, 2, {lanes}])\
  -> (C: int32[5, 2, {lanes}]):
   for i in 5:
     alloc acc: int32[2, {lanes}] @ local
     for j in 2 unrolled:
       for l in {lanes} vectorized:
         acc[j, l] = S[i, j, l]
-    for k in 3{kind}:
+    for k in {steps}{kind}:
       for m in 2 unrolled:
-        invoke {name}(acc[m :+ 1, 0 :+ {lanes}], A[i :+ 1, k * 4 :+ 4],\
- B[m :+ 1, k :+ 1, 0 :+ {lanes}, {column}])
+        invoke {name}(acc[m :+ 1, 0 :+ {lanes}], A[i :+ 1, k * {depth} :+ {depth}],\
+ B[m :+ 1, k :+ 1, 0 :+ {lanes}, 0 :+ {depth}])
     for n in 2 unrolled:
       for o in {lanes} vectorized:
         C[i, n, o] = acc[n, o]
@@ -69,6 +76,33 @@ def test_dot_products(name: str, extreme: bool) -> None:
     (found,) = compile_function(function, HOST)(*arrays)
     (wanted,) = interpreter.run(function, arrays)
     same(found, wanted)
+
+
+@pytest.mark.parametrize(("kind", "steps"), [("", 3), (" unrolled", 3), (" unrolled", 8), ("", 4)])
+@pytest.mark.parametrize(
+    ("name", "processor"),
+    [("sdot_s8s8_4x4", "neoverse-n1"), ("smull_s8s8_4x2", "cortex-a72")],
+)
+def test_dot_products_of_arm(
+    tmp_path: Path, name: str, processor: str, kind: str, steps: int
+) -> None:
+    """Data is a lane of a vector where steps are unrolled and rows are whole vectors, else an
+    element that is loaded by itself."""
+    function = program(name, kind, steps)
+    for extreme in (False, True):
+        arrays = data(function, extreme)
+        (found,) = run_emulated(function, processor, arrays, tmp_path)
+        (wanted,) = interpreter.run(function, arrays)
+        same(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "lanes"), [("", 4, 0), (" unrolled", 3, 0), (" unrolled", 4, 4)]
+)
+def test_data_of_several_steps_is_loaded_once(kind: str, steps: int, lanes: int) -> None:
+    code = emit_assembly(program("sdot_s8s8_4x4", kind, steps), PROCESSORS["neoverse-n1"])
+    used = {line.rpartition(".4b")[2] for line in code.splitlines() if ".4b[" in line}
+    assert len(used) == lanes
 
 
 @pytest.mark.parametrize("name", [name for name in CPU_INTRINSICS if "vnni" in name])

@@ -55,3 +55,30 @@ def test_dot_products(
 ) -> None:
     found = Simd.of(x86_64(features)).dot(left, right, sums)
     assert (found.name if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "expected"),
+    [
+        ("cortex-a53", INT8, "smull_s8s8_4x2"),
+        ("cortex-a72", INT8, "smull_s8s8_4x2"),
+        ("cortex-a72", UINT8, None),
+        ("cortex-a55", INT8, "sdot_s8s8_4x4"),
+        ("neoverse-n1", INT8, "sdot_s8s8_4x4"),
+        ("rv64gcv", INT8, None),
+    ],
+)
+def test_dot_products_of_other_architectures(name: str, left: DType, expected: str | None) -> None:
+    found = Simd.of(PROCESSORS[name]).layer_dot(left, INT8, INT32)
+    assert (found.name if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "floats", "integers"),
+    [("neoverse-n1", 32, 32), ("rv64gc", 16, 9), ("rv64gcv", 32, 32), ("cortex-m4", 16, 16)],
+)
+def test_registers_of_a_tile(name: str, floats: int, integers: int) -> None:
+    """Where each lane is a register, and integers share theirs with addresses, there are fewer."""
+    simd = Simd.of(PROCESSORS[name])
+    assert simd.tile_registers(FLOAT32) == floats
+    assert simd.tile_registers(INT32) == integers

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, DType
+from tandem.compiler.machines.cpu.processors import PROCESSORS
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, TileSpace, best_tile
 
@@ -28,6 +29,43 @@ def test_fit_in_registers(channels: int, rows: int, columns: int, simd: Simd) ->
     assert 1 <= vectors * tile.rows * tile.columns <= simd.registers - vectors - 1
     assert tile.rows <= rows
     assert tile.columns <= columns
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "tile"),
+    [
+        ("cortex-a72", FLOAT32, Tile(16, 1, 4)),
+        ("neoverse-n1", FLOAT32, Tile(16, 1, 4)),
+        ("cortex-a72", INT32, Tile(16, 1, 4)),
+        ("cortex-a55", INT32, Tile(8, 2, 4)),
+        ("neoverse-n1", INT32, Tile(8, 2, 4)),
+        ("rv64gc", FLOAT32, Tile(4, 1, 4)),
+        ("rv64gc", INT32, Tile(2, 1, 7)),
+    ],
+)
+def test_tiles_of_other_processors(name: str, dtype: DType, tile: Tile) -> None:
+    """Tiles whose sums and operands fit, and which keep multipliers busy, by LLVM's models."""
+    simd = Simd.of(PROCESSORS[name])
+    dot = simd.layer_dot(INT8, INT8, dtype)
+    assert best_tile(128, 28, 28, dtype, simd, dot) == tile
+
+
+@given(
+    channels=st.integers(1, 70), rows=st.integers(1, 60), columns=st.integers(1, 60), data=st.data()
+)
+@pytest.mark.parametrize("name", ["cortex-a72", "neoverse-n1"])
+def test_sums_and_data_of_dot_products_fit(
+    name: str, channels: int, rows: int, columns: int, data: st.DataObject
+) -> None:
+    simd = Simd.of(PROCESSORS[name])
+    dot = simd.dot(INT8, INT8, INT32)
+    assert dot is not None
+    space = TileSpace.of((channels, rows, columns), INT32, simd, dot=dot)
+    choices = space.knobs.choices()
+    fitting = choices.where(space.fits(choices))
+    tile = Tile.of(fitting.choice(data.draw(st.integers(0, len(fitting) - 1))))
+    vectors, pixels = tile.channels // simd.lanes(INT32), tile.rows * tile.columns
+    assert vectors * pixels + vectors + pixels < simd.registers
 
 
 def test_threads_share_the_channels_of_a_row() -> None:

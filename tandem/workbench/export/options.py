@@ -1,0 +1,48 @@
+"""What a library is made with, beyond the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tandem.workbench.errors import ExportError
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryOptions:
+    """Choices of a C library.
+
+    Attributes
+    ----------
+    embed_weights
+        Whether the weights are part of the library, or a file that the program reads.
+    threads
+        The most threads that share the iterations of a layer's loop.
+    profile
+        Whether runs can tell the time of each layer.
+    """
+
+    embed_weights: bool = True
+    threads: int = 1
+    profile: bool = False
+
+    def check(self, triple: str, *, threaded: bool) -> None:
+        """Raise `ExportError` if a processor's library has no such choice."""
+        if self.threads < 1:
+            raise ExportError(f"a library runs on one thread or more, not {self.threads}")
+        if self.threads > 1 and not threaded:
+            raise ExportError(
+                f"no system with threads runs on {triple}: export it without --threads"
+            )
+        if not triple.startswith("wasm"):
+            return
+        for option, is_set in (
+            ("--no-embed-weights", not self.embed_weights),
+            ("--profile", self.profile),
+        ):
+            if is_set:
+                raise ExportError(f"{option} is for libraries in C, and {triple} has a module")
+
+
+PLAIN: Final = LibraryOptions()
+"""A library with its weights, on one thread, without profiles."""
