@@ -135,7 +135,7 @@ const struct tandem_platform *board_platform(void)
     return tandem_uio(&uio, TANDEM_DEVICE, TANDEM_BUFFER);
 }
 """
-_BARE = """/* Where the accelerator is on this board, in addresses of the processor. A board with a cache
+_BARE = """/* Where the accelerator is, in addresses of the processor. A board with a data cache
  * also has functions that flush and invalidate it; one with a clock has its time. */
 #include "tandem_bare.h"
 
