@@ -1,7 +1,7 @@
 """Loads and stores of elements: scalar, vector or gather, by the stride between lanes.
 
-An element shared by all lanes is read once, consecutive elements as a vector; any other elements
-are gathered. Elements of inactive lanes are accessed only if they are provably in bounds.
+An element shared by all lanes is read once, consecutive elements as a vector; entries of tables are
+looked up (`byte_tables`); any other elements are gathered. Elements of inactive lanes are accessed only if they are provably in bounds.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 from llvmlite import ir
 
 from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.byte_tables import looked_up
 from tandem.compiler.ir.dtypes import BOOL
 from tandem.compiler.ir.expr import Expr, Load
 from tandem.compiler.lower.conditions import reads_memory
 from tandem.compiler.machines.cpu.codegen import vector_access
+from tandem.compiler.machines.cpu.codegen.byte_tables import looked_up_bytes
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
 from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
@@ -41,6 +43,10 @@ SHUFFLED = 4
 def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     """The value of a load: a scalar, or a vector of each lane's element."""
     place = frame.place(expr.buffer)
+    byte = looked_up(expr)
+    if byte is not None and place.lanes == 1:
+        # Every entry can be read: no lane needs a mask.
+        return looked_up_bytes(frame, expr.buffer, place.pointer, evaluate(byte))
     offset = offset_of(place, expr.indices, frame)
     elements = _pointers(frame, place, offset, evaluate)
     element = memory_type(expr.dtype)
