@@ -2,7 +2,11 @@
 
     C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in 4
 
-A is the same for all sums. Their code is emitted by `codegen.tensor_intrinsics`.
+A is the same for all sums. Or B is, and A are overlapping windows of a row, with a stride s:
+
+    C[i] = C[i] + int32(A[i * s + k]) * int32(B[k])
+
+Their code is emitted by `codegen.tensor_intrinsics`.
 """
 
 from __future__ import annotations
@@ -31,11 +35,14 @@ class CpuIntrinsic:
         The processor features that the intrinsic needs, by LLVM's names.
     shifts
         Whether its code adds 128 to the left operand and subtracts the excess again.
+    stride
+        The distance of windows; None if the left operand is the same for all sums.
     """
 
     function: PrimFunc
     features: frozenset[str]
     shifts: bool = False
+    stride: int | None = None
 
 
 def dot_product(name: str, left: DType, lanes: int) -> PrimFunc:
@@ -50,7 +57,24 @@ def dot_product(name: str, left: DType, lanes: int) -> PrimFunc:
     return PrimFunc(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
 
 
+WINDOWS_READ = 64
+"""The bytes of a row that an intrinsic of windows may read: a register, whatever the stride."""
+
+
+def window_product(name: str, left: DType, lanes: int, stride: int) -> PrimFunc:
+    """The behaviour of `lanes` sums of windows, `stride` bytes apart: type `left` times int8."""
+    c = Buffer("C", (lanes,), INT32)
+    a = Buffer("A", (WINDOWS_READ,), left)
+    b = Buffer("B", (DEPTH,), INT8)
+    i, k = Var(f"{name}.i"), Var(f"{name}.k")
+    product = cast(load(a, i * stride + k), INT32) * cast(load(b, k), INT32)
+    body = Store(c, (i,), load(c, i) + product)
+    inner = For(k, index(DEPTH), LoopKind.SERIAL, body)
+    return PrimFunc(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
+
+
 _VNNI = frozenset({"avx512f", "avx512vnni"})
+_VBMI = _VNNI | {"avx512vbmi"}
 _AVX2 = frozenset({"avx2"})
 _DOTPROD = frozenset({"dotprod", "neon"})
 
@@ -62,6 +86,14 @@ CPU_INTRINSICS = {
         CpuIntrinsic(dot_product("avx2_u8s8_8x4", UINT8, 8), _AVX2),
         CpuIntrinsic(dot_product("avx2_s8s8_8x4", INT8, 8), _AVX2),
         CpuIntrinsic(dot_product("sdot_s8s8_4x4", INT8, 4), _DOTPROD),
+        *(
+            CpuIntrinsic(
+                window_product(f"vnni_windows_{stride}_16x4", UINT8, 16, stride),
+                _VBMI,
+                stride=stride,
+            )
+            for stride in (1, 2, 3, 4)
+        ),
     )
 }
 """The intrinsics, by name."""

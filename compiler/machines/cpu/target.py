@@ -9,6 +9,7 @@ from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
+from tandem.compiler.machines.cpu.templates.depthwise_dots import DottedDepthwiseOnCpu
 from tandem.compiler.machines.cpu.templates.matmul import ComputedMatmulOnCpu, MatmulOnCpu
 from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
 from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
@@ -16,6 +17,7 @@ from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
 TEMPLATES = (
     WinogradOnCpu(),
     Conv2dOnCpu(),
+    DottedDepthwiseOnCpu(),
     DepthwiseOnCpu(),
     DenseOnCpu(),
     MatmulOnCpu(),

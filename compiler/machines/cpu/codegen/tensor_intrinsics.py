@@ -8,6 +8,8 @@ AVX2's instruction for unsigned by signed bytes saturates. So bytes are widened 
 place, even and odd bytes separately, and pairs of products are added.
 
 AArch64's SDOT multiplies signed bytes exactly.
+
+The windows of a row are picked out of a register of its bytes, by one instruction of AVX-512 VBMI.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ from tandem.compiler.machines.cpu.codegen.frame import Frame
 from tandem.compiler.machines.cpu.codegen.llvm import BYTE, I32, call_intrinsic, constant, splat
 from tandem.compiler.machines.cpu.codegen.offset import offset_of
 from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, write
-from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS, DEPTH, WINDOWS_READ
 
 _Emitter = Callable[[Any, Any, Any, Any], Any]
-"""(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes."""
+"""(builder, C, A, B) -> C: vectors of 32-bit lanes, A a single lane of four bytes; or A a vector of
+bytes and B a single lane."""
 
 _I16 = ir.IntType(16)
 _BYTE_BITS = 8
@@ -75,12 +78,26 @@ def _sdot(builder: Any, c: Any, a: Any, b: Any) -> Any:
     return call_intrinsic(builder, "llvm.aarch64.neon.sdot.v4i32.v16i8", c.type, operands)
 
 
+def _vnni_windows(builder: Any, c: Any, a: Any, b: Any, stride: int) -> Any:
+    lanes = c.type.count
+    picked = [lane * stride + k for lane in range(lanes) for k in range(DEPTH)]
+    undefined = ir.Constant(a.type, ir.Undefined)
+    numbers = constant(ir.VectorType(I32, len(picked)), picked)
+    windows = builder.bitcast(builder.shuffle_vector(a, undefined, numbers), c.type)
+    return _vnni(builder, c, windows, splat(builder, b, lanes))
+
+
 EMITTERS: Mapping[str, _Emitter] = {
     "vnni_u8s8_16x4": _vnni_unsigned,
     "vnni_s8s8_16x4": _vnni_signed,
     "avx2_u8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=False),
     "avx2_s8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=True),
     "sdot_s8s8_4x4": _sdot,
+    **{
+        name: partial(_vnni_windows, stride=intrinsic.stride)
+        for name, intrinsic in CPU_INTRINSICS.items()
+        if intrinsic.stride is not None
+    },
 }
 """The functions that emit intrinsics, by the intrinsic's name."""
 
@@ -111,9 +128,12 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
     (lanes,) = stmt.intrinsic.outputs[0].shape
     vector = ir.VectorType(I32, lanes)
     values = []
-    for operand, kind in (("C", vector), ("A", I32), ("B", vector)):
+    kinds = (I32, vector)
+    if known.stride is not None:
+        kinds = (ir.VectorType(BYTE, WINDOWS_READ), I32)
+    for operand, kind in zip(("C", "A", "B"), (vector, *kinds), strict=True):
         buffer, pointer = operands[operand]
-        if operand == "B":
+        if operand == "B" and known.stride is None:
             prefetch(frame, buffer, kind, pointer, _key(frame, regions[operand]))
         values.append(read(frame, buffer, kind, pointer))
     buffer, pointer = operands["C"]

@@ -44,11 +44,17 @@ class Simd:
         if sums != INT32:
             return None
         found = [
-            function
-            for function in (CPU_INTRINSICS[name].function for name in sorted(self.dots))
-            if tuple(each.dtype for each in function.inputs[1:]) == (left, right)
+            each.function
+            for each in (CPU_INTRINSICS[name] for name in sorted(self.dots))
+            if each.stride is None
+            and tuple(operand.dtype for operand in each.function.inputs[1:]) == (left, right)
         ]
         return max(found, key=lambda function: function.outputs[0].size, default=None)
+
+    def windows(self, stride: int) -> PrimFunc | None:
+        """The dot product of windows of unsigned bytes at a distance; None if there is none."""
+        found = (CPU_INTRINSICS[name] for name in sorted(self.dots))
+        return next((each.function for each in found if each.stride == stride), None)
 
     def dot_of_shifted(self, left: DType, right: DType, sums: DType) -> PrimFunc | None:
         """The dot product of a signed left operand plus 128, as unsigned bytes; None if there is
