@@ -178,7 +178,5 @@ class _Chains:
     def _has_bytes(self, name: str) -> bool:
         type_ = self._types[name]
         return (
-            isinstance(type_, TensorType)
-            and type_.layout is None
-            and type_.dtype in (INT8, UINT8)
+            isinstance(type_, TensorType) and type_.layout is None and type_.dtype in (INT8, UINT8)
         )

@@ -132,7 +132,9 @@ def picked(
         if count < width:
             mask = constant(ir.VectorType(MASK, width), [lane < count for lane in range(width)])
         kind = ir.VectorType(element, width)
-        parts.append(read(frame, buffer, kind, step(frame, pointer, constant(I64, begin), element), mask))
+        parts.append(
+            read(frame, buffer, kind, step(frame, pointer, constant(I64, begin), element), mask)
+        )
     first, *others = parts
     second = others[0] if others else ir.Constant(first.type, ir.Undefined)
     numbers = [place - span.start if place in span else 0 for place in places]

@@ -55,3 +55,12 @@ def test_dot_products(
 ) -> None:
     found = Simd.of(x86_64(features)).dot(left, right, sums)
     assert (found.name if found else None) == expected
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 4, 5])
+def test_dot_products_of_windows(stride: int) -> None:
+    found = Simd.of(x86_64((*AVX512, "avx512vbmi"))).windows(stride)
+    assert (found.name if found else None) == (
+        f"vnni_windows_{stride}_16x4" if stride < 5 else None
+    )
+    assert Simd.of(x86_64(AVX512)).windows(stride) is None
