@@ -179,8 +179,8 @@ class Frame:
 
     @contextmanager
     def masked(self, condition: Any, truths: Sequence[int] | None) -> Iterator[None]:
-        """A scope in which a lane is active only if `condition` holds there too; `truths` says where
-        it does, or is None if that is not known."""
+        """A scope in which a lane is active only if `condition` holds there too; `truths` says in
+        which lanes it does, or is None if that is not known."""
         outer, inner = self.mask, splat(self.builder, condition, self.lanes)
         active = self.active
         self.mask = inner if outer is None else self.builder.and_(outer, inner)

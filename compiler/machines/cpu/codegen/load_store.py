@@ -1,7 +1,9 @@
 """Loads and stores of elements: scalar, vector or gather, by the stride between lanes.
 
 An element shared by all lanes is read once, consecutive elements as a vector; entries of tables are
-looked up (`byte_tables`); any other elements are gathered. Elements of inactive lanes are accessed only if they are provably in bounds.
+looked up (`byte_tables`), and elements at places that are known in each lane are picked out of
+registers (`lane_patterns`). Any other elements are gathered. Elements of inactive lanes are
+accessed only if they are provably in bounds.
 """
 
 from __future__ import annotations

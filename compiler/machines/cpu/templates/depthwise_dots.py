@@ -1,6 +1,6 @@
 """Depthwise convolutions of bytes on the CPU, by dot products of neighbours in a row.
 
-    flat[n, c, f, q]        the padded image: of its rows f, f + sy, f + 2 sy ... one after the other
+    flat[n, c, f, q]        the padded image: its rows f, f + sy, f + 2 sy ... one after the other
     packed[c, ky, kx, k]    the weights, four of a row together, zeros behind the last
     sum[n, c, p]            = sum over ky, kx, k of flat[n, c, .., sx * p + 4 * kx + k] * packed
     conv[n, c, y, x]        = sum[n, c, y * pitch + x] (+ bias[c])
@@ -173,7 +173,7 @@ def dotted_depthwise(
         out_dtype=out_dtype,
         name=name,
     )
-    batch, channels, count, columns = plain.shape
+    _, channels, count, columns = plain.shape
     if 0 in plain.shape or not groups == channels == data.shape[1]:
         return None
     if data.dtype not in (INT8, UINT8) or weight.dtype != INT8 or plain.dtype != INT32:

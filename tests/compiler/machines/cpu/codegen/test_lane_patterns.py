@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,7 +21,7 @@ TARGETS = {"bytes": HOST, "words": PLAIN, "narrow": EXACT.without("avx512f")}
 ZEROS = {"int8": "0", "bool": "False", "int32": "0", "float32": "0.0", "int64": "0"}
 
 
-def numbers(shape: tuple[int, ...], dtype: str) -> NDArray:
+def numbers(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     values = np.random.default_rng(1).integers(0, 100, shape)
     return values < 50 if dtype == "bool" else values.astype(dtype)
 
