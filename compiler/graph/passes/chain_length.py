@@ -45,7 +45,7 @@ def chain_length(call: Call, types: Mapping[str, Type]) -> int:
     return sum(
         _instructions(stage.source.value, data)[0]
         for stage in stages(call.callee.compute("result", given, call.attributes))
-        if stage.source is not None and isinstance(stage.source.value, Expr)
+        if stage.source is not None
     )
 
 
@@ -54,8 +54,7 @@ def _instructions(expr: Expr, data: set[str]) -> tuple[int, bool]:
     if isinstance(expr, Load):
         return 0, expr.buffer.name in data
     parts = [_instructions(each, data) for each in operands(expr)]
-    count, depends = sum(each for each, _ in parts), any(each for _, each in parts)
-    if not depends:
+    if not any(depends for _, depends in parts):
         return 0, False
     match expr:
         case Unary(op=op):
@@ -66,4 +65,4 @@ def _instructions(expr: Expr, data: set[str]) -> tuple[int, bool]:
             own = 1
     wide = expr.operand.dtype if isinstance(expr, Cast) else expr.dtype
     bits = max(wide.bits, expr.dtype.bits)
-    return count + own * max(1, bits // _LANE_BITS), True
+    return sum(count for count, _ in parts) + own * max(1, bits // _LANE_BITS), True

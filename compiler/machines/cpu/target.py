@@ -6,6 +6,7 @@ from tandem.compiler.lower.lowering import LOOP_PASSES
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import exact_runner
+from tandem.compiler.machines.cpu.small_loops import SerialSmallLoops
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
@@ -32,7 +33,7 @@ def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarg
         name="",
         machine=machine,
         templates=TEMPLATES,
-        passes=LOOP_PASSES,
+        passes=(*LOOP_PASSES, SerialSmallLoops(machine.register_bits)),
         cost=TemplateCosts(machine),
         make_backend=KernelBackend,
         tuned=tuned,
