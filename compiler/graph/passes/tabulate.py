@@ -75,11 +75,18 @@ class Tabulate:
         for let in body.lets:
             value = map_bodies(let.value, lambda inner: self._body(inner, chains))
             chains.add(let)
+            let = replace(let, value=value)
             chain = chains.to_bytes(let.name)
             if chain is not None and chains.length(chain) >= self.least:
-                value = Call(OPERATORS["lookup"], (Var(chain.source), self._table(chain, chains)))
-            lets.append(replace(let, value=value))
+                let = self._looked_up(let, chain, chains)
+            lets.append(let)
         return Body(tuple(lets), body.result)
+
+    def _looked_up(self, let: Let, chain: _Chain, chains: _Chains) -> Let:
+        """The last value of a chain, from a table; its reports are those of the chain."""
+        call = Call(OPERATORS["lookup"], (Var(chain.source), self._table(chain, chains)))
+        reasons = dict.fromkeys(reason for each in chain.lets for reason in each.reasons)
+        return replace(let, value=call, reasons=tuple(reasons), replaced=chain.operators)
 
     def _table(self, chain: _Chain, chains: _Chains) -> Constant:
         """The chain's value for each byte, that of -1 at 255."""
@@ -111,6 +118,16 @@ class _Chain:
 
     source: str
     lets: tuple[Let, ...]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls of its operators."""
+        return tuple(let.value for let in self.lets if isinstance(let.value, Call))
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of its operators."""
+        return tuple(each.callee.name for each in self.calls if isinstance(each.callee, OpSpec))
 
 
 class _Chains:
@@ -167,8 +184,7 @@ class _Chains:
 
     def length(self, chain: _Chain) -> int:
         """The length of a chain, in instructions for a vector."""
-        calls = [let.value for let in chain.lets]
-        return sum(chain_length(call, self._types) for call in calls if isinstance(call, Call))
+        return sum(chain_length(call, self._types) for call in chain.calls)
 
     def _source(self, name: str) -> str | None:
         """Where chains through a name begin."""

@@ -169,7 +169,7 @@ class KernelBackend(Backend):
             code=name,
             inputs=tuple(inputs),
             outputs=call.outputs,
-            operators=plan.operators,
+            operators=call.replaced or plan.operators,
             macs=plan.macs,
             reason=call.reason or "",
         )

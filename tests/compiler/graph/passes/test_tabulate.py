@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from tandem.compiler.graph import Call, Function, Var
 from tandem.compiler.graph.evaluate import Interpreter, Runner, evaluate
-from tandem.compiler.graph.passes import Tabulate, transform
+from tandem.compiler.graph.passes import Fuse, Tabulate, transform
+from tandem.compiler.graph.reasons import Reason
 from tandem.compiler.graph.visit import all_lets
 from tandem.compiler.machines.cpu.runner import exact_runner
 from tests.support.compiler.graph.graphs import graph, same_values
@@ -137,6 +139,22 @@ func @f(x: int8[256], c: bool[]):
     for truth in (True, False):
         given_ = [every_byte("int8"), np.array(truth)]
         same_values(evaluate(before, given_), evaluate(after, given_))
+
+
+def test_reports_name_the_operators_of_the_chain() -> None:
+    """And have their reasons, in kernels too."""
+    reasons = [Reason(name, f"the {name} is not its own") for name in ("sigmoid", "quantise")]
+    head = "@f(z: int8[128, 2]):\n  x = transpose(z)"
+    before = graph(SILU.replace("@f(x: int8[2, 128]):", head))
+    lets = list(before.body.lets)
+    lets[2] = replace(lets[2], reasons=reasons[:1])
+    lets[-1] = replace(lets[-1], reasons=reasons[1:])
+    before = replace(before, body=replace(before.body, lets=tuple(lets)))
+    names = ["dequantise", "sigmoid", "quantise", "dequantise", "multiply", "quantise"]
+    for passes, own in (([], []), ([Fuse()], ["transpose"])):
+        after = transform(before, [Tabulate(Interpreter(), LEAST), *passes])
+        assert after.body.lets[-1].replaced == (*own, *names)
+        assert after.body.lets[-1].reasons == tuple(reasons)
 
 
 def test_kernels_stay() -> None:
