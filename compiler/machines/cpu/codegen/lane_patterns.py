@@ -22,9 +22,9 @@ from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 from tandem.compiler.ir.visit import variables
 from tandem.compiler.lower.conditions import reads_memory
 from tandem.compiler.machines.cpu.codegen.frame import Frame, LaneVar
-from tandem.compiler.machines.cpu.codegen.llvm import BYTE, I32, I64, MASK, constant
+from tandem.compiler.machines.cpu.codegen.llvm import I32, I64, MASK, constant
 from tandem.compiler.machines.cpu.codegen.offset import Offset
-from tandem.compiler.machines.cpu.codegen.vector_access import bits_of, free_masks, read, step
+from tandem.compiler.machines.cpu.codegen.vector_access import bits_of, read, step
 
 _OF_TRUTHS: Final[Mapping[BinaryOp, Callable[[int, int], int]]] = MappingProxyType(
     {BinaryOp.AND: operator.and_, BinaryOp.OR: operator.or_, BinaryOp.XOR: operator.xor}
@@ -97,17 +97,11 @@ def linear_offset(offset: Offset, places: Sequence[int]) -> Offset | None:
 def span_of(frame: Frame, element: Any, places: Sequence[int]) -> range | None:
     """The elements between the first and the last that active lanes read, if a permutation of
     registers picks these out at little cost; else None. It is empty if no lane is active."""
-    if frame.active is None or not _permutes(frame, element):
+    if frame.active is None or not frame.target.permutes(bits_of(element)):
         return None
     read_ = [place for place, active in zip(places, frame.active, strict=True) if active]
     span = range(min(read_), max(read_) + 1) if read_ else range(0)
     return span if len(span) <= _MOST_REGISTERS * _REGISTER_BITS // bits_of(element) else None
-
-
-def _permutes(frame: Frame, element: Any) -> bool:
-    """Whether one instruction permutes the elements of two registers."""
-    bytes_too = "avx512vbmi" in frame.target.features or bits_of(element) > BYTE.width
-    return bytes_too and free_masks(frame, element)
 
 
 def picked(

@@ -22,18 +22,22 @@ class Simd:
         The number of registers.
     dots
         The names of the supported dot products among `CPU_INTRINSICS`.
+    permuted
+        The sizes, in bits, of elements of which one instruction permutes two registers.
     """
 
     bytes: int
     registers: int
     dots: frozenset[str] = frozenset()
+    permuted: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, machine: CpuTarget) -> Simd:
         """The vector unit of a processor."""
         known = frozenset(machine.features)
         dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
-        return cls(machine.register_bits // 8, machine.registers, dots)
+        permuted = frozenset(bits for bits in (8, 16, 32, 64) if machine.permutes(bits))
+        return cls(machine.register_bits // 8, machine.registers, dots, permuted)
 
     def lanes(self, dtype: DType) -> int:
         """The number of elements of type `dtype` in a register."""

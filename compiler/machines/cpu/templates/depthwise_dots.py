@@ -27,6 +27,10 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import DEPTH, WINDOWS_READ
 from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.flat_rows import (
+    flat_image_in_lanes,
+    flat_result_in_lanes,
+)
 from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
     LayerOnCpu,
@@ -44,16 +48,12 @@ from tandem.compiler.te import Tensor, compute, reduce_axis
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
-from tandem.compiler.te.tree import extent_of, find_loop
 
 _MOST_VECTORS = 8
 """Vectors of sums that are accumulated together: a product need not wait for the one before it."""
 _CHANNELS, _NEAREST_CACHE = 8, 16 * 1024
 """The most channels that are copied before they are summed, and their bytes: loads of what was just
 stored in other vectors wait for the stores."""
-
-_MOST_WRITTEN_OUT = 16
-"""The most vectors of a channel whose code is written out one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,6 @@ class _Flat:
         size = self.sums * self.strides[1] + reach + self.quads * DEPTH + WINDOWS_READ
         return -(-size // self.width)
 
-    def place(self, pixel: int) -> int:
-        """The number of the sum of a pixel of the result."""
-        return pixel // self.columns * self.pitch + pixel % self.columns
-
     def row(self, ky: Expr) -> tuple[Expr, Expr]:
         """For a row of a window, which rows of the image it is among, and its number there."""
         distance = ky * self.dilation
@@ -137,6 +133,7 @@ class DottedLayer(PackedLayer):
 
     flat: _Flat
     windows: PrimFunc
+    simd: Simd
 
 
 def dotted_depthwise(
@@ -208,7 +205,7 @@ def dotted_depthwise(
     output = compute(plain.shape, element, name)
     tile = Tile(1, 1, flat.vectors * flat.lanes)
     given = tuple(packings), packed
-    return DottedLayer(data, weight, *given, image, sums, output, tile, None, flat, windows)
+    return DottedLayer(data, weight, *given, image, sums, output, tile, None, flat, windows, simd)
 
 
 def _image(data: Tensor, flat: _Flat, padding: Sequence[int], name: str) -> Tensor:
@@ -279,8 +276,8 @@ def schedule_dotted_depthwise(layer: PackedLayer, out: Tensor) -> Schedule:
     """
     assert out.source is not None
     assert isinstance(layer, DottedLayer)
-    n, c, *_ = (axis.name for axis in out.source.axes)
-    sums, image, flat = layer.sums.name, layer.padded.name, layer.flat
+    n, c, _, x = (axis.name for axis in out.source.axes)
+    sums, image, flat, simd = layer.sums.name, layer.padded.name, layer.flat, layer.simd
     channel = flat.sums * INT32.bits // 8 + flat.strides[0] * flat.rows * flat.width
     most = max(1, min(_CHANNELS, _NEAREST_CACHE // channel))
     schedule = (
@@ -298,51 +295,16 @@ def schedule_dotted_depthwise(layer: PackedLayer, out: Tensor) -> Schedule:
         .vectorize(f"{sums}_init", "lane")
         .tensorize(sums, "lane", layer.windows)
     )
-    schedule = _stored(_copied(schedule, layer), layer, out)
+    flat_image = flat_image_in_lanes(
+        schedule.unroll(image, "f"), layer.padded, "q", layer.data.shape[3], simd, flat.strides[0]
+    )
+    if flat_image is None:
+        schedule = schedule.split(image, "q", flat.width, ("y", "x")).vectorize(image, "x")
+    else:
+        schedule = flat_image
+    flat_result = flat_result_in_lanes(schedule, out, layer.sums, flat.pitch, simd)
+    schedule = schedule.vectorize(out.name, x) if flat_result is None else flat_result
     return schedule.fuse(out.name, n, "block", "task").parallel(out.name, "task")
-
-
-def _copied(schedule: Schedule, layer: DottedLayer) -> Schedule:
-    """Schedules the flat image: vectors across the ends of rows, all written out, if they are few
-    and each is picked out of two registers of the image; else vectors of a row."""
-    image, flat, columns = layer.padded.name, layer.flat, layer.data.shape[3]
-    lanes = flat.lanes * DEPTH >> (flat.strides[0] - 1).bit_length()
-    loop = find_loop(schedule.program.body, f"{image}.q")
-    assert loop is not None, "computed in the block"
-    near = flat.strides[0] * columns <= flat.lanes * DEPTH
-    if not near or extent_of(loop) * flat.strides[0] > _MOST_WRITTEN_OUT * lanes:
-        return schedule.split(image, "q", flat.width, ("y", "x")).vectorize(image, "x")
-    return _written_out(schedule.unroll(image, "f"), image, "q", lanes)
-
-
-def _stored(schedule: Schedule, layer: DottedLayer, out: Tensor) -> Schedule:
-    """Schedules the result likewise: its rows have sums that are not used between them."""
-    assert out.source is not None
-    flat, (*_, y, x) = layer.flat, (axis.name for axis in out.source.axes)
-    total = flat.count * flat.columns
-    starts = range(0, total, flat.lanes)
-    if flat.columns % flat.lanes == 0 or len(starts) > _MOST_WRITTEN_OUT:
-        return schedule.vectorize(out.name, x)
-    for start in starts:
-        first, last = (flat.place(each) for each in (start, min(start + flat.lanes, total) - 1))
-        if last - first >= 2 * flat.lanes:
-            return schedule.vectorize(out.name, x)
-    return _written_out(schedule.fuse(out.name, y, x, "yx"), out.name, "yx", flat.lanes)
-
-
-def _written_out(schedule: Schedule, stage: str, axis: str, lanes: int) -> Schedule:
-    """Writes out the vectors of an axis, of which the last may be shorter."""
-    loop = find_loop(schedule.program.body, f"{stage}.{axis}")
-    assert loop is not None, "an axis of the stage"
-    extent = extent_of(loop)
-    rest = extent % lanes
-    if rest and rest < extent:
-        schedule = schedule.partition(stage, axis, extent - rest)
-        schedule = schedule.vectorize(f"{stage}_tail", axis)
-    if extent <= lanes:
-        return schedule.vectorize(stage, axis)
-    schedule = schedule.split(stage, axis, lanes, (f"{axis}_vector", f"{axis}_lane"))
-    return schedule.unroll(stage, f"{axis}_vector").vectorize(stage, f"{axis}_lane")
 
 
 class DottedDepthwiseOnCpu(LayerOnCpu):

@@ -57,6 +57,11 @@ def test_dot_products(
     assert (found.name if found else None) == expected
 
 
+def test_permutations_are_the_processors() -> None:
+    target = x86_64((*AVX512, "avx512vl"))
+    assert Simd.of(target).permuted == {bits for bits in (8, 16, 32, 64) if target.permutes(bits)}
+
+
 @pytest.mark.parametrize("stride", [1, 2, 3, 4, 5])
 def test_dot_products_of_windows(stride: int) -> None:
     found = Simd.of(x86_64((*AVX512, "avx512vbmi"))).windows(stride)
