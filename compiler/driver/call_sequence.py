@@ -252,7 +252,9 @@ class _Walk:
                 operands = tuple(each for arg in args for each in self._tensors(arg))
                 name = self.prefix + let.name
                 number = len(self.invocations)
-                self.invocations.append(Invocation(name, kernel, operands, outputs, let.reason))
+                self.invocations.append(
+                    Invocation(name, kernel, operands, outputs, let.reason, let.replaced)
+                )
                 self.drafts.append(lambda _: RunStep(number))
                 return _nested(type_, iter(outputs))
             case Call(callee=Global(name=function), args=args):

@@ -115,6 +115,9 @@ class Let:
     keep_float
         Whether the user wants it in real numbers, whatever quantisation could do. Not part of
         equality, digests and the text.
+    replaced
+        The names of the operators that the value computes, in order, where its own operator stands
+        for others, as a look-up does. Not part of equality, digests and the text.
     """
 
     name: str
@@ -124,6 +127,7 @@ class Let:
     reasons: tuple[Reason, ...] = field(default=(), repr=False, compare=False)
     node: ModelNode | None = field(default=None, repr=False, compare=False)
     keep_float: bool = field(default=False, repr=False, compare=False)
+    replaced: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def operator(self) -> str:

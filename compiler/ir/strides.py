@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tandem.compiler.ir.byte_tables import looked_up
 from tandem.compiler.ir.expr import Binary, Const, Load, Var
 from tandem.compiler.ir.interval_ops import Interval
 from tandem.compiler.ir.linear import linear
@@ -15,10 +16,12 @@ from tandem.compiler.ir.visit import reads, subexpressions, variables, writes
 
 
 def accesses(block: Block) -> list[Load | Store]:
-    """Every load and store of a block's body, with indices simplified for the extents of the
-    block's axes: `(16 * o + k) // 16` is `o` where `k` is below 16."""
+    """Every load and store of a block's body but look-ups in tables (`byte_tables`), which any lane
+    does anywhere; with indices simplified for the extents of the block's axes: `(16 * o + k) // 16`
+    is `o` where `k` is below 16."""
     normal = Normaliser({each.var.name: Interval(0, each.extent - 1) for each in block.iters})
-    found: list[Load | Store] = [*reads(block.body), *writes(block.body)]
+    loads = (each for each in reads(block.body) if looked_up(each) is None)
+    found: list[Load | Store] = [*loads, *writes(block.body)]
     return [replace(each, indices=tuple(map(normal.expr, each.indices))) for each in found]
 
 

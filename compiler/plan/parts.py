@@ -31,6 +31,8 @@ class Invocation:
         Names of the tensors of the result: `name`, or `name.0`, `name.1` and so on.
     reason
         Why the host runs the kernel instead of another target.
+    replaced
+        The operators that it computes, if they are others than the kernel's (`Let.replaced`).
     """
 
     name: str
@@ -38,6 +40,7 @@ class Invocation:
     operands: tuple[Argument, ...]
     outputs: tuple[str, ...]
     reason: str | None = None
+    replaced: tuple[str, ...] = ()
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Quantisation, dequantisation, requantisation."""
+"""Quantisation, dequantisation, requantisation, and look-up in tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_th
 from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import INT8, DType
-from tandem.compiler.operators import quantised
+from tandem.compiler.operators import lookup, quantised
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,18 @@ def _added(query: TypeQuery, attributes: Requantise) -> tuple[TensorType, ...]:
     return passed_through(query, axis_map | {(3, axis): None for _, axis in axis_map})
 
 
+def _entries(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
+    return passed_through(query, same_axes(query))
+
+
 _SCALED = Operands(("data", "scale", "zero_point"))
 _SUMS = Operands(("acc", "multiplier", "addend"))
 _ADDED = Operands((*_SUMS.names, "skip", "skip_multiplier"))
 
 SPECS: tuple[AnyOp, ...] = (
+    define_operator(
+        lookup.lookup, OpPattern.BROADCAST, Operands(("data", "table")), Attributes, _entries
+    ),
     define_operator(quantised.quantise, OpPattern.BROADCAST, _SCALED, Quantise, _along),
     define_operator(quantised.dequantise, OpPattern.BROADCAST, _SCALED, Dequantise, _along),
     define_operator(quantised.requantise, OpPattern.BROADCAST, _SUMS, Requantise, _along),

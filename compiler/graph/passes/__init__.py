@@ -9,6 +9,7 @@ from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.inline import Inline
 from tandem.compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
+from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.graph.passes.unroll import Unroll
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "GraphPass",
     "InferTypes",
     "Inline",
+    "Tabulate",
     "Unroll",
     "simplifying_passes",
     "transform",

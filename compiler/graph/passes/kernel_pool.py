@@ -52,7 +52,11 @@ class KernelPool:
             kernel = replace(nameless, name=unique_name(_stem(lets), self._taken))
             self._kernels[nameless.digest] = kernel
         reasons = dict.fromkeys(reason for let in lets for reason in let.reasons)
-        return replace(lets[-1], value=Call(kernel, args), reasons=tuple(reasons))
+        replaced: tuple[str, ...] = ()
+        if any(let.replaced for let in lets):
+            replaced = tuple(name for let in lets for name in let.replaced or (_operator(let),))
+        value = Call(kernel, args)
+        return replace(lets[-1], value=value, reasons=tuple(reasons), replaced=replaced)
 
     def _nameless(
         self, lets: Sequence[Let], types: Mapping[str, Type], template: str

@@ -17,8 +17,10 @@ from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
+from tandem.compiler.machines.cpu.codegen.byte_tables import lookup_cost
 from tandem.compiler.machines.cpu.network import make_network
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.simd import Simd
@@ -140,7 +142,8 @@ class KernelBackend(Backend):
         self._packers: dict[PrimFunc, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
     def passes(self) -> tuple[GraphPass, ...]:
-        return (Fuse(), InferTypes())
+        tables = Tabulate(self.target.make_runner(), lookup_cost(self.target.machine))
+        return (tables, Fuse(), InferTypes())
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         self.prepare([call], parts.progress)
@@ -166,7 +169,7 @@ class KernelBackend(Backend):
             code=name,
             inputs=tuple(inputs),
             outputs=call.outputs,
-            operators=plan.operators,
+            operators=call.replaced or plan.operators,
             macs=plan.macs,
             reason=call.reason or "",
         )

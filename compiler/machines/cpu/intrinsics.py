@@ -2,7 +2,11 @@
 
     C[i] = C[i] + int32(A[k]) * int32(B[i, k])      for i in n, for k in depth
 
-A is the same for all sums. Their code is emitted by `codegen.tensor_intrinsics`.
+A is the same for all sums. Or B is, and A are overlapping windows of a row, with a stride s:
+
+    C[i] = C[i] + int32(A[i * s + k]) * int32(B[k])
+
+Their code is emitted by `codegen.tensor_intrinsics`.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from tandem.compiler.ir.expr import Var
 from tandem.compiler.ir.ops import cast, index, load
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 
-_QUAD = 4
+DEPTH = 4
 """Products in a sum: the bytes of a 32-bit lane."""
 _PAIR = 2
 """Products in a sum where an instruction adds two 16-bit lanes to one of 32 bits."""
@@ -42,6 +46,8 @@ class CpuIntrinsic:
         Registers for what its instructions compute before they add it to the sums.
     lane_time
         The time in which a left operand is copied to all lanes, relative to a dot product's.
+    stride
+        The distance of windows; None if the left operand is the same for all sums.
     """
 
     function: PrimFunc
@@ -50,9 +56,10 @@ class CpuIntrinsic:
     steps: int = 1
     scratch: int = 0
     lane_time: float = 0
+    stride: int | None = None
 
 
-def dot_product(name: str, left: DType, lanes: int, depth: int = _QUAD) -> PrimFunc:
+def dot_product(name: str, left: DType, lanes: int, depth: int = DEPTH) -> PrimFunc:
     """The behaviour of a dot product: `lanes` sums of `depth` products, type `left` times int8."""
     c = Buffer("C", (lanes,), INT32)
     a = Buffer("A", (depth,), left)
@@ -64,7 +71,24 @@ def dot_product(name: str, left: DType, lanes: int, depth: int = _QUAD) -> PrimF
     return PrimFunc(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
 
 
+WINDOWS_READ = 64
+"""The bytes of a row that an intrinsic of windows may read: a register, whatever the stride."""
+
+
+def window_product(name: str, left: DType, lanes: int, stride: int) -> PrimFunc:
+    """The behaviour of `lanes` sums of windows, `stride` bytes apart: type `left` times int8."""
+    c = Buffer("C", (lanes,), INT32)
+    a = Buffer("A", (WINDOWS_READ,), left)
+    b = Buffer("B", (DEPTH,), INT8)
+    i, k = Var(f"{name}.i"), Var(f"{name}.k")
+    product = cast(load(a, i * stride + k), INT32) * cast(load(b, k), INT32)
+    body = Store(c, (i,), load(c, i) + product)
+    inner = For(k, index(DEPTH), LoopKind.SERIAL, body)
+    return PrimFunc(name, (c, a, b), (c,), For(i, index(lanes), LoopKind.SERIAL, inner))
+
+
 _VNNI = frozenset({"avx512f", "avx512vnni"})
+_VBMI = _VNNI | {"avx512vbmi"}
 _AVX2 = frozenset({"avx2"})
 _NEON = frozenset({"neon"})
 _DOTPROD = frozenset({"dotprod", "neon"})
@@ -83,6 +107,14 @@ CPU_INTRINSICS = {
             steps=_SHARING,
             scratch=4,
             lane_time=0.5,
+        ),
+        *(
+            CpuIntrinsic(
+                window_product(f"vnni_windows_{stride}_16x4", UINT8, 16, stride),
+                _VBMI,
+                stride=stride,
+            )
+            for stride in (1, 2, 3, 4)
         ),
     )
 }

@@ -6,9 +6,11 @@ from tandem.compiler.lower.lowering import LOOP_PASSES
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import exact_runner
+from tandem.compiler.machines.cpu.small_loops import SerialSmallLoops
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
+from tandem.compiler.machines.cpu.templates.depthwise_dots import DottedDepthwiseOnCpu
 from tandem.compiler.machines.cpu.templates.matmul import ComputedMatmulOnCpu, MatmulOnCpu
 from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
 from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
@@ -16,6 +18,7 @@ from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
 TEMPLATES = (
     WinogradOnCpu(),
     Conv2dOnCpu(),
+    DottedDepthwiseOnCpu(),
     DepthwiseOnCpu(),
     DenseOnCpu(),
     MatmulOnCpu(),
@@ -30,7 +33,7 @@ def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarg
         name="",
         machine=machine,
         templates=TEMPLATES,
-        passes=LOOP_PASSES,
+        passes=(*LOOP_PASSES, SerialSmallLoops(machine.register_bits)),
         cost=TemplateCosts(machine),
         make_backend=KernelBackend,
         tuned=tuned,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.ir.dtypes import FLOAT32, INT8
 from tandem.compiler.ir.stmt import Block
 from tandem.compiler.ir.strides import accesses, row_length, stride, strides
 from tandem.compiler.ir.visit import blocks
 from tandem.compiler.layouts.conversion import convert
 from tandem.compiler.layouts.layout import image_blocks
 from tandem.compiler.operators.layout import reshape
+from tandem.compiler.operators.lookup import lookup
 from tandem.compiler.operators.slicing import slice_of
 from tandem.compiler.te import Tensor, compute, placeholder
 from tandem.compiler.te.schedule import Schedule
@@ -72,3 +73,8 @@ def test_blocks_of_channels_are_contiguous() -> None:
     schedule = Schedule.of(other, inputs=[packed]).compute_inline("image")
     (block,) = blocks(schedule.program.body)
     assert None in strides(accesses(block), "i5")
+
+
+def test_lookups_have_no_stride() -> None:
+    data, table = placeholder((9,), INT8, "B"), placeholder((256,), INT8, "T")
+    assert strides(accesses(block(lookup(data, table))), "i0") == {1}

@@ -115,6 +115,14 @@ class CpuTarget:
         of_32, of_64 = _FMA.get(self.architecture, ("", ""))
         return (of_32 if bits == 32 else of_64) in self.features
 
+    def permutes(self, bits: int) -> bool:
+        """Whether one instruction permutes the elements of two registers, of so many bits, and
+        masks are free."""
+        needed = {"avx512f", "avx512vl"}
+        if bits < 32:
+            needed |= {"avx512bw"} if bits == 16 else {"avx512bw", "avx512vbmi"}
+        return self.architecture == "x86_64" and needed <= {*self.features}
+
     @property
     def has_fpu(self) -> bool:
         """Whether it has instructions for floats; the compiler's functions compute them else."""

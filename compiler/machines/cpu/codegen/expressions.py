@@ -31,6 +31,7 @@ from tandem.compiler.ir.operations import (
 from tandem.compiler.ir.visit import subexpressions
 from tandem.compiler.machines.cpu.codegen import load_store, value_ops
 from tandem.compiler.machines.cpu.codegen.frame import Frame, LaneVar
+from tandem.compiler.machines.cpu.codegen.lane_patterns import values_by_lane
 from tandem.compiler.machines.cpu.codegen.llvm import (
     I32,
     I64,
@@ -190,18 +191,23 @@ def _natural(frame: Frame, expr: Expr, least: int = 0) -> bool:
 
 def _select(frame: Frame, expr: Select) -> Any:
     builder = frame.builder
-    known = known_truth(expr.condition, frame)
-    if known is not None:
-        return evaluate(frame, expr.then if known else expr.otherwise)
+    decided = known_truth(expr.condition, frame)
+    if decided is not None:
+        return evaluate(frame, expr.then if decided else expr.otherwise)
     condition = evaluate(frame, expr.condition)
     sides = (expr.then, expr.otherwise)
     if lanes_of(condition) is None and frame.lanes is not None and _masks_well(frame, sides):
         # Vectors that cross a branch cost more than masks, above all those of odd numbers of lanes.
         condition = splat(builder, condition, frame.lanes)
     if lanes_of(condition) is not None:
+        truths = values_by_lane(frame, expr.condition)
+        opposite = None if truths is None else [1 - each for each in truths]
         values = []
-        for side, chosen in zip(sides, (condition, builder.not_(condition)), strict=True):
-            with frame.masked(chosen):
+        for side, chosen, known in (
+            (sides[0], condition, truths),
+            (sides[1], builder.not_(condition), opposite),
+        ):
+            with frame.masked(chosen, known):
                 values.append(evaluate(frame, side))
         return builder.select(condition, *(splat(builder, value, frame.lanes) for value in values))
     if all(_harmless(frame, side) for side in sides):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -85,6 +85,8 @@ class Frame:
         The memory of buffers, by name.
     lanes, mask
         Within a vectorized loop: the number of lanes, and the mask of active lanes (None: all).
+    active
+        Whether each lane is active; None if that is decided at run time.
     streamed
         Names of parameters whose cache lines are prefetched.
     known
@@ -104,6 +106,7 @@ class Frame:
     places: dict[str, BufferLocation] = field(default_factory=dict)
     lanes: int | None = None
     mask: Any = None
+    active: tuple[bool, ...] | None = None
     streamed: frozenset[str] = frozenset()
     known: list[dict[Hashable, Any]] = field(default_factory=lambda: [{}])
     _bodies: list[int] = field(default_factory=lambda: [0])
@@ -170,18 +173,23 @@ class Frame:
     @contextmanager
     def vectorized(self, lanes: int) -> Iterator[None]:
         """The scope of a vectorized loop's body, with that many lanes."""
-        self.lanes, self.mask = lanes, None
+        self.lanes, self.mask, self.active = lanes, None, (True,) * lanes
         yield
-        self.lanes, self.mask = None, None
+        self.lanes, self.mask, self.active = None, None, None
 
     @contextmanager
-    def masked(self, condition: Any) -> Iterator[None]:
-        """A scope in which a lane is active only if `condition` holds there too."""
+    def masked(self, condition: Any, truths: Sequence[int] | None) -> Iterator[None]:
+        """A scope in which a lane is active only if `condition` holds there too; `truths` says in
+        which lanes it does, or is None if that is not known."""
         outer, inner = self.mask, splat(self.builder, condition, self.lanes)
+        active = self.active
         self.mask = inner if outer is None else self.builder.and_(outer, inner)
+        self.active = None
+        if active is not None and truths is not None:
+            self.active = tuple(a and bool(b) for a, b in zip(active, truths, strict=True))
         with self.region():
             yield
-        self.mask = outer
+        self.mask, self.active = outer, active
 
     def tag(self, instruction: Any, buffer: Buffer) -> Any:
         """Tell LLVM that an access to `buffer` aliases no other buffer, and return the access."""

@@ -1,22 +1,27 @@
 """Loads and stores of elements: scalar, vector or gather, by the stride between lanes.
 
-An element shared by all lanes is read once, consecutive elements as a vector; any other elements
-are gathered. Elements of inactive lanes are accessed only if they are provably in bounds.
+An element shared by all lanes is read once, consecutive elements as a vector; entries of tables are
+looked up (`byte_tables`), and elements at places that are known in each lane are picked out of
+registers (`lane_patterns`). Any other elements are gathered. Elements of inactive lanes are
+accessed only if they are provably in bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
 from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.byte_tables import looked_up
 from tandem.compiler.ir.dtypes import BOOL
 from tandem.compiler.ir.expr import Expr, Load
 from tandem.compiler.lower.conditions import reads_memory
-from tandem.compiler.machines.cpu.codegen import vector_access
+from tandem.compiler.machines.cpu.codegen import lane_patterns, vector_access
+from tandem.compiler.machines.cpu.codegen.byte_tables import looked_up_bytes
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
 from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
@@ -41,9 +46,19 @@ SHUFFLED = 4
 def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
     """The value of a load: a scalar, or a vector of each lane's element."""
     place = frame.place(expr.buffer)
-    offset = offset_of(place, expr.indices, frame)
-    elements = _pointers(frame, place, offset, evaluate)
+    byte = looked_up(expr)
+    if byte is not None and place.lanes == 1:
+        # Every entry can be read: no lane needs a mask.
+        return looked_up_bytes(frame, expr.buffer, place.pointer, evaluate(byte))
+    offset, places = _by_lane(frame, offset_of(place, expr.indices, frame))
     element = memory_type(expr.dtype)
+    span = None if places is None else lane_patterns.span_of(frame, element, places[1])
+    if places is not None and span is not None:
+        common, numbers = places
+        first = _pointers(frame, place, replace(common, constant=span.start), evaluate)
+        value = lane_patterns.picked(frame, expr.buffer, element, first, span, numbers)
+        return _as_truth(frame, expr, value)
+    elements = _pointers(frame, place, offset, evaluate)
     mask = frame.mask
     if mask is not None and offset.within(place.size, frame):
         mask = None
@@ -63,9 +78,27 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
         one = splat(frame.builder, any_lane(frame, mask), 1)
         value = vector_access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
         value = frame.builder.extract_element(value, constant(I64, 0))
+    return _as_truth(frame, expr, value)
+
+
+def _as_truth(frame: Frame, expr: Load, value: Any) -> Any:
+    """A loaded value; of a bool, which is a byte in memory, whether that is not 0."""
     if expr.dtype == BOOL:
         return frame.builder.icmp_unsigned("!=", value, constant(value.type, 0))
     return value
+
+
+_Places = tuple[Offset, tuple[int, ...]]
+"""An offset that is the same in all lanes, and what each lane adds to it."""
+
+
+def _by_lane(frame: Frame, offset: Offset) -> tuple[Offset, _Places | None]:
+    """The offset, linear in the lane if it can be; and else its parts, if they are known."""
+    places = None if frame.lanes is None else lane_patterns.lane_offsets(frame, offset)
+    if places is None:
+        return offset, None
+    linear = lane_patterns.linear_offset(*places)
+    return (offset, places) if linear is None else (linear, None)
 
 
 def store(
@@ -79,7 +112,7 @@ def store(
         If lanes write different values to one element under a mask.
     """
     place = frame.place(buffer)
-    offset = offset_of(place, indices, frame)
+    offset, _ = _by_lane(frame, offset_of(place, indices, frame))
     elements = _pointers(frame, place, offset, evaluate)
     builder, mask = frame.builder, frame.mask
     if buffer.dtype == BOOL:

@@ -12,6 +12,7 @@ from tandem.compiler.lower.ranges import loop_range
 from tandem.compiler.machines.cpu.codegen import load_store
 from tandem.compiler.machines.cpu.codegen.expressions import evaluate
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame, LaneVar
+from tandem.compiler.machines.cpu.codegen.lane_patterns import values_by_lane
 from tandem.compiler.machines.cpu.codegen.lane_reductions import reduce_lanes, update_of
 from tandem.compiler.machines.cpu.codegen.lane_transposes import interleaved, transposed
 from tandem.compiler.machines.cpu.codegen.llvm import I64, constant, counted_loop, lanes_of, splat
@@ -68,7 +69,7 @@ def _store(frame: Frame, stmt: Store) -> None:
 def _if(frame: Frame, stmt: If, tasks: Tasks) -> None:
     condition = evaluate(frame, stmt.condition)
     if lanes_of(condition) is not None:
-        with frame.masked(condition):
+        with frame.masked(condition, values_by_lane(frame, stmt.condition)):
             emit(frame, stmt.body, tasks)
     else:
         with frame.builder.if_then(condition), frame.region():

@@ -9,6 +9,8 @@ place, even and odd bytes separately, and pairs of products are added.
 
 AArch64's SDOT multiplies signed bytes exactly. Without it, SMULL multiplies eight pairs of bytes to
 16 bits, and SADALP adds neighbours to lanes of 32 bits: exact too, as no sum is kept in 16 bits.
+
+The windows of a row are picked out of a register of its bytes, by one instruction of AVX-512 VBMI.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
 )
 from tandem.compiler.machines.cpu.codegen.offset import Offset, offset_of
 from tandem.compiler.machines.cpu.codegen.vector_access import prefetch, read, step, write
-from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS, DEPTH, WINDOWS_READ
 
 _Emitter = Callable[[Any, Any, Any, Any], Any]
 """(builder, C, A, B) -> C: C is a vector of 32-bit lanes, B one of as many lanes of bytes, A the
-bytes of a lane as an integer."""
+bytes of a lane as an integer; or A a vector of bytes, and B a single lane."""
 
 _I16 = ir.IntType(16)
 _BYTE_BITS = 8
@@ -96,6 +98,15 @@ def _smull(builder: Any, c: Any, a: Any, b: Any) -> Any:
     return builder.add(c, sums)
 
 
+def _vnni_windows(builder: Any, c: Any, a: Any, b: Any, stride: int) -> Any:
+    lanes = c.type.count
+    picked = [lane * stride + k for lane in range(lanes) for k in range(DEPTH)]
+    undefined = ir.Constant(a.type, ir.Undefined)
+    numbers = constant(ir.VectorType(I32, len(picked)), picked)
+    windows = builder.bitcast(builder.shuffle_vector(a, undefined, numbers), c.type)
+    return _vnni(builder, c, windows, splat(builder, b, lanes))
+
+
 EMITTERS: Mapping[str, _Emitter] = {
     "vnni_u8s8_16x4": _vnni_unsigned,
     "vnni_s8s8_16x4": _vnni_signed,
@@ -103,6 +114,11 @@ EMITTERS: Mapping[str, _Emitter] = {
     "avx2_s8s8_8x4": lambda builder, c, a, b: _avx2(builder, c, a, b, signed=True),
     "sdot_s8s8_4x4": _sdot,
     "smull_s8s8_4x2": _smull,
+    **{
+        name: partial(_vnni_windows, stride=intrinsic.stride)
+        for name, intrinsic in CPU_INTRINSICS.items()
+        if intrinsic.stride is not None
+    },
 }
 """The functions that emit intrinsics, by the intrinsic's name."""
 
@@ -128,13 +144,17 @@ def emit_invoke(frame: Frame, stmt: Invoke) -> None:
         _operand(frame, name, parameter, region)
         for parameter, region in zip(parameters(stmt.intrinsic), stmt.operands, strict=True)
     )
-    lanes, depth = stmt.intrinsic.inputs[2].shape
-    lane = ir.IntType(_BYTE_BITS * depth)
+    (lanes,) = stmt.intrinsic.outputs[0].shape
     sums = read(frame, c.buffer, ir.VectorType(I32, lanes), c.pointer)
-    left = _lane_of_a_vector(frame, a, lane, known.steps)
-    columns = ir.VectorType(lane, lanes)
-    prefetch(frame, b.buffer, columns, b.pointer, b.offset)
-    right = read(frame, b.buffer, columns, b.pointer)
+    if known.stride is not None:
+        left = read(frame, a.buffer, ir.VectorType(BYTE, WINDOWS_READ), a.pointer)
+        right = read(frame, b.buffer, I32, b.pointer)
+    else:
+        lane = ir.IntType(_BYTE_BITS * stmt.intrinsic.inputs[2].shape[1])
+        left = _lane_of_a_vector(frame, a, lane, known.steps)
+        columns = ir.VectorType(lane, lanes)
+        prefetch(frame, b.buffer, columns, b.pointer, b.offset)
+        right = read(frame, b.buffer, columns, b.pointer)
     write(frame, c.buffer, EMITTERS[name](frame.builder, sums, left, right), c.pointer)
 
 

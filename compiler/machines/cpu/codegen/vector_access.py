@@ -77,7 +77,7 @@ def prefetch(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, offset: Offs
         return
     if not frame.first_in_body(("prefetch", offset.line_key(buffer, _LINE))):
         return
-    size = kind.count * _bits(kind.element) // 8
+    size = kind.count * bits_of(kind.element) // 8
     for ahead in range(_PREFETCHED_BYTES, _PREFETCHED_BYTES + size, _LINE):
         where = step(frame, pointer, constant(I64, ahead), BYTE)
         arguments = [where, *(ir.Constant(I32, each) for each in (_READ, _SECOND_LEVEL, _DATA))]
@@ -159,7 +159,7 @@ def _numbers(lanes: Iterable[int]) -> Any:
 
 def picked_from_one(frame: Frame, element: Any, apart: int) -> bool:
     """Whether every `apart`-th element can be picked out of one vector, under any mask."""
-    return free_masks(frame, element) and _spanned(frame, apart) * _bits(element) <= _WIDEST_BITS
+    return free_masks(frame, element) and _spanned(frame, apart) * bits_of(element) <= _WIDEST_BITS
 
 
 def _spanned(frame: Frame, apart: int) -> int:
@@ -167,7 +167,8 @@ def _spanned(frame: Frame, apart: int) -> int:
     return 1 << (((frame.lanes or 1) - 1) * apart).bit_length()
 
 
-def _bits(element: Any) -> int:
+def bits_of(element: Any) -> int:
+    """The size of an element."""
     return 64 if isinstance(element, ir.DoubleType) else int(getattr(element, "width", 32))
 
 

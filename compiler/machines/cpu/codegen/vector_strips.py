@@ -51,6 +51,12 @@ def strips_of(loop: For, register_bits: int) -> tuple[Strip, ...]:
     return tuple(_strips(extent, lanes))
 
 
+def registers_of(loop: For, register_bits: int) -> int:
+    """The registers that the iterations of a vectorized loop fill, of the largest elements."""
+    lanes = max(1, register_bits // _element_bits(loop))
+    return sum(each.vectors * -(-each.lanes // lanes) for each in strips_of(loop, register_bits))
+
+
 def widest(loop: For, register_bits: int) -> int:
     """The lanes of the widest vector of a loop; 1 for a loop without vectors."""
     return max((each.lanes for each in strips_of(loop, register_bits)), default=1)

@@ -25,6 +25,8 @@ class Simd:
         The number of registers.
     dots
         The names of the supported dot products among `CPU_INTRINSICS`.
+    permuted
+        The sizes, in bits, of elements of which one instruction permutes two registers.
     lanes_are_registers
         Whether there are no vectors: each lane is a register of its own.
     loaded
@@ -39,6 +41,7 @@ class Simd:
     bytes: int
     registers: int
     dots: frozenset[str] = frozenset()
+    permuted: frozenset[int] = frozenset()
     lanes_are_registers: bool = False
     loaded: int = 1
     latency: int = 8
@@ -49,11 +52,14 @@ class Simd:
         """The vector unit of a processor."""
         known = frozenset(machine.features)
         dots = frozenset(name for name, each in CPU_INTRINSICS.items() if each.features <= known)
+        permuted = frozenset(bits for bits in (8, 16, 32, 64) if machine.permutes(bits))
         size = machine.register_bits // 8
         if machine.architecture == "aarch64":
-            return cls(size, machine.registers, dots, loaded=4, latency=10, load_time=0.25)
+            return cls(
+                *(size, machine.registers, dots, permuted), loaded=4, latency=10, load_time=0.25
+            )
         scalar = machine.architecture.startswith("riscv") and not machine.has_vectors
-        return cls(size, machine.registers, dots, lanes_are_registers=scalar)
+        return cls(size, machine.registers, dots, permuted, lanes_are_registers=scalar)
 
     def lanes(self, dtype: DType) -> int:
         """The number of elements of type `dtype` in a register."""
@@ -75,11 +81,17 @@ class Simd:
         if sums != INT32:
             return None
         found = [
-            function
-            for function in (CPU_INTRINSICS[name].function for name in sorted(self.dots))
-            if tuple(each.dtype for each in function.inputs[1:]) == (left, right)
+            each.function
+            for each in (CPU_INTRINSICS[name] for name in sorted(self.dots))
+            if each.stride is None
+            and tuple(operand.dtype for operand in each.function.inputs[1:]) == (left, right)
         ]
         return max(found, key=lambda function: function.outputs[0].size, default=None)
+
+    def windows(self, stride: int) -> PrimFunc | None:
+        """The dot product of windows of unsigned bytes at a distance; None if there is none."""
+        found = (CPU_INTRINSICS[name] for name in sorted(self.dots))
+        return next((each.function for each in found if each.stride == stride), None)
 
     def dot_of_shifted(self, left: DType, right: DType, sums: DType) -> PrimFunc | None:
         """The dot product of a signed left operand plus 128, as unsigned bytes; None if there is

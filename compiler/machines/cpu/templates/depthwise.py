@@ -23,6 +23,10 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
+from tandem.compiler.machines.cpu.templates.flat_rows import (
+    flat_image_in_lanes,
+    flat_result_in_lanes,
+)
 from tandem.compiler.machines.cpu.templates.layer import (
     LayerOnCpu,
     LayerWorkload,
@@ -100,6 +104,7 @@ class FlatLayer(PackedLayer):
     """A layer of flat images: its tile is the sums of a channel that are accumulated together."""
 
     rows: _Rows
+    simd: Simd
 
 
 def flat_depthwise(
@@ -163,7 +168,7 @@ def flat_depthwise(
     output = compute(plain.shape, element, name)
     tile = Tile(1, 1, rows.vectors * rows.lanes)
     return FlatLayer(
-        data, weight, (), (weight,), flat, sums, output, tile, None, SINGLE_TERMS, rows
+        *(data, weight, (), (weight,), flat, sums, output, tile, None, SINGLE_TERMS, rows, simd)
     )
 
 
@@ -203,16 +208,20 @@ def schedule_flat_depthwise(layer: PackedLayer, out: Tensor) -> Schedule:
         .split(out.name, c, divisor(out.shape[1], _CHANNELS), ("block", "c"))
         .compute_at(sums, out.name, "block")
         .compute_at(flat, out.name, "block")
-        .vectorize(out.name, x)
         .split(sums, "p", layer.tile.columns, ("p", "q"))
         .split(sums, "q", rows.lanes, ("vector", "lane"))
         .reorder(sums, "p", "ky", "kx", "vector", "lane")
         .unroll(sums, "vector")
         .vectorize(sums, "lane")
         .decompose_reduction(sums, "ky")
-        .split(flat, "q", rows.width, ("y", "x"))
-        .vectorize(flat, "x")
     )
+    flat_image = flat_image_in_lanes(schedule, layer.padded, "q", layer.data.shape[3], layer.simd)
+    if flat_image is None:
+        schedule = schedule.split(flat, "q", rows.width, ("y", "x")).vectorize(flat, "x")
+    else:
+        schedule = flat_image
+    flat_result = flat_result_in_lanes(schedule, out, layer.sums, rows.width, layer.simd)
+    schedule = schedule.vectorize(out.name, x) if flat_result is None else flat_result
     if layer.weight.shape[2] * layer.weight.shape[3] <= _WRITTEN_OUT:
         schedule = schedule.unroll(sums, "ky").unroll(sums, "kx")
     return schedule.fuse(out.name, n, "block", "task").parallel(out.name, "task")

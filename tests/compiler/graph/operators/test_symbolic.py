@@ -106,6 +106,7 @@ CASES = [
         "uint8[N, 3, M]",
     ),
     ("x: int8[N, M], s: float32[], z: int8[1]", "dequantise(x, s, z, axis=0)", "float32[N, M]"),
+    ("x: int8[N, M, 3], t: uint8[256]", "lookup(x, t)", "uint8[N, M, 3]"),
     (
         "x: int32[N, 3], m: int32[3], a: int64[1]",
         "requantise(x, m, a, shift=9, low=-200, high=0)",

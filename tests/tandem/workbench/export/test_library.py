@@ -333,6 +333,28 @@ def test_other_processors(tmp_path: Path, name: str, quantize: str | None) -> No
     assert CROSS[name].check(tmp_path) == "as expected\n"
 
 
+@pytest.mark.parametrize("name", ["cortex-a53", "neoverse-n1", "rv64gc", "cortex-m4", "wasm32"])
+def test_tables_on_other_processors(tmp_path: Path, name: str) -> None:
+    """All bytes, in vectors of which the last is short."""
+    CROSS[name].require()
+    program = """
+func @f(x: int8[275]):
+  d = dequantise(x, float32[](0.05), int8[](3))
+  s = gelu(d)
+  y = quantise(s, float32[](0.03), uint8[](9), to=uint8)
+  return y
+"""
+    artifact = build(graph(program), [cpu(PROCESSORS[name])], Provenance("net"))
+    (step,) = artifact.manifest.steps
+    assert step.code == "lookup"
+    assert step.operators == ("dequantise", "gelu", "quantise")
+    x = np.resize(np.arange(256, dtype=np.uint8).view(np.int8), 275)
+    host = build(graph(program), [cpu(CpuTarget.host(1))], Provenance("net"))
+    outputs = Executor(host, [CpuDevice(1)]).run({"x": x}).outputs
+    export_library(artifact, tmp_path, {"x": x}, outputs)
+    assert CROSS[name].check(tmp_path) == "as expected\n"
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PROCESSORS)
 @pytest.mark.parametrize(

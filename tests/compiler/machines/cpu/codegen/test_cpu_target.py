@@ -66,6 +66,26 @@ def test_other_processors(
     assert (target.has_rounding, target.threaded) == (rounding, threaded)
 
 
+AVX512 = ("avx512bw", "avx512f", "avx512vbmi", "avx512vl")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "sizes"),
+    [
+        ((), [8, 16, 32, 64]),
+        (("avx512vbmi",), [16, 32, 64]),
+        (("avx512bw",), [32, 64]),
+        (("avx512vl",), []),
+        (("avx512f",), []),
+    ],
+)
+def test_permutations(lacks: tuple[str, ...], sizes: list[int]) -> None:
+    features = tuple(each for each in AVX512 if each not in lacks)
+    target = CpuTarget("x86_64-unknown-linux-gnu", "", features)
+    assert [bits for bits in (8, 16, 32, 64) if target.permutes(bits)] == sizes
+    assert not named_processor("neoverse-n1").permutes(32)
+
+
 def test_without_fpu() -> None:
     """A Cortex-M4 multiplies by a function; others have no such code."""
     plain = named_processor("cortex-m4", fpu=False)

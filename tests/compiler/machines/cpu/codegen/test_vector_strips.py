@@ -18,7 +18,12 @@ from tandem.compiler.ir import (
     Var,
 )
 from tandem.compiler.ir.ops import const
-from tandem.compiler.machines.cpu.codegen.vector_strips import MAX_LANES, MAX_UNROLLED, strips_of
+from tandem.compiler.machines.cpu.codegen.vector_strips import (
+    MAX_LANES,
+    MAX_UNROLLED,
+    registers_of,
+    strips_of,
+)
 
 
 def loop(extent: int, dtype: DType) -> For:
@@ -53,3 +58,11 @@ def test_extents_are_numbers() -> None:
     body = Store(Buffer("A", (4,), INT8), (Var("i"),), const(0, INT8))
     with pytest.raises(CodegenError, match="i is vectorized: its extent must be a number"):
         strips_of(For(Var("i"), Var("n"), LoopKind.VECTORIZED, body), 256)
+
+
+@pytest.mark.parametrize(
+    ("extent", "dtype", "bits", "count"),
+    [(40, FLOAT32, 512, 3), (64, FLOAT32, 512, 4), (64, INT8, 512, 1), (9, FLOAT64, 128, 5)],
+)
+def test_registers(extent: int, dtype: DType, bits: int, count: int) -> None:
+    assert registers_of(loop(extent, dtype), bits) == count

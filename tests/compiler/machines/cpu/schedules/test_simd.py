@@ -82,3 +82,17 @@ def test_registers_of_a_tile(name: str, floats: int, integers: int) -> None:
     simd = Simd.of(PROCESSORS[name])
     assert simd.tile_registers(FLOAT32) == floats
     assert simd.tile_registers(INT32) == integers
+
+
+def test_permutations_are_the_processors() -> None:
+    target = x86_64((*AVX512, "avx512vl"))
+    assert Simd.of(target).permuted == {bits for bits in (8, 16, 32, 64) if target.permutes(bits)}
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 4, 5])
+def test_dot_products_of_windows(stride: int) -> None:
+    found = Simd.of(x86_64((*AVX512, "avx512vbmi"))).windows(stride)
+    assert (found.name if found else None) == (
+        f"vnni_windows_{stride}_16x4" if stride < 5 else None
+    )
+    assert Simd.of(x86_64(AVX512)).windows(stride) is None

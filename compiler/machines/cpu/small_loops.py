@@ -1,0 +1,75 @@
+"""Parallel loops that are too small for threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tandem.compiler.ir.expr import Binary, Cast, Const, Reinterpret, Select, Unary
+from tandem.compiler.ir.stmt import (
+    For,
+    Invoke,
+    LoopKind,
+    PrimFunc,
+    Stmt,
+    Store,
+)
+from tandem.compiler.ir.visit import children, map_children, subexpressions
+from tandem.compiler.machines.cpu.codegen.vector_strips import registers_of
+
+_LEAST = 1 << 13
+"""The least instructions that are worth threads. They take some three microseconds, and a launch
+takes up to one, even where no helper comes."""
+_OF_INTRINSIC = 3
+"""The instructions of a tensor intrinsic: a load, what brings it into place, a product."""
+
+
+@dataclass(frozen=True, slots=True)
+class SerialSmallLoops:
+    """Runs the iterations of small parallel loops one after the other.
+
+    Attributes
+    ----------
+    register_bits
+        The size of the processor's vectors.
+    least
+        The least instructions of a loop that stays parallel.
+    """
+
+    register_bits: int
+    least: int = _LEAST
+    name: str = "serial-small-loops"
+
+    def apply(self, function: PrimFunc) -> PrimFunc:
+        """The program whose parallel loops are worth threads."""
+        return replace(function, body=self._changed(function.body))
+
+    def _changed(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For) and stmt.kind is LoopKind.PARALLEL:
+            if self.instructions(stmt) >= self.least:
+                return stmt
+            stmt = replace(stmt, kind=LoopKind.SERIAL)
+        return map_children(stmt, self._changed)
+
+    def instructions(self, stmt: Stmt) -> int:
+        """About how many instructions a statement executes; a loop whose extent is not known counts
+        as many iterations as are worth threads."""
+        match stmt:
+            case Store():
+                return 1 + sum(
+                    isinstance(part, Binary | Unary | Cast | Reinterpret | Select)
+                    for part in subexpressions(stmt.value)
+                )
+            case Invoke():
+                return _OF_INTRINSIC
+            case For():
+                return self._times(stmt) * sum(map(self.instructions, children(stmt)))
+            case _:
+                return sum(map(self.instructions, children(stmt)))
+
+    def _times(self, loop: For) -> int:
+        """How often the body of a loop is executed, for all lanes of a register once."""
+        if not isinstance(loop.extent, Const):
+            return self.least
+        if loop.kind is LoopKind.VECTORIZED:
+            return registers_of(loop, self.register_bits)
+        return int(loop.extent.value)
