@@ -27,6 +27,7 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import DEPTH, WINDOWS_READ
 from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
 from tandem.compiler.machines.cpu.templates.flat_rows import (
     flat_image_in_lanes,
     flat_result_in_lanes,
@@ -205,7 +206,8 @@ def dotted_depthwise(
     output = compute(plain.shape, element, name)
     tile = Tile(1, 1, flat.vectors * flat.lanes)
     given = tuple(packings), packed
-    return DottedLayer(data, weight, *given, image, sums, output, tile, None, flat, windows, simd)
+    layer = (data, weight, *given, image, sums, output, tile, None, SINGLE_TERMS)
+    return DottedLayer(*layer, flat, windows, simd)
 
 
 def _image(data: Tensor, flat: _Flat, padding: Sequence[int], name: str) -> Tensor:
