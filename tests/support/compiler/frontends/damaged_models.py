@@ -1,0 +1,90 @@
+"""ONNX models of one operator with small damages, determined by a generator of random numbers."""
+
+from __future__ import annotations
+
+from random import Random
+
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+_TYPES = (
+    *(TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT64, TensorProto.BOOL, TensorProto.UINT8),
+    *(TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.STRING, TensorProto.INT32),
+)
+_WORDS = ("", "linear", "constant", "reflect", "SAME_UPPER", "SAME_LOWER", "VALID", "sum", "forward")
+
+
+def damaged_model(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
+    """What was changed, and the model with it: of an attribute, an operand, a type or a version."""
+    model = ModelProto()
+    model.CopyFrom(whole)
+    node = rng.choice(model.graph.node)
+    inputs, attributes = list(model.graph.input), list(node.attribute)
+    match rng.randint(0, 11):
+        case 0 | 1 | 2 | 3 if attributes:
+            return _attribute(rng, node, rng.choice(attributes)), model
+        case 4 | 5 | 6 if inputs:
+            return _shape(rng, rng.choice(inputs)), model
+        case 7 if inputs:
+            value = rng.choice(inputs)
+            value.type.tensor_type.elem_type = rng.choice(_TYPES)
+            return f"type of {value.name} is {value.type.tensor_type.elem_type}", model
+        case 8 if node.input:
+            at = rng.randrange(len(node.input))
+            node.input[at] = ""
+            return f"without operand {at}", model
+        case 9 if len(node.input) > 1:
+            first, second = rng.sample(range(len(node.input)), 2)
+            node.input[first], node.input[second] = node.input[second], node.input[first]
+            return f"operands {first} and {second} swapped", model
+        case 10 if attributes:
+            gone = rng.choice(attributes)
+            node.attribute.remove(gone)
+            return f"without {gone.name}", model
+        case _:
+            version = rng.choice((1, 7, 9, 11, 13, 18, 21, 30))
+            model.opset_import[0].version = version
+            return f"opset {version}", model
+
+
+def _attribute(rng: Random, node: NodeProto, attribute: AttributeProto) -> str:
+    name = attribute.name
+    match attribute.type:
+        case AttributeProto.INT:
+            attribute.i = rng.choice((attribute.i + 1, attribute.i - 1, 0, 1, 5, -7, 2**40))
+            return f"{name} is {attribute.i}"
+        case AttributeProto.INTS:
+            numbers = list(attribute.ints)
+            if not numbers or rng.random() < 0.3:
+                numbers = numbers[1:] if rng.random() < 0.5 else [*numbers, 1]
+            else:
+                at = rng.randrange(len(numbers))
+                numbers[at] = rng.choice((numbers[at] + 1, numbers[at] - 1, 0, 3, -1, 2**33))
+            del attribute.ints[:]
+            attribute.ints.extend(numbers)
+            return f"{name} is {numbers}"
+        case AttributeProto.FLOAT:
+            attribute.f = rng.choice((0.0, -1.0, 2.5, float("inf"), float("nan"), attribute.f / 2))
+            return f"{name} is {attribute.f}"
+        case AttributeProto.STRING:
+            attribute.s = rng.choice((*_WORDS, attribute.s.decode() + "x")).encode()
+            return f"{name} is {attribute.s.decode()!r}"
+        case _:
+            attribute.name = f"{name}s"
+            node.attribute.sort(key=lambda each: each.name)
+            return f"{name} renamed"
+
+
+def _shape(rng: Random, value: ValueInfoProto) -> str:
+    shape = value.type.tensor_type.shape
+    if not shape.dim or rng.random() < 0.2:
+        shape.dim.add().dim_value = rng.choice((1, 2))
+    elif rng.random() < 0.2:
+        del shape.dim[rng.randrange(len(shape.dim))]
+    else:
+        dim = rng.choice(shape.dim)
+        if rng.random() < 0.2:
+            dim.dim_param = "N"
+        else:
+            dim.dim_value = rng.choice((dim.dim_value + 1, dim.dim_value * 2, 1, 0, 3, 17))
+    extents = [dim.dim_param or dim.dim_value for dim in shape.dim]
+    return f"shape of {value.name} is {extents}"
