@@ -1,5 +1,5 @@
 """What the import makes of ONNX's node tests with a damage, and how it refuses them, stays what it
-was.
+was: the graph, and the loops of each of its operators.
 
 Other tests compare results with ONNX's; here are the refusals, the defaults of what is left out,
 and the operands that nobody gives.
@@ -7,43 +7,95 @@ and the operands that nobody gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto
 from onnx.backend.test.case.test_case import TestCase
 
 from tandem.compiler.errors import CompilerError
 from tandem.compiler.frontends.onnx import import_model
 from tandem.compiler.frontends.onnx.node import qualified_name
+from tandem.compiler.graph import Call, Constant, Function, TensorType
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.printer import text
+from tandem.compiler.graph.types import symbols_of
+from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.ir.printer import text as loops
+from tandem.compiler.te import placeholder
+from tandem.compiler.te.build import program_of
+from tests.support.compiler.frontends.attention_nodes import ATTENTION, GROUPED, MULTI_HEAD, ROTARY
 from tests.support.compiler.frontends.damaged_models import damaged_model
+from tests.support.compiler.frontends.fused_nodes import DYNAMIC, FUSED, NORMALISATIONS
 from tests.support.compiler.frontends.onnx_nodes import array_of, chosen_cases
+from tests.support.compiler.frontends.random_nodes import NODES
+from tests.support.compiler.frontends.runtime_nodes import QUANTISED
+from tests.support.compiler.frontends.runtime_runs import feeds_of, model_of
 
 CASES = 3
 """Node tests of an operator."""
-DAMAGES = 5
+DAMAGES = 3
 """Of each of them."""
+DRAWS = 3
+"""Random nodes of an operator."""
+_NODES = {
+    **NODES,
+    **QUANTISED,
+    **FUSED,
+    **NORMALISATIONS,
+    **DYNAMIC,
+    **ATTENTION,
+    **MULTI_HEAD,
+    **GROUPED,
+    **ROTARY,
+}
 
 
-def _imported(case: TestCase, seed: int) -> str:
-    """The graph, or the refusal; of every second case inputs that need not be known are inputs."""
-    rng = Random(f"{case.name} {seed}")
+def _of_case(case: TestCase, seed: int) -> str:
+    """The graph, or the refusal; of every second damage inputs have no values."""
     assert case.model is not None
     assert case.data_sets is not None
-    damage, model = damaged_model(rng, case.model) if seed else ("as it is", case.model)
-    offered: dict[str, Any] = {}
     given, _ = case.data_sets[0]
-    for name, each in zip(case.model.graph.input, given, strict=True):
-        array = array_of(each)
-        if isinstance(array, np.ndarray):
-            offered[name.name] = array
+    names = (each.name for each in case.model.graph.input)
+    arrays = dict(zip(names, map(array_of, given), strict=True))
+    known = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    return _imported(case.name, case.model, known if seed % 2 == 0 else {}, seed)
+
+
+def _imported(name: str, whole: ModelProto, offered: Mapping[str, Any], seed: int) -> str:
+    """What becomes of a model with a damage; without one for the first seed."""
+    damage, model = "as it is", whole
+    if seed:
+        damage, model = damaged_model(Random(f"{name} {seed}"), whole)
     try:
-        imported = import_model(model, offered=offered if seed % 2 == 0 else {})
+        imported = import_model(model, offered=offered)
     except CompilerError as error:
-        return f"{case.name}, {damage}: {type(error).__name__}: {error}"
-    return f"{case.name}, {damage}\n{text(imported.function)}"
+        # What ONNX itself says depends on its version.
+        said = str(error).partition("the model is not legal: ")
+        return f"{name}, {damage}: {type(error).__name__}: {said[0]}{said[1]}"
+    function = imported.function
+    lines = [f"{name}, {damage}", text(function), *map(text, function.definitions)]
+    return "\n".join([*lines, *_programs(function)])
+
+
+def _programs(function: Function) -> Iterator[str]:
+    """The loops of each operator whose operands have static shapes."""
+    types = infer(function)
+    for let in all_lets(function.body):
+        match let.value:
+            case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
+                given = [each.type if isinstance(each, Constant) else types[each.name] for each in args]
+                if any(map(symbols_of, given)):
+                    continue
+                inputs = [
+                    placeholder(each.static_shape("x"), each.dtype, f"x{number}")
+                    for number, each in enumerate(given)
+                    if isinstance(each, TensorType)
+                ]
+                yield loops(program_of(spec.compute(let.name, inputs, attributes), inputs))
 
 
 def test_damaged_nodes(recorded: Callable[[str, Mapping[str, str]], None]) -> None:
@@ -52,9 +104,25 @@ def test_damaged_nodes(recorded: Callable[[str, Mapping[str, str]], None]) -> No
     for case in chosen_cases(CASES):
         assert case.model is not None
         operator = qualified_name(case.model.graph.node[0])
-        of_case = [_imported(case, seed) for seed in range(DAMAGES + 1)]
+        of_case = [_of_case(case, seed) for seed in range(DAMAGES + 1)]
         found.setdefault(operator, []).extend(of_case)
     recorded(
         "recorded/frontends/damaged_nodes.txt",
         {operator: "\n".join(of_operator) for operator, of_operator in sorted(found.items())},
     )
+
+
+def test_damaged_random_nodes(recorded: Callable[[str, Mapping[str, str]], None]) -> None:
+    """Operators of ONNX and of ONNX Runtime, some of whose operands are initialisers."""
+    found = {}
+    for kind, draw in sorted(_NODES.items()):
+        said = []
+        for seed in range(DRAWS):
+            random = np.random.default_rng([seed, len(kind)])
+            node = draw(random)
+            known = [at for at in range(len(node.operands)) if random.random() < 0.5]
+            model = model_of(node, known)
+            feeds = feeds_of(node, model)
+            said += [_imported(f"{kind} {seed}", model, feeds, each) for each in range(3)]
+        found[kind] = "\n".join(said)
+    recorded("recorded/frontends/damaged_random_nodes.txt", found)

@@ -24,12 +24,12 @@ def damaged_model(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
             return _attribute(rng, node, rng.choice(attributes)), model
         case 4 | 5 | 6 if inputs:
             return _shape(rng, rng.choice(inputs)), model
-        case 7 if inputs:
+        case 8 if inputs:
             value = rng.choice(inputs)
             value.type.tensor_type.elem_type = rng.choice(_TYPES)
             return f"type of {value.name} is {value.type.tensor_type.elem_type}", model
-        case 8 if node.input:
-            at = rng.randrange(len(node.input))
+        case 7 if len(node.input) > 1:
+            at = rng.randrange(1, len(node.input))
             node.input[at] = ""
             return f"without operand {at}", model
         case 9 if len(node.input) > 1:
@@ -41,7 +41,7 @@ def damaged_model(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
             node.attribute.remove(gone)
             return f"without {gone.name}", model
         case _:
-            version = rng.choice((1, 7, 9, 11, 13, 18, 21, 30))
+            version = rng.choice((1, 7, 9, 11, 13, 16, 18, 21, 24))
             model.opset_import[0].version = version
             return f"opset {version}", model
 
