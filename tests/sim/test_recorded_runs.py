@@ -33,8 +33,8 @@ from tests.support.sim.launching import launch
 from tests.support.sim.programs import random_program
 
 MACHINES = ("tiny", "small8", "batch2", "wide_bus", "extended", "requantising")
-RUNS = 24
-DAMAGED = 120
+RUNS = 18
+DAMAGED = 96
 LENGTH = 30
 """Instructions of a program."""
 

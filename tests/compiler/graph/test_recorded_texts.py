@@ -15,7 +15,7 @@ from tandem.compiler.graph.printer import text
 from tandem.compiler.graph.verify import verify
 from tests.support.compiler.damaged_text import damaged_text
 
-CASES = 900
+CASES = 720
 GOLDEN = Path(__file__).parents[2] / "golden" / "graph"
 GRAPHS = ("everything", "residual_block", "offload")
 

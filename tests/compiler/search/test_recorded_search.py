@@ -16,6 +16,7 @@ from tandem.compiler.search.objectives import Objective, costs_of
 from tandem.compiler.search.proposals import Finished, Proposer
 from tandem.compiler.search.space import Space, load_space, parse_space, space_names
 from tandem.compiler.search.work import LayerWork, StreamWork
+from tandem.hw.config_files import dump_config
 from tandem.hw.errors import HardwareError
 from tandem.hw.memory_model import MemoryModel
 from tests.support.damaged_json import damage_json
@@ -43,7 +44,7 @@ def _machines(space: Space) -> str:
             continue
         estimate = estimator.estimate(config)
         resources = dict(estimate.resources or {})
-        lines.append(f"{indices} {space.indices(config)} {config}")
+        lines.append(f"{indices} {space.indices(config)} {dump_config(config)}")
         lines.append(f"{estimate.area:.6g} {estimate.mhz:.6g} {estimate.clock_source} {resources}")
         lines.append(f"allowed {estimator.allowed(config)}")
         work, memory = [_work(rng), _work(rng)], MemoryModel(16, 1 + number % 3, 16)

@@ -21,6 +21,7 @@ from tandem.compiler.machines.accelerator.templates.machine_cost import MachineC
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from tandem.compiler.plan.space import Choices
 from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     CONFIGS,
     EXTENDED,
@@ -30,7 +31,7 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
 )
 from tests.support.compiler.machines.accelerator.templates.random_choices import Drawn, drawn
 
-CASES = 8
+CASES = 6
 """Layers of each template."""
 CHOICES = 12
 """Choices of a layer whose figures are recorded."""
@@ -103,7 +104,7 @@ def _layer(template: AcceleratorTemplate[Any], seed: int) -> str:
     memory = MemoryTiming(int(rng.integers(0, 90)), int(rng.integers(1, 5)))
     found = drawn(template, seed, config, CHOICES)
     lines = [f"{config.name} {memory.latency}:{memory.interval} {len(found.choices)} choices"]
-    lines += [str(config), *_space(found), *_figures(found, memory)]
+    lines += [dump_config(config), *_space(found), *_figures(found, memory)]
     for row in range(min(PROGRAMS, len(found.choices))):
         lines += _program(found, row)
     return "\n".join(lines)

@@ -35,8 +35,8 @@ PROCESSORS = {
     "a55": named_processor("cortex-a55", 2),
     "m4": named_processor("cortex-m4"),
 }
-FLOATS = 30
-INTEGERS = 15
+FLOATS = 25
+INTEGERS = 10
 
 
 def _kernels(function: Function, target: Target[CpuTarget]) -> Iterator[tuple[str, str]]:
