@@ -7,10 +7,13 @@ on the host; times are left out.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -101,11 +104,17 @@ def _write_inputs(folder: Path) -> None:
     (folder / "odd.json").write_text('{"log_block_in": 3, "log_block_out": 3, "bus_bits": 128}')
     (folder / "wrong.json").write_text('{"log_block": 3}')
     (folder / "text.json").write_text("{")
+    (folder / "space.json").write_text(json.dumps(SPACE))
 
 
+SPACE = {
+    "base": "tiny",
+    "fields": {"log_wgt_buffer": [8, 9], "longest_burst": [8, 16], "load_buffer": [16, 64]},
+}
 RUN = "--config tiny --input x.npy"
 LAYERS = "--layer a=8,8,8,8,1,1,0 --layer b=6,7,5,9,2,2,1 --config tiny"
 TUNED = "--layer a=2,2,8,8,1,1,0 --layer b=2,2,8,16,1,1,0 --config small8 --jobs 1"
+SEARCH = "--space space.json --budget 4 --config tiny --jobs 1 --storage sqlite:///found.db"
 COMMANDS = (
     *("--version", "unknown", "run", "run --engine", "run missing.onnx", "run net.onnx --config no"),
     f"run net.onnx {RUN}",
@@ -191,6 +200,8 @@ COMMANDS = (
     "search net.onnx --space missing.json",
     "search net.onnx --space small --objectives cycles,beauty",
     "search net.onnx --budget 0",
+    f"search net.onnx {SEARCH} --explain",
+    f"search net.onnx {SEARCH} --around tiny --json",
     "search net.onnx --weights 1,2 --budget 2",
 )
 """The command lines, in one folder one after the other: later ones read what earlier ones wrote."""
@@ -211,6 +222,58 @@ def _written(folder: Path, before: Mapping[str, float]) -> Iterator[str]:
         if path.is_file() and path.stat().st_mtime_ns != before.get(name):
             exact = path.suffix in (".npz", ".bin")
             yield f"wrote {name} {sha256(path.read_bytes()).hexdigest()[:16] if exact else ''}"
+
+
+_PROGRESS = (
+    f"run net.onnx {RUN}",
+    f"run net.onnx {RUN} --json",
+    "compile net.onnx -o net.tandem --config tiny",
+    f"utilization {LAYERS}",
+    "sim program.bin --image image.bin --config tiny",
+    "sim program.bin --image image.bin --config tiny --json",
+    "tune net.onnx --config tiny --explorer estimate --trials 1 --jobs 1",
+    "tune --layer a=2,2,8,8,1,1,0 --config small8 --trials 1 --jobs 1 --explorer grid --json",
+)
+"""Commands whose steps are shown on a terminal."""
+
+
+class _Terminal:
+    """A terminal that keeps nothing."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_progress(
+    recorded: Callable[[str, Mapping[str, str]], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The steps that a terminal shows, without numbers; what is compiled once is left out."""
+    monkeypatch.chdir(tmp_path)
+    _write_inputs(tmp_path)
+    steps: list[str] = []
+
+    def note(self: object, *args: object, **values: object) -> None:
+        steps.append(" ".join(map(str, (*args[1:], *(values[key] for key in sorted(values))))))
+
+    stub = SimpleNamespace(stderr=_Terminal())
+    monkeypatch.setattr("tandem.scripts.progress.sys", stub)
+    monkeypatch.setattr("tandem.scripts.progress.reported", lambda _: nullcontext())
+    monkeypatch.setattr("tandem.scripts.progress.RichProgress.update", note)
+    found = {}
+    for command in _PROGRESS:
+        steps.clear()
+        result = CliRunner().invoke(app, command.split())
+        lines = [_plain(re.sub(r"\d[\d,.]*", "N", step), tmp_path) for step in steps]
+        found[command] = "\n".join([f"exit {result.exit_code}", *dict.fromkeys(lines)])
+    recorded("recorded/scripts/progress.txt", found)
 
 
 def test_commands(

@@ -28,30 +28,21 @@ from tandem.compiler.ir.printer import text as loops
 from tandem.compiler.te import placeholder
 from tandem.compiler.te.build import program_of
 from tests.support.compiler.frontends.attention_nodes import ATTENTION, GROUPED, MULTI_HEAD, ROTARY
-from tests.support.compiler.frontends.damaged_models import damaged_model
+from tests.support.compiler.frontends.damaged_models import damaged_model, damaged_values
 from tests.support.compiler.frontends.fused_nodes import DYNAMIC, FUSED, NORMALISATIONS
 from tests.support.compiler.frontends.onnx_nodes import array_of, chosen_cases
 from tests.support.compiler.frontends.random_nodes import NODES
 from tests.support.compiler.frontends.runtime_nodes import QUANTISED
 from tests.support.compiler.frontends.runtime_runs import feeds_of, model_of
 
-CASES = 3
+CASES = 2
 """Node tests of an operator."""
 DAMAGES = 3
 """Of each of them."""
-DRAWS = 3
-"""Random nodes of an operator."""
-_NODES = {
-    **NODES,
-    **QUANTISED,
-    **FUSED,
-    **NORMALISATIONS,
-    **DYNAMIC,
-    **ATTENTION,
-    **MULTI_HEAD,
-    **GROUPED,
-    **ROTARY,
-}
+DRAWS = 5
+"""Random nodes of an operator; twice as many of those with most choices."""
+_MANY = {**ATTENTION, **MULTI_HEAD, **GROUPED, **ROTARY}
+_NODES = {**NODES, **QUANTISED, **FUSED, **NORMALISATIONS, **DYNAMIC, **_MANY}
 
 
 def _of_case(case: TestCase, seed: int) -> str:
@@ -66,10 +57,14 @@ def _of_case(case: TestCase, seed: int) -> str:
 
 
 def _imported(name: str, whole: ModelProto, offered: Mapping[str, Any], seed: int) -> str:
-    """What becomes of a model with a damage; without one for the first seed."""
+    """What becomes of a model with a damage, in it or in the values of its inputs; without one for
+    the first seed."""
     damage, model = "as it is", whole
-    if seed:
-        damage, model = damaged_model(Random(f"{name} {seed}"), whole)
+    rng = Random(f"{name} {seed}")
+    if seed and offered and rng.random() < 0.4:
+        damage, offered = damaged_values(rng, offered)
+    elif seed:
+        damage, model = damaged_model(rng, whole)
     try:
         imported = import_model(model, offered=offered)
     except CompilerError as error:
@@ -117,12 +112,12 @@ def test_damaged_random_nodes(recorded: Callable[[str, Mapping[str, str]], None]
     found = {}
     for kind, draw in sorted(_NODES.items()):
         said = []
-        for seed in range(DRAWS):
+        for seed in range(DRAWS * (1 + (kind in _MANY))):
             random = np.random.default_rng([seed, len(kind)])
             node = draw(random)
             known = [at for at in range(len(node.operands)) if random.random() < 0.5]
             model = model_of(node, known)
             feeds = feeds_of(node, model)
-            said += [_imported(f"{kind} {seed}", model, feeds, each) for each in range(3)]
+            said += [_imported(f"{kind} {seed}", model, feeds, each) for each in range(2)]
         found[kind] = "\n".join(said)
     recorded("recorded/frontends/damaged_random_nodes.txt", found)

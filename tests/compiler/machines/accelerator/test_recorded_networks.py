@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
 
 from tandem.compiler.graph import Function
 from tandem.compiler.graph.passes import EliminateDead, simplifying_passes, transform
@@ -21,10 +24,11 @@ from tandem.compiler.machines.accelerator.timed_streams import timed_streams
 from tandem.compiler.plan.offload import ComputeInLayouts
 from tandem.hw.config_files import dump_config
 from tandem.hw.isa import disassemble
+from tests.support.compiler.plan.accelerated_networks import accelerated_network
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.plan.random_offloads import Offloading
 
-CASES = 12
+CASES = 15
 _REAL = re.compile(r"-?\d+\.\d+(e[-+]\d+)?|-?\d+e[-+]\d+")
 _LONG = re.compile(r"-?\d{5,}")
 _CONSTANT = re.compile(r"\bh[0-9a-f]{32}\b")
@@ -47,6 +51,9 @@ def _reasons(function: Function) -> Iterator[str]:
 
 def _network(seed: int) -> str:
     case = Offloading.of(seed + 100, upsampling=seed % 3 == 0)
+    if seed % 3 == 1:
+        real = accelerated_network(np.random.default_rng([seed, 3]), 16, joining=True)
+        case = replace(case, real=real)
     memory = MemoryTiming(16 + 16 * (seed % 4), 1 + seed % 2)
     target = accelerator(case.config, memory, hiding=case.threads > 1)
     start = transform(case.quantised, simplifying_passes(HOST.make_runner()))

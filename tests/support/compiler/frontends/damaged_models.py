@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+import numpy as np
+from numpy.typing import NDArray
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
 
 _TYPES = (
     *(TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT64, TensorProto.BOOL, TensorProto.UINT8),
@@ -19,9 +23,11 @@ def damaged_model(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
     model.CopyFrom(whole)
     node = rng.choice(model.graph.node)
     inputs, attributes = list(model.graph.input), list(node.attribute)
-    match rng.randint(0, 11):
+    match rng.randint(0, 14):
         case 0 | 1 | 2 | 3 if attributes:
             return _attribute(rng, node, rng.choice(attributes)), model
+        case 12 | 13 | 14:
+            return _new_attribute(rng, node), model
         case 4 | 5 | 6 if inputs:
             return _shape(rng, rng.choice(inputs)), model
         case 8 if inputs:
@@ -72,6 +78,49 @@ def _attribute(rng: Random, node: NodeProto, attribute: AttributeProto) -> str:
             attribute.name = f"{name}s"
             node.attribute.sort(key=lambda each: each.name)
             return f"{name} renamed"
+
+
+def _new_attribute(rng: Random, node: NodeProto) -> str:
+    """Add one that the operator may have today, and which the node leaves out."""
+    if not defs.has(node.op_type, node.domain):
+        return "nothing"
+    schema = defs.get_schema(node.op_type, node.domain)
+    given = {each.name for each in node.attribute}
+    kinds = defs.OpSchema.AttrType
+    left = [
+        each
+        for name, each in sorted(schema.attributes.items())
+        if name not in given and each.type in (kinds.INT, kinds.INTS, kinds.FLOAT, kinds.STRING)
+    ]
+    if not left:
+        return "nothing"
+    chosen = rng.choice(left)
+    value: Any = rng.choice((0, 1, 2, -1, 5))
+    if chosen.type == kinds.INTS:
+        value = [rng.choice((0, 1, 2, 3, -1)) for _ in range(rng.choice((1, 2, 2, 3, 4, 4)))]
+    elif chosen.type == kinds.FLOAT:
+        value = rng.choice((0.0, 0.25, -1.5, 7.0))
+    elif chosen.type == kinds.STRING:
+        value = rng.choice(_WORDS)
+    node.attribute.append(helper.make_attribute(chosen.name, value))
+    return f"{chosen.name} is {value!r}"
+
+
+def damaged_values(
+    rng: Random, arrays: Mapping[str, NDArray[Any]]
+) -> tuple[str, dict[str, NDArray[Any]]]:
+    """What was changed, and the arrays with one number of a short one of integers changed."""
+    found = dict(arrays)
+    short = [name for name, each in arrays.items() if 0 < each.size <= 16 and each.dtype == np.int64]
+    if not short:
+        return "nothing", found
+    name = rng.choice(short)
+    changed = np.array(arrays[name])
+    at = rng.randrange(changed.size)
+    old = int(changed.flat[at])
+    changed.flat[at] = rng.choice((old + 1, old - 1, 0, -1, old * 3, 2**40))
+    found[name] = changed
+    return f"{name} is {changed.tolist()}", found
 
 
 def _shape(rng: Random, value: ValueInfoProto) -> str:
