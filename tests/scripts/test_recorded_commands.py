@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from hashlib import sha256
@@ -133,6 +134,8 @@ COMMANDS = (
     "run net.onnx --config tiny --input wrong.npy",
     "run net.onnx --config tiny --seed 4 --quantize none",
     "run net.onnx --config wrong.json",
+    "run net.onnx ''",
+    "run net.onnx --config= --seed 3",
     "run net.onnx --config odd.json",
     "run net.onnx --config text.json",
     "run net.onnx --memory slow=1",
@@ -270,7 +273,7 @@ def test_progress(
     found = {}
     for command in _PROGRESS:
         steps.clear()
-        result = CliRunner().invoke(app, command.split())
+        result = CliRunner().invoke(app, shlex.split(command))
         lines = [_plain(re.sub(r"\d[\d,.]*", "N", step), tmp_path) for step in steps]
         found[command] = "\n".join([f"exit {result.exit_code}", *dict.fromkeys(lines)])
     recorded("recorded/scripts/progress.txt", found)
@@ -288,7 +291,7 @@ def test_commands(
     for command in COMMANDS:
         files = (each for each in tmp_path.rglob("*") if each.is_file())
         before = {str(each.relative_to(tmp_path)): each.stat().st_mtime_ns for each in files}
-        result = CliRunner().invoke(app, command.split())
+        result = CliRunner().invoke(app, shlex.split(command))
         said = [f"exit {result.exit_code}", result.stdout, result.stderr]
         text = _plain("\n".join([*said, *_written(tmp_path, before)]), tmp_path)
         found[f"tandem {command}"] = text
