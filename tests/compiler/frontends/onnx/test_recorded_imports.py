@@ -28,7 +28,12 @@ from tandem.compiler.ir.printer import text as loops
 from tandem.compiler.te import placeholder
 from tandem.compiler.te.build import program_of
 from tests.support.compiler.frontends.attention_nodes import ATTENTION, GROUPED, MULTI_HEAD, ROTARY
-from tests.support.compiler.frontends.damaged_models import damaged_model, damaged_values
+from tests.support.compiler.frontends.damaged_models import (
+    damaged_model,
+    damaged_values,
+    with_bounded_axis,
+    with_symbols,
+)
 from tests.support.compiler.frontends.fused_nodes import DYNAMIC, FUSED, NORMALISATIONS
 from tests.support.compiler.frontends.onnx_nodes import array_of, chosen_cases
 from tests.support.compiler.frontends.random_nodes import NODES
@@ -37,34 +42,39 @@ from tests.support.compiler.frontends.runtime_runs import feeds_of, model_of
 
 CASES = 2
 """Node tests of an operator."""
-DAMAGES = 3
-"""Of each of them."""
-DRAWS = 5
+FORMS = 4
+"""Of each of them: as it is, damaged, with symbols, with a bounded axis."""
+DRAWS = 3
 """Random nodes of an operator; twice as many of those with most choices."""
 _MANY = {**ATTENTION, **MULTI_HEAD, **GROUPED, **ROTARY}
 _NODES = {**NODES, **QUANTISED, **FUSED, **NORMALISATIONS, **DYNAMIC, **_MANY}
 
 
 def _of_case(case: TestCase, seed: int) -> str:
-    """The graph, or the refusal; of every second damage inputs have no values."""
+    """The graph, or the refusal; inputs have values for every second operator alone."""
     assert case.model is not None
     assert case.data_sets is not None
     given, _ = case.data_sets[0]
     names = (each.name for each in case.model.graph.input)
     arrays = dict(zip(names, map(array_of, given), strict=True))
     known = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    return _imported(case.name, case.model, known if seed % 2 == 0 else {}, seed)
+    return _imported(case.name, case.model, known if len(case.name) % 2 else {}, seed)
 
 
 def _imported(name: str, whole: ModelProto, offered: Mapping[str, Any], seed: int) -> str:
-    """What becomes of a model with a damage, in it or in the values of its inputs; without one for
-    the first seed."""
-    damage, model = "as it is", whole
+    """What becomes of a model: as it is, with a damage in it or in the values of its inputs, with
+    extents that are symbols, and with one that a mask decides."""
     rng = Random(f"{name} {seed}")
-    if seed and offered and rng.random() < 0.4:
-        damage, offered = damaged_values(rng, offered)
-    elif seed:
-        damage, model = damaged_model(rng, whole)
+    damage, model = "as it is", whole
+    match seed:
+        case 1 if offered and rng.random() < 0.3:
+            damage, offered = damaged_values(rng, offered)
+        case 1:
+            damage, model = damaged_model(rng, whole)
+        case 2:
+            damage, model = with_symbols(rng, whole)
+        case 3:
+            damage, model = with_bounded_axis(rng, whole)
     try:
         imported = import_model(model, offered=offered)
     except CompilerError as error:
@@ -99,7 +109,7 @@ def test_damaged_nodes(recorded: Callable[[str, Mapping[str, str]], None]) -> No
     for case in chosen_cases(CASES):
         assert case.model is not None
         operator = qualified_name(case.model.graph.node[0])
-        of_case = [_of_case(case, seed) for seed in range(DAMAGES + 1)]
+        of_case = [_of_case(case, seed) for seed in range(FORMS)]
         found.setdefault(operator, []).extend(of_case)
     recorded(
         "recorded/frontends/damaged_nodes.txt",
@@ -118,6 +128,6 @@ def test_damaged_random_nodes(recorded: Callable[[str, Mapping[str, str]], None]
             known = [at for at in range(len(node.operands)) if random.random() < 0.5]
             model = model_of(node, known)
             feeds = feeds_of(node, model)
-            said += [_imported(f"{kind} {seed}", model, feeds, each) for each in range(2)]
+            said += [_imported(f"{kind} {seed}", model, feeds, each) for each in range(FORMS)]
         found[kind] = "\n".join(said)
     recorded("recorded/frontends/damaged_random_nodes.txt", found)

@@ -33,7 +33,7 @@ from tests.support.compiler.machines.accelerator.templates.random_choices import
 
 CASES = 6
 """Layers of each template."""
-CHOICES = 12
+CHOICES = 80
 """Choices of a layer whose figures are recorded."""
 PROGRAMS = 2
 """Choices of a layer that are compiled."""

@@ -123,6 +123,46 @@ def damaged_values(
     return f"{name} is {changed.tolist()}", found
 
 
+def with_symbols(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
+    """A model some of whose inputs' extents are symbols, the same for extents of one number; what
+    it declares of results is left out."""
+    model = ModelProto()
+    model.CopyFrom(whole)
+    chosen = []
+    for value in model.graph.input:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            if dim.dim_value > 1 and rng.random() < 0.4:
+                chosen.append(f"{value.name} {axis}")
+                dim.dim_param = f"S{dim.dim_value}"
+    for value in model.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    return f"symbols for {', '.join(chosen)}", model
+
+
+def with_bounded_axis(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
+    """A model that takes what a mask leaves of one of its inputs along an axis."""
+    model = ModelProto()
+    model.CopyFrom(whole)
+    ranks = {each.name: len(each.type.tensor_type.shape.dim) for each in model.graph.input}
+    names = [name for name, rank in ranks.items() if rank]
+    if not names:
+        return "nothing", model
+    name = rng.choice(names)
+    axis = rng.randrange(ranks[name])
+    (value,) = (each for each in model.graph.input if each.name == name)
+    extent = value.type.tensor_type.shape.dim[axis].dim_value
+    mask = helper.make_tensor_value_info("mask", TensorProto.BOOL, [extent])
+    for node in model.graph.node:
+        for at, operand in enumerate(node.input):
+            if operand == name:
+                node.input[at] = "kept"
+    model.graph.node.insert(0, helper.make_node("Compress", [name, "mask"], ["kept"], axis=axis))
+    model.graph.input.append(mask)
+    for result in model.graph.output:
+        result.type.tensor_type.ClearField("shape")
+    return f"axis {axis} of {name} is masked", model
+
+
 def _shape(rng: Random, value: ValueInfoProto) -> str:
     shape = value.type.tensor_type.shape
     if not shape.dim or rng.random() < 0.2:
