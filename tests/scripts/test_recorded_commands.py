@@ -117,13 +117,21 @@ LAYERS = "--layer a=8,8,8,8,1,1,0 --layer b=6,7,5,9,2,2,1 --config tiny"
 TUNED = "--layer a=2,2,8,8,1,1,0 --layer b=2,2,8,16,1,1,0 --config small8 --jobs 1"
 SEARCH = "--space space.json --budget 4 --config tiny --jobs 1 --storage sqlite:///found.db"
 COMMANDS = (
-    *("--version", "unknown", "run", "run --engine", "run missing.onnx", "run net.onnx --config no"),
+    *(
+        "--version",
+        "unknown",
+        "run",
+        "run --engine",
+        "run missing.onnx",
+        "run net.onnx --config no",
+    ),
     f"run net.onnx {RUN}",
     f"run net.onnx {RUN} --json",
     f"run net.onnx {RUN} --explain --memory ddr",
     f"run net.onnx {RUN} --engine functional --check --output out.npz",
     f"run net.onnx {RUN} --why c1_qlinearconv_3 --clock 100",
-    f"run net.onnx {RUN} --why c2_qlinearconv_2 --trace run.json --no-latency-hiding --memory latency=30,interval=2",
+    f"run net.onnx {RUN} --why c2_qlinearconv_2 --memory latency=30,interval=2",
+    f"run net.onnx {RUN} --trace run.json --no-latency-hiding",
     f"run net.onnx {RUN} --why none",
     f"run net.onnx {RUN} --compare functional,cycle",
     f"run net.onnx {RUN} --compare functional",

@@ -1,5 +1,5 @@
-"""What runs of random programs and of damaged ones are stays what it was: cycles, events, timelines,
-causes, faults.
+"""What runs of random programs and of damaged ones are stays what it was: cycles, events,
+timelines, causes, faults.
 
 Other tests compare engines with each other and with the RTL; here is what is made of their events.
 """
@@ -67,10 +67,8 @@ def _why(program: Program, result: Result, memory: MemoryModel) -> list[str]:
     lines += [str(each) for each in finder.path(0, times.cycles)]
     middle = times.streams[Unit.COMPUTE][len(times.streams[Unit.COMPUTE]) // 2]
     lines += [str(each) for each in finder.path(times.cycles // 5, times.end[middle])]
-    lines += [
-        f"LOAD {at}: {alone(at)}" for at, each in enumerate(program) if isinstance(each, Load)
-    ]
-    return lines
+    loads = [at for at, each in enumerate(program) if isinstance(each, Load)]
+    return lines + [f"LOAD {at}: {alone(at)}" for at in loads]
 
 
 def _run(seed: int) -> str:

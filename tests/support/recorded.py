@@ -8,7 +8,7 @@ compared with `diff -r`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def listing(texts: Mapping[str, str] | Sequence[str]) -> str:
 def differing(texts: Mapping[str, str] | Sequence[str], golden: str) -> list[str]:
     """What differs from a golden file's text, a message for each case."""
     now, before = _digests(listing(texts)), _digests(golden)
-    by_name = texts if isinstance(texts, Mapping) else dict(zip(map(str, range(len(texts))), texts))
+    by_name = dict(_named(texts))
     changed = [name for name in now if now[name] != before.get(name)]
     said = [
         f"case {name}: {before.get(name, 'not recorded')} before, now\n{by_name[name][:_LENGTH]}"
@@ -61,9 +61,16 @@ def differing(texts: Mapping[str, str] | Sequence[str], golden: str) -> list[str
 def write_texts(texts: Mapping[str, str] | Sequence[str], folder: Path) -> None:
     """Write the text of each case to a file of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    named = texts.items() if isinstance(texts, Mapping) else enumerate(texts)
-    for name, text in named:
-        (folder / f"{str(name).replace('/', '-')}.txt").write_text(text + "\n")
+    for name, text in _named(texts):
+        (folder / f"{name.replace('/', '-')}.txt").write_text(text + "\n")
+
+
+def _named(texts: Mapping[str, str] | Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The text of each case with its name, or its number."""
+    if isinstance(texts, Mapping):
+        yield from texts.items()
+    else:
+        yield from ((str(number), text) for number, text in enumerate(texts))
 
 
 def _digests(text: str) -> dict[str, str]:

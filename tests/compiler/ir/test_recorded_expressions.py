@@ -10,8 +10,7 @@ from itertools import product
 from random import Random
 
 from tandem.compiler.errors import IRError
-from tandem.compiler.ir import BinaryOp, Const, DType, Expr, UnaryOp
-from tandem.compiler.ir.arithmetic import binary_function, cast_function, unary_function
+from tandem.compiler.ir import BinaryOp, DType, Expr, UnaryOp
 from tandem.compiler.ir.boxes import box, union
 from tandem.compiler.ir.divisions import DivisionSimplifier, steps
 from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INDEX, INT8, INT32, UINT8, dtype_of

@@ -52,7 +52,8 @@ def _machines(space: Space) -> str:
         costs = costs_of(config, cycles, work, (1.0, 2.5), estimate.area, estimate.mhz)
         lines.append(" ".join(f"{each:.6g}" for each in costs.values([*Objective])))
         for layer in work[0].layers:
-            bounds = {bound.value: each for bound, each in layer_bounds(layer, config, memory).items()}
+            known = layer_bounds(layer, config, memory)
+            bounds = {bound.value: cycles_of for bound, cycles_of in known.items()}
             lines.append(f"{bounds} {bounded_by(layer, config, memory).value}")
         lines.append(f"{utilization(config, work[0], cycles[0]):.6g} {work[0].dram_bytes}")
     return "\n".join(lines)

@@ -77,9 +77,7 @@ def _read(path: Path) -> str:
     return "\n".join(lines)
 
 
-def test_damaged_records(
-    recorded: Callable[[str, Sequence[str]], None], tmp_path: Path
-) -> None:
+def test_damaged_records(recorded: Callable[[str, Sequence[str]], None], tmp_path: Path) -> None:
     """Of three records that come with Tandem, one is damaged."""
     known, path, found = built_in_records(), tmp_path / "records.jsonl", []
     for seed in range(RECORDS):

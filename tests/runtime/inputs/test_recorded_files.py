@@ -118,6 +118,10 @@ def _checked(tensors: Sequence[Tensor], arrays: Mapping[str, Array]) -> str:
     return "\n".join(lines)
 
 
+def _samples(path: Path, tensors: Sequence[Tensor]) -> str:
+    return "\n".join(map(_arrays, read_samples(path, tensors)))
+
+
 def _of_files(folder: Path, names: Sequence[str], tensors: Sequence[Tensor]) -> Iterator[str]:
     paths = [folder / name for name in names]
     for pixels in PixelNormalisation:
@@ -125,7 +129,7 @@ def _of_files(folder: Path, names: Sequence[str], tensors: Sequence[Tensor]) -> 
     inputs = [tensor.name for tensor in tensors]
     yield _said(folder, lambda: _arrays(read_arrays(paths, inputs)))
     for path in paths:
-        yield _said(folder, lambda p=path: "\n".join(map(_arrays, read_samples(p, tensors))))
+        yield _said(folder, lambda p=path: _samples(p, tensors))
 
 
 def test_files(recorded: Callable[[str, Mapping[str, str]], None], tmp_path: Path) -> None:
@@ -161,10 +165,9 @@ def test_folders(recorded: Callable[[str, Mapping[str, str]], None], tmp_path: P
         folder.mkdir()
         for file in files:
             (folder / file).write_bytes(FILES[file])
-        tensors = TAKEN["pair"]
         lines = [
             _said(tmp_path, lambda f=folder: str(first_sample_file(f).name)),
-            _said(tmp_path, lambda f=folder: "\n".join(map(_arrays, read_samples(f, tensors)))),
+            _said(tmp_path, lambda f=folder: _samples(f, TAKEN["pair"])),
         ]
         found[name] = "\n".join(lines)
     recorded("recorded/runtime/sample_folders.txt", found)

@@ -18,14 +18,14 @@ from onnx.backend.test.case.test_case import TestCase
 from tandem.compiler.errors import CompilerError
 from tandem.compiler.frontends.onnx import import_model
 from tandem.compiler.frontends.onnx.node import qualified_name
-from tandem.compiler.graph import Call, Constant, Function, TensorType
+from tandem.compiler.graph import Atom, Call, Constant, Function, TensorType, Type
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.printer import text
 from tandem.compiler.graph.types import symbols_of
 from tandem.compiler.graph.visit import all_lets
 from tandem.compiler.ir.printer import text as loops
-from tandem.compiler.te import placeholder
+from tandem.compiler.te import Tensor, placeholder
 from tandem.compiler.te.build import program_of
 from tests.support.compiler.frontends.attention_nodes import ATTENTION, GROUPED, MULTI_HEAD, ROTARY
 from tests.support.compiler.frontends.damaged_models import (
@@ -92,15 +92,20 @@ def _programs(function: Function) -> Iterator[str]:
     for let in all_lets(function.body):
         match let.value:
             case Call(callee=OpSpec() as spec, args=args, attributes=attributes):
-                given = [each.type if isinstance(each, Constant) else types[each.name] for each in args]
+                given = [_type(each, types) for each in args]
                 if any(map(symbols_of, given)):
                     continue
-                inputs = [
-                    placeholder(each.static_shape("x"), each.dtype, f"x{number}")
-                    for number, each in enumerate(given)
-                    if isinstance(each, TensorType)
-                ]
+                inputs = [_input(number, each) for number, each in enumerate(given)]
                 yield loops(program_of(spec.compute(let.name, inputs, attributes), inputs))
+
+
+def _type(atom: Atom, types: Mapping[str, Type]) -> Type:
+    return atom.type if isinstance(atom, Constant) else types[atom.name]
+
+
+def _input(number: int, type_: Type) -> Tensor:
+    assert isinstance(type_, TensorType), "operators take tensors"
+    return placeholder(type_.static_shape("x"), type_.dtype, f"x{number}")
 
 
 def test_damaged_nodes(recorded: Callable[[str, Mapping[str, str]], None]) -> None:

@@ -19,7 +19,6 @@ from tandem.compiler.machines.accelerator.costs import AcceleratorCosts
 from tandem.compiler.machines.accelerator.target import TEMPLATES
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
-from tandem.compiler.plan.space import Choices
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import dump_config
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -14,7 +15,17 @@ _TYPES = (
     *(TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT64, TensorProto.BOOL, TensorProto.UINT8),
     *(TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.STRING, TensorProto.INT32),
 )
-_WORDS = ("", "linear", "constant", "reflect", "SAME_UPPER", "SAME_LOWER", "VALID", "sum", "forward")
+_WORDS = (
+    "",
+    "linear",
+    "constant",
+    "reflect",
+    "SAME_UPPER",
+    "SAME_LOWER",
+    "VALID",
+    "sum",
+    "forward",
+)
 
 
 def damaged_model(rng: Random, whole: ModelProto) -> tuple[str, ModelProto]:
@@ -76,7 +87,7 @@ def _attribute(rng: Random, node: NodeProto, attribute: AttributeProto) -> str:
             return f"{name} is {attribute.s.decode()!r}"
         case _:
             attribute.name = f"{name}s"
-            node.attribute.sort(key=lambda each: each.name)
+            node.attribute.sort(key=attrgetter("name"))
             return f"{name} renamed"
 
 
@@ -87,11 +98,9 @@ def _new_attribute(rng: Random, node: NodeProto) -> str:
     schema = defs.get_schema(node.op_type, node.domain)
     given = {each.name for each in node.attribute}
     kinds = defs.OpSchema.AttrType
-    left = [
-        each
-        for name, each in sorted(schema.attributes.items())
-        if name not in given and each.type in (kinds.INT, kinds.INTS, kinds.FLOAT, kinds.STRING)
-    ]
+    possible = (kinds.INT, kinds.INTS, kinds.FLOAT, kinds.STRING)
+    absent = [schema.attributes[name] for name in sorted(schema.attributes) if name not in given]
+    left = [each for each in absent if each.type in possible]
     if not left:
         return "nothing"
     chosen = rng.choice(left)
@@ -111,7 +120,8 @@ def damaged_values(
 ) -> tuple[str, dict[str, NDArray[Any]]]:
     """What was changed, and the arrays with one number of a short one of integers changed."""
     found = dict(arrays)
-    short = [name for name, each in arrays.items() if 0 < each.size <= 16 and each.dtype == np.int64]
+    integers = [name for name, each in arrays.items() if each.dtype == np.int64]
+    short = [name for name in integers if 0 < arrays[name].size <= 16]
     if not short:
         return "nothing", found
     name = rng.choice(short)

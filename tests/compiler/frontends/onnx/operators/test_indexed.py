@@ -23,5 +23,5 @@ def test_cumulative_sum(extent: int, reverse: int, exclusive: int) -> None:
 def test_images_of_max_unpool_that_no_memory_holds_are_refused() -> None:
     node = helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2**33, 2])
     made = model([node], {"x": (1, 1, 2, 2)}, ["y"], {"i": np.zeros((1, 1, 2, 2), np.int64)})
-    with pytest.raises(FrontendError, match="1 images of .* 268435456 elements at most"):
+    with pytest.raises(FrontendError, match=r"1 images of .* 268435456 elements at most"):
         import_model(made)
