@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.recorded import differing, listing, write_texts
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -37,8 +39,15 @@ gc.disable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--update-golden` writes golden files instead of comparing with them."""
+    """`--update-golden` writes golden files instead of comparing with them, `--recorded-texts` the
+    texts of which golden files have digests."""
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files")
+    parser.addoption(
+        "--recorded-texts",
+        type=Path,
+        metavar="FOLDER",
+        help="write the texts of which golden files have digests",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -102,5 +111,27 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             path.write_text(text)
         assert path.is_file(), f"no golden file {name}: look at the text, then --update-golden"
         assert text == path.read_text()
+
+    return compare
+
+
+@pytest.fixture
+def recorded(
+    request: pytest.FixtureRequest,
+) -> Callable[[str, Mapping[str, str] | Sequence[str]], None]:
+    """`recorded(name, texts)`: the texts of all cases have the digests of `tests/golden/<name>`."""
+    update = request.config.getoption("--update-golden")
+    written = request.config.getoption("--recorded-texts")
+
+    def compare(name: str, texts: Mapping[str, str] | Sequence[str]) -> None:
+        path = GOLDEN / name
+        if written is not None:
+            write_texts(texts, written / Path(name).with_suffix(""))
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(listing(texts))
+        assert path.is_file(), f"no golden file {name}: look at the texts, then --update-golden"
+        different = differing(texts, path.read_text())
+        assert not different, f"{name}: " + "\n".join(different)
 
     return compare

@@ -8,11 +8,11 @@ from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.errors import FrontendError, UnsupportedError
 from tandem.compiler.frontends.onnx.definitions import Definition, standard
 from tandem.compiler.frontends.onnx.functions import Functions, definition, expanded, unused_prefix
 from tandem.compiler.frontends.onnx.inputs import inputs_behind
-from tandem.compiler.frontends.onnx.node import domain_of, qualified_name
+from tandem.compiler.frontends.onnx.node import describe, domain_of, qualified_name
 from tandem.compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from tandem.compiler.frontends.onnx.operators.microsoft.domain import REMEDIES
 from tandem.compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
@@ -61,12 +61,16 @@ class NodeChecks:
         self._nodes: list[NodeProto] = []
 
     def check_operators(self) -> None:
-        """Raise an `UnsupportedError` that lists all operators that are not supported.
+        """Raise an `UnsupportedError` that lists all operators that are not supported, and a
+        `FrontendError` for a node with which ONNX's own checks would end the process.
 
-        Branches of an `If` are left out: they may never be looked at.
+        Of those that are not supported, branches of an `If` are left out: they may never be looked
+        at.
         """
         nodes = list(outside_choices(self._model.graph.node))
         _check_supported(nodes, self.versions, EXPANDED)
+        for node in all_nodes(self._model.graph.node):
+            _check_fatal(node)
 
     def checked(
         self, nodes: Sequence[NodeProto], values: Mapping[str, Value], declared: Mapping[str, int]
@@ -102,6 +106,14 @@ def _used(graph: GraphProto) -> set[str]:
     graphs = list(all_graphs(graph))
     found = {name for each in graphs for node in each.node for name in node.input}
     return found | {out.name for each in graphs for out in each.output}
+
+
+def _check_fatal(node: NodeProto) -> None:
+    """Raise a `FrontendError` for a GatherND whose batch_dims are negative: ONNX's inference of
+    shapes reads memory before the shape."""
+    for attribute in node.attribute:
+        if node.op_type == "GatherND" and attribute.name == "batch_dims" and attribute.i < 0:
+            raise FrontendError(f"{describe(node)}: batch_dims {attribute.i}: 0 or more")
 
 
 def _check_supported(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from tandem.compiler.graph.operators.parts import Gather, Pad
 from tandem.compiler.graph.operators.shapes import Expand
 from tandem.compiler.ir.dtypes import INT64
 from tandem.compiler.operators.scatter import ScatterReduction
+
+_MOST_ELEMENTS: Final = 1 << 28
+"""Of the result of MaxUnpool, which begins as zeros."""
 
 
 def _reduction(node: Node) -> ScatterReduction:
@@ -162,8 +166,8 @@ def _max_unpool(node: Node) -> Value:
         for axis, (extent, stride, k) in enumerate(zip(shape[2:], strides, kernel, strict=True))
     ]
     size, channels = prod(image), shape[0] * shape[1]
-    if min(image) < 1:
-        node.refuse(f"an image of {image}")
+    if min(image) < 1 or channels * size > _MOST_ELEMENTS:
+        node.refuse(f"{channels} images of {image}: {_MOST_ELEMENTS} elements at most")
     # Positions count through the whole tensor; each channel has its own part.
     flat = (channels, prod(shape[2:]))
     start = node.constant(np.arange(channels).reshape(-1, 1) * size)

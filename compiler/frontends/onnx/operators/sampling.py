@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,8 @@ _MODES: Final = {
 
 _FAR: Final = 3
 """More elements than a cubic sample reaches to one side."""
+_MOST_SAMPLES: Final = 1 << 24
+"""Of one region."""
 
 
 def _grid_sample(node: Node) -> Value:
@@ -107,6 +110,8 @@ def _deform_conv(node: Node) -> Value:
     windows, parts = windows_of(node, data, kernel), node.integer("offset_group")
     batch, channels, height, width = data.type.static_shape("data")
     outputs, inputs = weight.type.static_shape("weights")[:2]
+    if offset.rank != 4:
+        node.refuse(f"offsets {offset.type}")
     rows, columns = node.extent(2, offset), node.extent(3, offset)
     groups, elements = windows.groups, kernel[0] * kernel[1]
     if parts < 1 or channels % parts or channels != inputs * groups or outputs % groups:
@@ -158,6 +163,11 @@ def _roi_align(node: Node) -> Value:
         node.refuse(f"data {data.type} and regions {regions.type}")
     halves = node.text("coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
     cells = (node.integer("output_height"), node.integer("output_width"))
+    if min(cells) < 1 or prod(cells) * ratio**2 > _MOST_SAMPLES:
+        node.refuse(
+            f"{cells[0]} times {cells[1]} cells of {ratio}² samples: one cell or more, and "
+            f"{_MOST_SAMPLES} samples at most"
+        )
     count = node.extent(0, regions)
     regions = node.call("multiply", regions, node.number(node.real("spatial_scale"), regions))
     if halves:

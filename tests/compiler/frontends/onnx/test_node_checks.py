@@ -231,3 +231,15 @@ def test_unsupported_operators_outside_branches_are_listed_at_once() -> None:
     message = r"SequenceConstruct of opset 17 \(node first\); com.example.Magic of opset 1 \(node"
     with pytest.raises(UnsupportedError, match=message):
         import_model(given)
+
+
+def test_what_would_end_the_process_is_refused() -> None:
+    """ONNX's inference of shapes reads memory before the shape for negative batch_dims."""
+    node = make("GatherND", ["x", "at"], ["y"], name="taken", batch_dims=-7)
+    at = numpy_helper.from_array(np.zeros((2, 2), np.int64), "at")
+    info = helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 2, 2))
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "g", [info], [result], [at])
+    given = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    with pytest.raises(FrontendError, match=r"node taken \(GatherND\): batch_dims -7: 0 or more"):
+        import_model(given)

@@ -35,10 +35,12 @@ _STEPS = {
 """The operators that are drawn, with their relative frequencies."""
 _UPSAMPLING_STEPS = {**_STEPS, "upsample": 8}
 """The same with images that are enlarged."""
+_JOINING_STEPS = {**_STEPS, "concat": 12, "place": 8, "bias": 0, "mean": 0}
+"""The same with many images that lie within others."""
 
 
 def accelerated_network(
-    rng: np.random.Generator, most: int = 15, *, upsampling: bool = False
+    rng: np.random.Generator, most: int = 15, *, upsampling: bool = False, joining: bool = False
 ) -> Function:
     """A random network of 3 to `most` operators (and auxiliary ones), with one or two inputs.
 
@@ -46,8 +48,11 @@ def accelerated_network(
     ----------
     upsampling
         Whether images may be enlarged.
+    joining
+        Whether most images lie within others.
     """
-    drawing = _Network(rng, _UPSAMPLING_STEPS if upsampling else _STEPS)
+    steps_of = _UPSAMPLING_STEPS if upsampling else _JOINING_STEPS if joining else _STEPS
+    drawing = _Network(rng, steps_of)
     steps = int(rng.integers(3, most + 1))
     while len(drawing.lets) < steps:
         drawing.step()

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from tandem.compiler.errors import FrontendError
+from tandem.compiler.frontends.onnx import import_model
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.frontends.reference_runs import agrees, noise
 
@@ -16,3 +18,10 @@ from tests.support.compiler.frontends.reference_runs import agrees, noise
 def test_cumulative_sum(extent: int, reverse: int, exclusive: int) -> None:
     node = helper.make_node("CumSum", ["x", "a"], ["y"], reverse=reverse, exclusive=exclusive)
     agrees(model([node], {"x": (2, extent)}, ["y"], {"a": np.array(1)}), noise(2, extent))
+
+
+def test_images_of_max_unpool_that_no_memory_holds_are_refused() -> None:
+    node = helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2**33, 2])
+    made = model([node], {"x": (1, 1, 2, 2)}, ["y"], {"i": np.zeros((1, 1, 2, 2), np.int64)})
+    with pytest.raises(FrontendError, match=r"1 images of .* 268435456 elements at most"):
+        import_model(made)
