@@ -30,6 +30,9 @@ class BurstGenerator(Block):
         The burst offered is the job's last.
     active
         Bursts of the job are still to come.
+    begins, next_beats
+        In the next cycle a burst is offered that is not offered yet, with `next_beats` beats, which
+        do not depend on `burst.ready`.
     """
 
     def __init__(self, config: HardwareConfig, *, longest: int, size_bits: int) -> None:
@@ -43,6 +46,8 @@ class BurstGenerator(Block):
                 "burst": Out(stream.Signature(burst_layout(config))),
                 "last": Out(1),
                 "active": Out(1),
+                "begins": Out(1),
+                "next_beats": Out(BEATS_BITS),
             }
         )
 
@@ -85,6 +90,7 @@ class BurstGenerator(Block):
             self.burst.payload.beats.eq(beats),
             self.last.eq(row_ends & (job.rows == 1)),
             self.active.eq(setup | running),
+            self.begins.eq(setup | (taken & ~self.last)),
         ]
 
         # Side by side, as each is a chain of carries: a burst ends with its row, with its page, or
@@ -92,19 +98,19 @@ class BurstGenerator(Block):
         fits_page = in_page + remaining[:BEATS_BITS] < page_beats
         ends = (remaining < self._longest) & fits_page
         page_ends = in_page + self._longest > page_beats
+        with m.If(ends):
+            m.d.comb += self.next_beats.eq(remaining + 1)
+        with m.Elif(page_ends):
+            m.d.comb += self.next_beats.eq(page_beats - in_page)
+        with m.Else():
+            m.d.comb += self.next_beats.eq(self._longest)
         with m.If(self.start):
             m.d.sync += [job.eq(self.rows), setup.eq(1)]
             m.d.sync += extra.eq(self._extra_beats(self.rows.address, self.rows.size))
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
-            m.d.sync += [beat.eq(first), row_ends.eq(ends)]
-            with m.If(ends):
-                m.d.sync += beats.eq(remaining + 1)
-            with m.Elif(page_ends):
-                m.d.sync += beats.eq(page_beats - in_page)
-            with m.Else():
-                m.d.sync += beats.eq(self._longest)
+            m.d.sync += [beat.eq(first), row_ends.eq(ends), beats.eq(self.next_beats)]
             with m.If(page_ends):
                 m.d.sync += [rest.eq(remaining + in_page - page_beats), place.eq(0)]
             with m.Else():

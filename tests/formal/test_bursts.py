@@ -13,7 +13,7 @@ from tandem.hw.rtl.bursts import BurstGenerator
 from tandem.hw.rtl.layouts import clog2, row_bits
 from tandem.hw.storage import INDEX_BITS
 from tandem.hw.timing import FETCH_BURST
-from tests.formal.harness import Harness
+from tests.formal.harness import Harness, implies
 from tests.formal.plants import anything, planted
 from tests.formal.prover import breaks, prove, true_of_anything
 from tests.formal.rows import Rows, claim_bursts, look_inside
@@ -41,6 +41,11 @@ def burst_harness(generator: Any, config: HardwareConfig, longest: int, size_bit
     harness.must("active_until_the_last", dut.active == rows.open)
     harness.must("offers_from_the_second_cycle", valid == (rows.open & ~rows.starting))
     harness.steady("burst", valid, dut.burst.ready, burst, dut.last)
+    began = harness.delayed(dut.begins)
+    waited = harness.delayed(valid & ~dut.burst.ready)
+    harness.must("begins_every_burst", valid == (began ^ waited))
+    told = harness.delayed(dut.next_beats)
+    harness.must("tells_the_beats_ahead", implies(began, burst.beats == told))
     look_inside(harness, rows, "dut")
 
     taken = valid & dut.burst.ready
@@ -176,6 +181,24 @@ FAULTS = [
         "self.burst.valid)",
         "burst_payload_0_is_steady",
         id="payload_not_held",
+    ),
+    pytest.param(
+        "setup | (taken & ~self.last)",
+        "taken & ~self.last",
+        "begins_every_burst",
+        id="first_burst_not_told_ahead",
+    ),
+    pytest.param(
+        "setup | (taken & ~self.last)",
+        "setup | taken",
+        "begins_every_burst",
+        id="burst_told_behind_the_last",
+    ),
+    pytest.param(
+        "beats.eq(self.next_beats)",
+        "beats.eq(self.next_beats + 1)",
+        "tells_the_beats_ahead",
+        id="offers_a_beat_more_than_told",
     ),
     pytest.param(
         "running.eq(~self.last)", "running.eq(0)", "active_until_the_last", id="one_row_only"
