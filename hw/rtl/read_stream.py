@@ -55,8 +55,8 @@ class ReadStream(Block):
         m.submodules.buffer = buffer = Queue(self._config.bus_bits, self._depth)
         request = self.port.request
 
-        # What is free, less the beats of the burst that is offered: below 0 if it must wait. Whether
-        # a burst is requested is a register, as arbiters grant one client after the other.
+        # What is free, less the beats of the burst that is offered: below 0 if the burst must wait.
+        # That a burst is requested is a register: the arbiter asks one client after the other.
         spare = Signal(range(-self._longest, self._depth + 1), init=self._depth)
         next_spare = Signal.like(spare)
         requests = Signal()
