@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -30,9 +30,9 @@ class BurstGenerator(Block):
         The burst offered is the job's last.
     active
         Bursts of the job are still to come.
-    begins, next_beats
-        In the next cycle a burst is offered that is not offered yet, with `next_beats` beats, which
-        do not depend on `burst.ready`.
+    begins, minus_beats
+        In the next cycle a burst is offered that is not offered yet. It has `-minus_beats` beats;
+        what follows the burst offered now does not depend on `burst.ready`.
     """
 
     def __init__(self, config: HardwareConfig, *, longest: int, size_bits: int) -> None:
@@ -47,7 +47,7 @@ class BurstGenerator(Block):
                 "last": Out(1),
                 "active": Out(1),
                 "begins": Out(1),
-                "next_beats": Out(BEATS_BITS),
+                "minus_beats": Out(signed(BEATS_BITS + 1)),
             }
         )
 
@@ -69,21 +69,20 @@ class BurstGenerator(Block):
         # The offer; a beat's number is its byte address divided by the bytes in a beat.
         beat = Signal(self._rows["address"].width - beat_bits, reset_less=True)
         beats = Signal(BEATS_BITS, reset_less=True)
+        # The next offer begins a row; so does the first of all.
         row_ends = Signal(reset_less=True)
         # What follows the offer in its row: its beats, less one, and where in a page it begins.
         rest = Signal(size_bits + 1 - beat_bits, reset_less=True)
         place = Signal(clog2(page_beats), reset_less=True)
 
-        new_row = Signal()
         first = Signal.like(beat)
         remaining = Signal.like(rest)
         in_page = Signal.like(place)
         taken = Signal()
         m.d.comb += [
-            new_row.eq(setup | row_ends),
-            first.eq(Mux(new_row, job.address >> beat_bits, beat + beats)),
-            remaining.eq(Mux(new_row, (job.size >> beat_bits) + extra, rest)),
-            in_page.eq(Mux(new_row, job.address >> beat_bits, place)),
+            first.eq(Mux(row_ends, job.address >> beat_bits, beat + beats)),
+            remaining.eq(Mux(row_ends, (job.size >> beat_bits) + extra, rest)),
+            in_page.eq(Mux(row_ends, job.address >> beat_bits, place)),
             taken.eq(self.burst.valid & self.burst.ready),
             self.burst.valid.eq(running),
             self.burst.payload.address.eq(beat << beat_bits),
@@ -98,24 +97,31 @@ class BurstGenerator(Block):
         fits_page = in_page + remaining[:BEATS_BITS] < page_beats
         ends = (remaining < self._longest) & fits_page
         page_ends = in_page + self._longest > page_beats
+        # The same numbers of beats as in the register, negated without a carry.
         with m.If(ends):
-            m.d.comb += self.next_beats.eq(remaining + 1)
+            m.d.comb += self.minus_beats.eq(_below_zero(~remaining[:BEATS_BITS]))
         with m.Elif(page_ends):
-            m.d.comb += self.next_beats.eq(page_beats - in_page)
+            m.d.comb += self.minus_beats.eq(_below_zero(in_page))
         with m.Else():
-            m.d.comb += self.next_beats.eq(self._longest)
+            m.d.comb += self.minus_beats.eq(-self._longest)
         with m.If(self.start):
-            m.d.sync += [job.eq(self.rows), setup.eq(1)]
+            m.d.sync += [job.eq(self.rows), setup.eq(1), row_ends.eq(1)]
             m.d.sync += extra.eq(self._extra_beats(self.rows.address, self.rows.size))
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
-            m.d.sync += [beat.eq(first), row_ends.eq(ends), beats.eq(self.next_beats)]
+            m.d.sync += [beat.eq(first), row_ends.eq(ends)]
+            with m.If(ends):
+                m.d.sync += beats.eq(remaining + 1)
+            with m.Elif(page_ends):
+                m.d.sync += beats.eq(page_beats - in_page)
+            with m.Else():
+                m.d.sync += beats.eq(self._longest)
             with m.If(page_ends):
                 m.d.sync += [rest.eq(remaining + in_page - page_beats), place.eq(0)]
             with m.Else():
                 m.d.sync += [rest.eq(remaining - self._longest), place.eq(in_page + self._longest)]
-            with m.If(new_row):
+            with m.If(row_ends):
                 next_address = job.address + job.stride
                 m.d.sync += job.address.eq(next_address)
                 m.d.sync += extra.eq(self._extra_beats(next_address, job.size))
@@ -130,3 +136,8 @@ class BurstGenerator(Block):
         beat_bits = clog2(self._bus_bytes)
         ends = address[:beat_bits] + size[:beat_bits] + (self._bus_bytes - 1)
         return (ends >> beat_bits) - 1
+
+
+def _below_zero(value: Value) -> Value:
+    """The number `value - 2**len(value)`, which is the same bits below a sign."""
+    return Cat(value, Const(1)).as_signed()

@@ -81,8 +81,8 @@ class ReadStream(Block):
             with m.Case(0b10):
                 m.d.comb += next_spare.eq(spare + 1)
             with m.Case(0b01):
-                m.d.comb += next_spare.eq(spare - bursts.next_beats)
+                m.d.comb += next_spare.eq(spare + bursts.minus_beats)
             with m.Case(0b11):
-                m.d.comb += next_spare.eq(spare - bursts.next_beats + 1)
+                m.d.comb += next_spare.eq(spare + bursts.minus_beats + 1)
         offers = bursts.begins | (bursts.burst.valid & ~granted)
         m.d.sync += [spare.eq(next_spare), requests.eq(offers & (next_spare >= 0))]

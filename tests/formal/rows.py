@@ -160,4 +160,5 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     while_going_on("knows_the_place", in_page == behind >> beat_bits)
     while_running("beats_are_the_offer's", beats == rows.beats)
     while_running("knows_the_row's_last", row_ends == rows.row_ends)
-    harness.invariant("first_row", implies(begins, rows.address == rows.down(rows.row)))
+    first_row = row_ends & (rows.address == rows.down(rows.row))
+    harness.invariant("first_row", implies(begins, first_row))

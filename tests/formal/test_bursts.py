@@ -44,8 +44,8 @@ def burst_harness(generator: Any, config: HardwareConfig, longest: int, size_bit
     began = harness.delayed(dut.begins)
     waited = harness.delayed(valid & ~dut.burst.ready)
     harness.must("begins_every_burst", valid == (began ^ waited))
-    told = harness.delayed(dut.next_beats)
-    harness.must("tells_the_beats_ahead", implies(began, burst.beats == told))
+    told = harness.delayed(dut.minus_beats).as_signed()
+    harness.must("tells_the_beats_ahead", implies(began, burst.beats + told == 0))
     look_inside(harness, rows, "dut")
 
     taken = valid & dut.burst.ready
@@ -195,10 +195,22 @@ FAULTS = [
         id="burst_told_behind_the_last",
     ),
     pytest.param(
-        "beats.eq(self.next_beats)",
-        "beats.eq(self.next_beats + 1)",
+        "_below_zero(~remaining[:BEATS_BITS])",
+        "_below_zero(~remaining[:BEATS_BITS]) + 1",
         "tells_the_beats_ahead",
-        id="offers_a_beat_more_than_told",
+        id="tells_a_beat_less_where_the_row_ends",
+    ),
+    pytest.param(
+        "_below_zero(in_page)",
+        "_below_zero(in_page) - 1",
+        "tells_the_beats_ahead",
+        id="tells_a_beat_more_where_the_page_ends",
+    ),
+    pytest.param(
+        "minus_beats.eq(-self._longest)",
+        "minus_beats.eq(self._longest)",
+        "tells_the_beats_ahead",
+        id="tells_the_longest_with_another_sign",
     ),
     pytest.param(
         "running.eq(~self.last)", "running.eq(0)", "active_until_the_last", id="one_row_only"
