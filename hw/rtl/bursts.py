@@ -94,12 +94,13 @@ class BurstGenerator(Block):
 
         # Side by side, as each is a chain of carries: a burst ends with its row, with its page, or
         # is the longest.
-        fits_page = in_page + remaining[:BEATS_BITS] < page_beats
-        ends = (remaining < self._longest) & fits_page
-        page_ends = in_page + self._longest > page_beats
+        short, low = self._few(m, row_ends, job.size >> beat_bits, extra, rest)
+        fits_page = in_page + low < page_beats
+        ends = short & fits_page
+        page_ends = in_page > page_beats - self._longest
         # The same numbers of beats as in the register, negated without a carry.
         with m.If(ends):
-            m.d.comb += self.minus_beats.eq(_below_zero(~remaining[:BEATS_BITS]))
+            m.d.comb += self.minus_beats.eq(_below_zero(~low))
         with m.Elif(page_ends):
             m.d.comb += self.minus_beats.eq(_below_zero(in_page))
         with m.Else():
@@ -112,7 +113,7 @@ class BurstGenerator(Block):
         with m.If(setup | taken):
             m.d.sync += [beat.eq(first), row_ends.eq(ends)]
             with m.If(ends):
-                m.d.sync += beats.eq(remaining + 1)
+                m.d.sync += beats.eq(low + 1)
             with m.Elif(page_ends):
                 m.d.sync += beats.eq(page_beats - in_page)
             with m.Else():
@@ -127,6 +128,22 @@ class BurstGenerator(Block):
                 m.d.sync += extra.eq(self._extra_beats(next_address, job.size))
         with m.If(taken & row_ends):
             m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]
+
+    def _few(
+        self, m: Module, new_row: Value, whole: Value, extra: Value, rest: Value
+    ) -> tuple[Value, Value]:
+        """Whether the longest burst is longer than what remains; if so, what remains, less one.
+
+        In a new row `whole + extra` beats remain, else `rest`, both less one. Of the sum only the
+        lowest bits are made: carries through all bits would take longer.
+        """
+        bits = clog2(self._longest)
+        total = Signal(signed(bits + 2))
+        m.d.comb += total.eq(whole[:bits] + extra)
+        above = whole[bits:]
+        few = Mux(total < 0, above == 1, (above == 0) & ~total[bits])
+        low = Mux(new_row, total[:bits], rest[:bits])
+        return Mux(new_row, few, rest[bits:] == 0) & (low < self._longest), low
 
     def _extra_beats(self, address: Value, size: Value) -> Value:
         """How many beats follow the first of a row, above the whole beats in its size: -1 to 1.

@@ -98,8 +98,8 @@ def test_each_property_says_something(tmp_path: Path) -> None:
 
 FAULTS = [
     pytest.param(
-        "remaining[:BEATS_BITS] < page_beats",
-        "remaining[:BEATS_BITS] <= page_beats",
+        "in_page + low < page_beats",
+        "in_page + low <= page_beats",
         "within_a_page",
         id="row_ends_a_beat_behind_the_page",
     ),
@@ -116,10 +116,22 @@ FAULTS = [
         id="place_stays",
     ),
     pytest.param(
-        "remaining < self._longest",
-        "remaining <= self._longest",
-        "not_too_long",
-        id="beat_too_many",
+        "(above == 0) & ~total[bits]",
+        "above == 0",
+        "no_shorter_than_it_must_be",
+        id="carry_lost",
+    ),
+    pytest.param(
+        "Mux(total < 0, above == 1,",
+        "Mux(total < 0, above == 0,",
+        "no_shorter_than_it_must_be",
+        id="borrow_lost",
+    ),
+    pytest.param(
+        "rest[bits:] == 0",
+        "rest[bits + 1 :] == 0",
+        "no_shorter_than_it_must_be",
+        id="rest_of_more_than_the_longest",
     ),
     pytest.param(
         "beats.eq(self._longest)",
@@ -128,8 +140,8 @@ FAULTS = [
         id="a_beat_at_a_time",
     ),
     pytest.param(
-        "in_page + self._longest > page_beats",
-        "in_page + self._longest < page_beats",
+        "in_page > page_beats - self._longest",
+        "in_page < page_beats - self._longest",
         "not_too_long",
         id="page_where_it_does_not_end",
     ),
@@ -141,13 +153,13 @@ FAULTS = [
     ),
     pytest.param("(self._bus_bytes - 1)", "0", "last_of_the_job", id="ends_inside_a_beat_lacks_it"),
     pytest.param(
-        "beats.eq(remaining + 1)",
-        "beats.eq(remaining)",
+        "beats.eq(low + 1)",
+        "beats.eq(low)",
         "has_beats",
         id="burst_of_nothing",
     ),
     pytest.param(
-        "beats.eq(remaining + 1)",
+        "beats.eq(low + 1)",
         "beats.eq(self._longest)",
         "within_the_row",
         id="last_burst_beyond_the_row",
@@ -195,8 +207,8 @@ FAULTS = [
         id="burst_told_behind_the_last",
     ),
     pytest.param(
-        "_below_zero(~remaining[:BEATS_BITS])",
-        "_below_zero(~remaining[:BEATS_BITS]) + 1",
+        "_below_zero(~low)",
+        "_below_zero(~low) + 1",
         "tells_the_beats_ahead",
         id="tells_a_beat_less_where_the_row_ends",
     ),
