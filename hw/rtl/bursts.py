@@ -38,6 +38,8 @@ class BurstGenerator(Block):
     def __init__(self, config: HardwareConfig, *, longest: int, size_bits: int) -> None:
         self._bus_bytes = config.bus_bytes
         self._longest = longest
+        # A page may hold fewer beats than the longest burst.
+        self._most = min(longest, PAGE_BYTES // config.bus_bytes)
         self._rows = rows_layout(config.address_bits, size_bits)
         super().__init__(
             {
@@ -47,7 +49,7 @@ class BurstGenerator(Block):
                 "last": Out(1),
                 "active": Out(1),
                 "begins": Out(1),
-                "minus_beats": Out(signed(BEATS_BITS + 1)),
+                "minus_beats": Out(signed(clog2(self._most) + 1)),
             }
         )
 
@@ -93,57 +95,31 @@ class BurstGenerator(Block):
         ]
 
         # Side by side, as each is a chain of carries: a burst ends with its row, with its page, or
-        # is the longest.
-        short, low = self._few(m, row_ends, job.size >> beat_bits, extra, rest)
-        fits_page = in_page + low < page_beats
-        ends = short & fits_page
-        page_ends = in_page > page_beats - self._longest
-        # The same numbers of beats as in the register, negated without a carry.
-        with m.If(ends):
-            m.d.comb += self.minus_beats.eq(_below_zero(~low))
-        with m.Elif(page_ends):
-            m.d.comb += self.minus_beats.eq(_below_zero(in_page))
-        with m.Else():
-            m.d.comb += self.minus_beats.eq(-self._longest)
+        # is the longest. Its negative length is ones above the few bits that tell.
+        most = self._most
+        bits = clog2(most)
+        low = remaining[:bits]
+        ends = (remaining < most) & (in_page + low < page_beats)
+        page_ends = in_page > page_beats - most
+        minus = Mux(ends, ~low, Mux(page_ends, in_page[:bits], (1 << bits) - most))[:bits]
+        m.d.comb += self.minus_beats.eq(Cat(minus, Const(1)).as_signed())
         with m.If(self.start):
             m.d.sync += [job.eq(self.rows), setup.eq(1), row_ends.eq(1)]
             m.d.sync += extra.eq(self._extra_beats(self.rows.address, self.rows.size))
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
-            m.d.sync += [beat.eq(first), row_ends.eq(ends)]
-            with m.If(ends):
-                m.d.sync += beats.eq(low + 1)
-            with m.Elif(page_ends):
-                m.d.sync += beats.eq(page_beats - in_page)
-            with m.Else():
-                m.d.sync += beats.eq(self._longest)
+            m.d.sync += [beat.eq(first), beats.eq(-self.minus_beats), row_ends.eq(ends)]
             with m.If(page_ends):
                 m.d.sync += [rest.eq(remaining + in_page - page_beats), place.eq(0)]
             with m.Else():
-                m.d.sync += [rest.eq(remaining - self._longest), place.eq(in_page + self._longest)]
+                m.d.sync += [rest.eq(remaining - most), place.eq(in_page + most)]
             with m.If(row_ends):
                 next_address = job.address + job.stride
                 m.d.sync += job.address.eq(next_address)
                 m.d.sync += extra.eq(self._extra_beats(next_address, job.size))
         with m.If(taken & row_ends):
             m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]
-
-    def _few(
-        self, m: Module, new_row: Value, whole: Value, extra: Value, rest: Value
-    ) -> tuple[Value, Value]:
-        """Whether the longest burst is longer than what remains; if so, what remains, less one.
-
-        In a new row `whole + extra` beats remain, else `rest`, both less one. Of the sum only the
-        lowest bits are made: carries through all bits would take longer.
-        """
-        bits = clog2(self._longest)
-        total = Signal(signed(bits + 2))
-        m.d.comb += total.eq(whole[:bits] + extra)
-        above = whole[bits:]
-        few = Mux(total < 0, above == 1, (above == 0) & ~total[bits])
-        low = Mux(new_row, total[:bits], rest[:bits])
-        return Mux(new_row, few, rest[bits:] == 0) & (low < self._longest), low
 
     def _extra_beats(self, address: Value, size: Value) -> Value:
         """How many beats follow the first of a row, above the whole beats in its size: -1 to 1.
@@ -153,8 +129,3 @@ class BurstGenerator(Block):
         beat_bits = clog2(self._bus_bytes)
         ends = address[:beat_bits] + size[:beat_bits] + (self._bus_bytes - 1)
         return (ends >> beat_bits) - 1
-
-
-def _below_zero(value: Value) -> Value:
-    """The number `value - 2**len(value)`, which is the same bits below a sign."""
-    return Cat(value, Const(1)).as_signed()
