@@ -53,8 +53,8 @@ class Products(Block):
     -------
     a, b
         The factors.
-    enable, clear
-        Take the factors; else, give products of 0.
+    clear, enable
+        Give products of 0; else, take the factors.
     low
         The product of the lower halves.
     crossed
@@ -72,14 +72,14 @@ class Products(Block):
     def build(self, m: Module) -> None:
         a_low, a_high = self.a[:HALF], self.a[HALF:]
         b_low, b_high = self.b[:HALF], self.b[HALF:]
-        with m.If(self.enable):
+        with m.If(self.clear):
+            m.d.sync += [self.low.eq(0), self.crossed.eq(0)]
+        with m.Elif(self.enable):
             m.d.sync += [
                 self.low.eq(a_low * b_low),
                 self.crossed[:HALF].eq(a_low * b_high),
                 self.crossed[HALF:].eq(a_high * b_low),
             ]
-        with m.Elif(self.clear):
-            m.d.sync += [self.low.eq(0), self.crossed.eq(0)]
 
 
 def product(low: Value, crossed: Value) -> Value:

@@ -62,10 +62,9 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
-        # `job.address` is the address of the next row. An offer's length is computed when the offer
-        # before it is taken, so that arbiters see registers.
+        # `job.address` is the address of the next row, `whole` that row's beats, less one. An offer's
+        # length is computed when the offer before it is taken, so that arbiters see registers.
         job = Signal(self._rows, reset_less=True)
-        extra = Signal(signed(2), reset_less=True)
         setup = Signal()
         running = Signal()
         # The offer; a beat's number is its byte address divided by the bytes in a beat.
@@ -75,6 +74,7 @@ class BurstGenerator(Block):
         row_ends = Signal(reset_less=True)
         # What follows the offer in its row: its beats, less one, and where in a page it begins.
         rest = Signal(size_bits + 1 - beat_bits, reset_less=True)
+        whole = Signal.like(rest)
         place = Signal(clog2(page_beats), reset_less=True)
 
         first = Signal.like(beat)
@@ -83,7 +83,7 @@ class BurstGenerator(Block):
         taken = Signal()
         m.d.comb += [
             first.eq(Mux(row_ends, job.address >> beat_bits, beat + beats)),
-            remaining.eq(Mux(row_ends, (job.size >> beat_bits) + extra, rest)),
+            remaining.eq(Mux(row_ends, whole, rest)),
             in_page.eq(Mux(row_ends, job.address >> beat_bits, place)),
             taken.eq(self.burst.valid & self.burst.ready),
             self.burst.valid.eq(running),
@@ -103,9 +103,14 @@ class BurstGenerator(Block):
         page_ends = in_page > page_beats - most
         minus = Mux(ends, ~low, Mux(page_ends, in_page[:bits], (1 << bits) - most))[:bits]
         m.d.comb += self.minus_beats.eq(Cat(minus, Const(1)).as_signed())
+        next_address = job.address + job.stride
+        # One adder for the first row and for those behind it.
+        next_whole = self._beats_less_one(
+            Mux(self.active, next_address, self.rows.address),
+            Mux(self.active, job.size, self.rows.size),
+        )
         with m.If(self.start):
-            m.d.sync += [job.eq(self.rows), setup.eq(1), row_ends.eq(1)]
-            m.d.sync += extra.eq(self._extra_beats(self.rows.address, self.rows.size))
+            m.d.sync += [job.eq(self.rows), setup.eq(1), row_ends.eq(1), whole.eq(next_whole)]
         with m.If(setup):
             m.d.sync += [setup.eq(0), running.eq(1)]
         with m.If(setup | taken):
@@ -115,17 +120,14 @@ class BurstGenerator(Block):
             with m.Else():
                 m.d.sync += [rest.eq(remaining - most), place.eq(in_page + most)]
             with m.If(row_ends):
-                next_address = job.address + job.stride
-                m.d.sync += job.address.eq(next_address)
-                m.d.sync += extra.eq(self._extra_beats(next_address, job.size))
+                m.d.sync += [job.address.eq(next_address), whole.eq(next_whole)]
         with m.If(taken & row_ends):
             m.d.sync += [running.eq(~self.last), job.rows.eq(job.rows - 1)]
 
-    def _extra_beats(self, address: Value, size: Value) -> Value:
-        """How many beats follow the first of a row, above the whole beats in its size: -1 to 1.
-
-        The row is the `size` bytes from `address` on.
-        """
+    def _beats_less_one(self, address: Value, size: Value) -> Value:
+        """How many beats a row has, less one: the `size` bytes from `address` on."""
         beat_bits = clog2(self._bus_bytes)
         ends = address[:beat_bits] + size[:beat_bits] + (self._bus_bytes - 1)
-        return (ends >> beat_bits) - 1
+        # One chain of carries: -1 to 1 beats more than the whole ones in the size.
+        extra = ((ends >> beat_bits) - 1)[:2].as_signed()
+        return (size >> beat_bits) + extra

@@ -165,8 +165,8 @@ FAULTS = [
         id="rest_of_a_whole_page",
     ),
     pytest.param(
-        "self._extra_beats(next_address, job.size)",
-        "self._extra_beats(job.address, job.size)",
+        "Mux(self.active, next_address, self.rows.address)",
+        "Mux(self.active, job.address, self.rows.address)",
         "last_of_the_job",
         id="second_row_as_long_as_the_first",
     ),

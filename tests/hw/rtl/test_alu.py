@@ -42,7 +42,7 @@ def check(cases: Iterable[tuple[AluOp, int, int, int]]) -> None:
     m.submodules.alu = alu = Alu()
     shifts = alu.op == AluOp.SHR
     multiplies = alu.op == AluOp.MUL
-    m.d.comb += [products.enable.eq(multiplies), products.clear.eq(1)]
+    m.d.comb += [products.enable.eq(1), products.clear.eq(~multiplies)]
     m.d.comb += [alu.low.eq(products.low), alu.crossed.eq(products.crossed)]
     m.d.comb += [products.a.eq(shifter.a), products.b.eq(shifter.b)]
     first = Mux((alu.op == AluOp.MOVE) | multiplies, 0, shifter.a)
@@ -138,7 +138,7 @@ def test_products_are_registered_while_enabled() -> None:
             # What the factors of this cycle give is not there before the next.
             assert (ctx.get(products.low), ctx.get(products.crossed)) == held
             await ctx.tick()
-            held = parts(a, b) if enable else (0, 0) if clear else held
+            held = (0, 0) if clear else parts(a, b) if enable else held
             assert (ctx.get(products.low), ctx.get(products.crossed)) == held, f"{a} * {b}"
 
     simulate(products, bench)
