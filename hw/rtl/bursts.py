@@ -62,9 +62,10 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
-        # `job.address` is the address of the next row, `whole` that row's beats, less one. An offer's
-        # length is computed when the offer before it is taken, so that arbiters see registers.
+        # `job.address` is the address of the next row, `whole` that row's beats, less one. The length
+        # of an offer is found when the offer before it is taken, so that arbiters see registers.
         job = Signal(self._rows, reset_less=True)
+        whole = Signal(size_bits + 1 - beat_bits, reset_less=True)
         setup = Signal()
         running = Signal()
         # The offer; a beat's number is its byte address divided by the bytes in a beat.
@@ -73,8 +74,7 @@ class BurstGenerator(Block):
         # The next offer begins a row; so does the first of all.
         row_ends = Signal(reset_less=True)
         # What follows the offer in its row: its beats, less one, and where in a page it begins.
-        rest = Signal(size_bits + 1 - beat_bits, reset_less=True)
-        whole = Signal.like(rest)
+        rest = Signal.like(whole)
         place = Signal(clog2(page_beats), reset_less=True)
 
         first = Signal.like(beat)
