@@ -62,8 +62,8 @@ class BurstGenerator(Block):
         page_beats = PAGE_BYTES // self._bus_bytes
         size_bits = self._rows["size"].width
 
-        # `job.address` is the next row's address, `whole` the beats of that row, less one. The length
-        # of an offer is found when the offer before it is taken, so that arbiters see registers.
+        # `job.address` is the next row's address, `whole` its beats, less one. An offer's length is
+        # found when the offer before it is taken, so that arbiters see registers.
         job = Signal(self._rows, reset_less=True)
         whole = Signal(size_bits + 1 - beat_bits, reset_less=True)
         setup = Signal()
