@@ -40,17 +40,18 @@ def running_sums(steps: int = STEPS) -> ModelProto:
     nodes = [
         helper.make_node("CumSum", [f"x{step}", "axis"], [f"x{step + 1}"]) for step in range(steps)
     ]
-    return _chain(nodes, (1,))
+    return _chain(nodes, (1,), [numpy_helper.from_array(np.array(0, np.int64), "axis")])
 
 
-def _chain(nodes: Sequence[NodeProto], shape: Sequence[int]) -> ModelProto:
+def _chain(
+    nodes: Sequence[NodeProto], shape: Sequence[int], constants: Sequence[TensorProto] = ()
+) -> ModelProto:
     """A network of nodes one after the other, on float32."""
     first, last = (
         helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
         for name in ("x0", f"x{len(nodes)}")
     )
-    axis = numpy_helper.from_array(np.array(0, np.int64), "axis")
-    graph = helper.make_graph(nodes, "chain", [first], [last], [axis])
+    graph = helper.make_graph(nodes, "chain", [first], [last], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 

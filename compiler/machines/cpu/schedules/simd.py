@@ -81,10 +81,10 @@ class Simd:
         if sums != INT32:
             return None
         found = [
-            each.function
-            for each in (CPU_INTRINSICS[name] for name in sorted(self.dots))
-            if each.stride is None
-            and tuple(operand.dtype for operand in each.function.inputs[1:]) == (left, right)
+            intrinsic.function
+            for intrinsic in (CPU_INTRINSICS[name] for name in sorted(self.dots))
+            if intrinsic.stride is None
+            and tuple(each.dtype for each in intrinsic.function.inputs[1:]) == (left, right)
         ]
         return max(found, key=lambda function: function.outputs[0].size, default=None)
 

@@ -67,8 +67,8 @@ def checked(arrays: dict[str, Array], relu: bool = False, **attributes: Any) -> 
 
     output, wanted_ = (followed(layer.output), followed(plain)) if relu else (layer.output, plain)
     packed = [
-        compile_function(program_of([each], name=each.name), HOST)(arrays["W"])[0]
-        for each in layer.packings
+        compile_function(program_of([packing], name=packing.name), HOST)(arrays["W"])[0]
+        for packing in layer.packings
     ]
     program = schedule_dotted_depthwise(layer, output).program
     (found,) = compile_function(program, HOST)(arrays["X"], *packed, arrays["B"])

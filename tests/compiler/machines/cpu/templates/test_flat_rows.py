@@ -21,6 +21,7 @@ from tandem.compiler.machines.cpu.templates.flat_rows import (
 from tandem.compiler.te import Tensor, compute, placeholder
 from tandem.compiler.te.build import program_of
 from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import extent_of
 from tests.support.compiler.operators.operators import given_as, numbers, same
 
 SIMD = Simd(64, 32, permuted=frozenset({8, 32}))
@@ -42,11 +43,8 @@ def image(data: Tensor, apart: int = 1) -> Tensor:
 
 def vectors(schedule: Schedule) -> list[int]:
     """The extents of vectorized loops."""
-    return [
-        each.extent.value  # type: ignore[union-attr]
-        for each in loops(schedule.program.body)
-        if each.kind is LoopKind.VECTORIZED
-    ]
+    found = [each for each in loops(schedule.program.body) if each.kind is LoopKind.VECTORIZED]
+    return [extent_of(each) for each in found]
 
 
 @pytest.mark.parametrize(
