@@ -6,6 +6,7 @@ Other tests say that what they find is right; these say that it has not become l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -129,6 +130,10 @@ def _values(dtype: DType) -> Sequence[float]:
     return (*ends, 0, 1, 2, 3, 5, 7, *((-1, -3, -7) if dtype.low else (8, 31, 63)))
 
 
+def _folded(make: Callable[..., Expr], *operands: object) -> str:
+    return text(simplify(make(*operands)))
+
+
 def _of_operations(dtype: DType) -> str:
     """Every operation on constants of a type: as it is folded, and what is refused."""
     lines = []
@@ -138,20 +143,16 @@ def _of_operations(dtype: DType) -> str:
         found = []
         for left, right in product(_values(dtype), repeat=2):
             a, b = const(left, dtype), const(right, dtype)
-            found.append(_or_refused(lambda a=a, b=b, op=op: text(simplify(binary(op, a, b)))))
+            found.append(_or_refused(partial(_folded, binary, op, a, b)))
         lines.append(f"{op.name} {' '.join(dict.fromkeys(found)) if len({*found}) == 1 else found}")
     exact = (UnaryOp.NEG, UnaryOp.NOT, UnaryOp.ABS)
     for operation in exact:
-        found = [
-            _or_refused(lambda v=v, op=operation: text(simplify(unary(op, const(v, dtype)))))
-            for v in _values(dtype)
-        ]
+        values = [const(value, dtype) for value in _values(dtype)]
+        found = [_or_refused(partial(_folded, unary, operation, value)) for value in values]
         lines.append(f"{operation.name} {found}")
     for target in _TYPES:
-        found = [
-            _or_refused(lambda v=v, to=target: text(simplify(cast(const(v, dtype), to))))
-            for v in _values(dtype)
-        ]
+        values = [const(value, dtype) for value in _values(dtype)]
+        found = [_or_refused(partial(_folded, cast, value, target)) for value in values]
         lines.append(f"cast {target} {found}")
     return "\n".join(lines)
 

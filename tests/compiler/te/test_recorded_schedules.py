@@ -15,7 +15,7 @@ from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.printer import text
 from tandem.compiler.lower import lower
 from tandem.compiler.lower.program_features import NestFeatures, features
-from tandem.compiler.te.knobs import knob, knobs_of
+from tandem.compiler.te.knobs import Choice, knob, knobs_of
 from tandem.compiler.te.schedule import Schedule, Sketch
 from tandem.compiler.te.trace import trace_from_json, trace_to_json
 from tests.support.compiler.damaged_text import damaged_text
@@ -76,7 +76,7 @@ def _open_trace() -> str:
 def _replayed(text: str) -> str:
     try:
         trace = trace_from_json(text)
-        choice = {"order": "rows", "terms": 2, "cached": 1}
+        choice: Choice = {"order": "rows", "terms": 2, "cached": 1}
         found = Schedule.of(matmul()).replay(trace, choice)
     except (ReplayError, ScheduleError) as error:
         return f"{type(error).__name__}: {error}"

@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from io import BytesIO
 from random import Random
+from typing import Any
 
 from tandem.compiler.driver import build
 from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.cpu.processors import named_processor
 from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.plan.target import Target
 from tandem.runtime.artifact import Artifact, Provenance, from_bytes, to_bytes
 from tandem.runtime.errors import ArtifactError
 from tests.support.compiler.graph.graphs import graph
@@ -31,7 +33,7 @@ def _artifacts() -> list[Artifact]:
     """One with streams, one of native code alone with two inputs, and two with functions that call
     themselves and each other; for a named processor, so that no message depends on the host."""
     source, host = Provenance("net", options={"seed": 3}), cpu(named_processor("cortex-a55"))
-    targets = [accelerator(machine("tiny")), host]
+    targets: list[Target[Any]] = [accelerator(machine("tiny")), host]
     return [
         build(residual_net(), targets, source),
         build(network(), [host], source),

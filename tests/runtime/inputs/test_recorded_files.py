@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def _npy(array: Array, **how: Any) -> bytes:
 
 def _npz(**arrays: Array) -> bytes:
     file = BytesIO()
-    np.savez(file, **arrays)
+    np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
 
 
@@ -118,6 +119,14 @@ def _checked(tensors: Sequence[Tensor], arrays: Mapping[str, Array]) -> str:
     return "\n".join(lines)
 
 
+def _read(paths: Sequence[Path], tensors: Sequence[Tensor], pixels: PixelNormalisation) -> str:
+    return _checked(tensors, read_inputs(paths, tensors, pixels))
+
+
+def _first(folder: Path) -> str:
+    return first_sample_file(folder).name
+
+
 def _samples(path: Path, tensors: Sequence[Tensor]) -> str:
     return "\n".join(map(_arrays, read_samples(path, tensors)))
 
@@ -125,11 +134,11 @@ def _samples(path: Path, tensors: Sequence[Tensor]) -> str:
 def _of_files(folder: Path, names: Sequence[str], tensors: Sequence[Tensor]) -> Iterator[str]:
     paths = [folder / name for name in names]
     for pixels in PixelNormalisation:
-        yield _said(folder, lambda p=pixels: _checked(tensors, read_inputs(paths, tensors, p)))
+        yield _said(folder, partial(_read, paths, tensors, pixels))
     inputs = [tensor.name for tensor in tensors]
     yield _said(folder, lambda: _arrays(read_arrays(paths, inputs)))
     for path in paths:
-        yield _said(folder, lambda p=path: _samples(p, tensors))
+        yield _said(folder, partial(_samples, path, tensors))
 
 
 def test_files(recorded: Callable[[str, Mapping[str, str]], None], tmp_path: Path) -> None:
@@ -166,8 +175,8 @@ def test_folders(recorded: Callable[[str, Mapping[str, str]], None], tmp_path: P
         for file in files:
             (folder / file).write_bytes(FILES[file])
         lines = [
-            _said(tmp_path, lambda f=folder: str(first_sample_file(f).name)),
-            _said(tmp_path, lambda f=folder: _samples(f, TAKEN["pair"])),
+            _said(tmp_path, partial(_first, folder)),
+            _said(tmp_path, partial(_samples, folder, TAKEN["pair"])),
         ]
         found[name] = "\n".join(lines)
     recorded("recorded/runtime/sample_folders.txt", found)

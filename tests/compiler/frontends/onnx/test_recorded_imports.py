@@ -45,7 +45,7 @@ CASES = 2
 FORMS = 4
 """Of each of them: as it is, damaged, with symbols, with a bounded axis."""
 DRAWS = 3
-"""Random nodes of an operator; twice as many of those with most choices."""
+"""Random nodes of an operator; four times as many of those with most choices."""
 _MANY = {**ATTENTION, **MULTI_HEAD, **GROUPED, **ROTARY}
 _NODES = {**NODES, **QUANTISED, **FUSED, **NORMALISATIONS, **DYNAMIC, **_MANY}
 
@@ -127,7 +127,7 @@ def test_damaged_random_nodes(recorded: Callable[[str, Mapping[str, str]], None]
     found = {}
     for kind, draw in sorted(_NODES.items()):
         said = []
-        for seed in range(DRAWS * (1 + (kind in _MANY))):
+        for seed in range(DRAWS * (4 if kind in _MANY else 1)):
             random = np.random.default_rng([seed, len(kind)])
             node = draw(random)
             known = [at for at in range(len(node.operands)) if random.random() < 0.5]

@@ -358,6 +358,23 @@ def col2im(random: Random) -> RandomNode:
     return RandomNode("Col2Im", (data, np.array(image), np.array(kernel)), attributes, 1, 18)
 
 
+def gemm(random: Random) -> RandomNode:
+    """Products of matrices, turned or not, with and without what is added."""
+    rows, terms, columns = _shape(random, 3)
+    turned = _flag(random), _flag(random)
+    a, b = ((terms, rows) if turned[0] else (rows, terms)), (terms, columns)
+    added = ((columns,), (rows, columns), (1, columns), (rows, 1), ())[int(random.integers(0, 5))]
+    operands = (
+        _floats(random, *a),
+        _floats(random, *(b[::-1] if turned[1] else b)),
+        _floats(random, *added) if _flag(random) else None,
+    )
+    attributes: dict[str, Any] = {"transA": turned[0], "transB": turned[1]}
+    if _flag(random):
+        attributes |= {"alpha": 0.5, "beta": (1.0, -2.0)[_flag(random)]}
+    return RandomNode("Gemm", operands, attributes)
+
+
 def max_unpool(random: Random) -> RandomNode:
     """Elements back at places of a larger image."""
     image = (6, 4)
@@ -456,6 +473,6 @@ NODES: Mapping[str, Callable[[Random], RandomNode]] = {
         *(cumulative_sum, cumulative_product, reverse_sequence, grid_sample, affine_grid),
         *(deform_conv, roi_align, resize, crop_and_resize, einsum, dft, stft, determinant),
         *(col2im, max_unpool, tensor_scatter, unique, non_max_suppression, layer_norm, loss),
-        *(bit_shift, non_zero, compress),
+        *(bit_shift, non_zero, compress, gemm),
     )
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import helper
@@ -20,8 +22,11 @@ def test_cumulative_sum(extent: int, reverse: int, exclusive: int) -> None:
     agrees(model([node], {"x": (2, extent)}, ["y"], {"a": np.array(1)}), noise(2, extent))
 
 
-def test_images_of_max_unpool_that_no_memory_holds_are_refused() -> None:
-    node = helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2**33, 2])
+@pytest.mark.parametrize(
+    "given", [{"kernel_shape": [2**33, 2]}, {"kernel_shape": [2, 2], "pads": [0, 2, 0, 2]}]
+)
+def test_images_of_max_unpool_have_elements_that_memory_holds(given: dict[str, Any]) -> None:
+    node = helper.make_node("MaxUnpool", ["x", "i"], ["y"], **given)
     made = model([node], {"x": (1, 1, 2, 2)}, ["y"], {"i": np.zeros((1, 1, 2, 2), np.int64)})
     with pytest.raises(FrontendError, match=r"1 images of .* 268435456 elements at most"):
         import_model(made)

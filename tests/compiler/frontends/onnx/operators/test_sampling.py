@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import helper
@@ -22,16 +24,16 @@ def test_affine_grid(image: tuple[int, ...], aligned: int) -> None:
 
 def test_offsets_of_a_deformed_convolution_have_four_axes() -> None:
     node = helper.make_node("DeformConv", ["x", "w", "o"], ["y"])
-    shapes = {"x": (1, 1, 3, 3), "w": (1, 1, 2, 2), "o": (1, 8, 4)}
+    made = model([node], {"x": (1, 1, 3, 3), "w": (1, 1, 2, 2), "o": (1, 8, 4)}, ["y"], opset=19)
     with pytest.raises(FrontendError, match=r"offsets float32\[1, 8, 4\]"):
-        import_model(model([node], shapes, ["y"], opset=19))
+        import_model(made)
 
 
 @pytest.mark.parametrize(
     "sizes", [{"output_height": 2**40}, {"output_width": -1}, {"sampling_ratio": 2**40}]
 )
 def test_regions_have_cells_that_can_be_computed(sizes: dict[str, int]) -> None:
-    given = {"output_height": 2, "output_width": 3, "sampling_ratio": 2, **sizes}
+    given: dict[str, Any] = {"output_height": 2, "output_width": 3, "sampling_ratio": 2, **sizes}
     node = helper.make_node("RoiAlign", ["x", "r", "n"], ["y"], **given)
     numbers = {"n": np.array([0])}
     made = model([node], {"x": (1, 1, 4, 4), "r": (1, 4)}, ["y"], numbers, opset=16)
