@@ -18,6 +18,7 @@ from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Stmt, parameters
 from tandem.compiler.ir.visit import loops, rewrite
 from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
+from tandem.compiler.machines.cpu.codegen.apart import made_apart
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.module import build_module, entry_name
 from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
@@ -115,27 +116,38 @@ def compile_function(
 def _machine_code(text: str, target: CpuTarget) -> bytes:
     """The object file of an LLVM module's text, made now or before."""
 
-    def made() -> bytes:
-        machine = machine_of(target)
-        return machine.emit_object(optimise(text, machine))
+    settings = (target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
 
-    processor = (target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
-    return ObjectCache.default().object_of((*_SETTINGS, *processor, text), made)
+    def made() -> bytes:
+        return code_of(text, *settings) if target.proven else made_apart(text, settings)
+
+    return ObjectCache.default().object_of((*_SETTINGS, *settings, text), made)
+
+
+def code_of(text: str, triple: str, cpu: str, features: str, abi: str, relocation: str) -> bytes:
+    """The object file of an LLVM module's text, by LLVM's names. Raises `CodegenError` as
+    `machine_of` and `optimise`."""
+    machine = _machine(triple, cpu, features, abi, relocation)
+    return bytes(machine.emit_object(optimise(text, machine)))
 
 
 def machine_of(target: CpuTarget) -> Any:
     """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
+    return _machine(target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
+
+
+def _machine(triple: str, cpu: str, features: str, abi: str, relocation: str) -> Any:
     try:
-        kind = target_of(target.triple)
+        kind = target_of(triple)
     except RuntimeError as error:
-        raise CodegenError(f"LLVM cannot make code for {target.triple} here: {error}") from None
+        raise CodegenError(f"LLVM cannot make code for {triple} here: {error}") from None
     return kind.create_target_machine(
-        cpu=target.cpu,
-        features=target.feature_string,
+        cpu=cpu,
+        features=features,
         opt=_LEVEL,
-        reloc=target.relocation,
+        reloc=relocation,
         codemodel=_CODE_MODEL,
-        abiname=target.abi,
+        abiname=abi,
     )
 
 
