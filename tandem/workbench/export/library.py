@@ -200,7 +200,8 @@ def for_processor(artifact: Artifact) -> Artifact:
 def _all_placed(manifest: Manifest) -> Manifest:
     """With the parts of tuples that are no results in the arena: in Python each is an array of its
     own, and C has no heap."""
-    results = {each.tensor for each in (*manifest.results, *manifest.counts)}
+    results = {each.tensor for each in manifest.results}
+    results |= {each.tensor for each in manifest.counts}
     end, tensors = manifest.arena_bytes, []
     for tensor in manifest.tensors:
         if isinstance(tensor.place, Output) and tensor.name not in results:

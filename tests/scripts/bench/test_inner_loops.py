@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tandem.scripts.bench import inner_loops
-from tandem.scripts.bench.inner_loops import CORES, LAYERS, LEAST, Peak, Row, measure, peak_of
-from tandem.scripts.bench.loops.layers import DTYPES
+from tandem.scripts.bench.inner_loops import CORES, LEAST, Peak, Row, measure, peak_of
+from tandem.scripts.bench.loops.layers import DTYPES, LAYERS
 from tandem.scripts.bench.loops.model import Core, model_version
 from tandem.scripts.errors import CommandError
 from tests.support.workbench.cross import CROSS

@@ -273,7 +273,7 @@ def test_an_extent_that_differs(tmp_path: Path) -> None:
     model = tandem.compile(found_elements(), tandem.Cpu(), quantize=None)
     batch = {"x": np.ones((5, 7), np.float32)}
     artifact = model.network.artifact
-    wanted = {"where": np.zeros((2, 34), np.int64), "y": batch["x"]}
+    wanted: dict[str, Any] = {"where": np.zeros((2, 34), np.int64), "y": batch["x"]}
     export_library(artifact, tmp_path, batch, wanted, "net")
     done = subprocess.run(["make", "-s", "check"], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "where differs\nwhere_extent_1 differs\nNOT as expected\n"
