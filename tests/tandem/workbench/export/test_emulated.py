@@ -136,7 +136,7 @@ def check_one_by_one(seeds: Sequence[int], processor: str, folder: Path) -> None
         shutil.rmtree(place)
 
 
-@pytest.mark.parametrize("processor", ["cortex-a55", "rv64gc"])
+@pytest.mark.parametrize("processor", ["cortex-a55", "cortex-a72", "rv64gc"])
 def test_some_integers(tmp_path: Path, processor: str) -> None:
     assert check_integers(SEEDS[:4], processor, tmp_path) == 4
 
