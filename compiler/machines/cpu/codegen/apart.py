@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from tandem.compiler.errors import CodegenError
+from tandem.compiler.machines.cpu.codegen.machine_code import code_of
 
 _UNKNOWN = re.compile(r"'([^']*)' is not a recognized (processor|feature) for this target")
 _FATAL = re.compile(r"(?:LLVM ERROR: |Assertion )(.*)")
@@ -49,9 +50,6 @@ def made_apart(text: str, settings: Sequence[str]) -> bytes:
 
 
 def _main(settings: Sequence[str]) -> None:
-    # Imported here: compile.py imports this module.
-    from tandem.compiler.machines.cpu.codegen.compile import code_of
-
     sys.stdout.buffer.write(code_of(sys.stdin.buffer.read().decode(), *settings))
 
 

@@ -1,38 +1,24 @@
-"""Compilation of a program to native code.
-
-LLVM neither unrolls nor vectorizes loops here: the schedule decides which loops are.
-"""
+"""Compilation of a program to native code."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
-
-import llvmlite
-from llvmlite import binding
 
 from tandem.base.object_cache import ObjectCache
-from tandem.base.processor import target_of
-from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Stmt, parameters
 from tandem.compiler.ir.visit import loops, rewrite
 from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 from tandem.compiler.machines.cpu.codegen.apart import made_apart
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
+from tandem.compiler.machines.cpu.codegen.machine_code import (
+    SETTINGS,
+    code_of,
+    machine_of,
+    optimise,
+)
 from tandem.compiler.machines.cpu.codegen.module import build_module, entry_name
 from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
-
-_LEVEL = 3
-_CODE_MODEL = "small"
-_TUNING = {
-    "loop_unrolling": False,
-    "loop_vectorization": False,
-    "loop_interleaving": False,
-    "slp_vectorization": False,
-}
-# All that determines an object beside the module's text and the processor.
-_SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_CODE_MODEL} {_TUNING} data layout")
 
 
 def emit_object(
@@ -115,53 +101,9 @@ def compile_function(
 
 def _machine_code(text: str, target: CpuTarget) -> bytes:
     """The object file of an LLVM module's text, made now or before."""
-
     settings = (target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
 
     def made() -> bytes:
         return code_of(text, *settings) if target.proven else made_apart(text, settings)
 
-    return ObjectCache.default().object_of((*_SETTINGS, *settings, text), made)
-
-
-def code_of(text: str, triple: str, cpu: str, features: str, abi: str, relocation: str) -> bytes:
-    """The object file of an LLVM module's text, by LLVM's names. Raises `CodegenError` as
-    `machine_of` and `optimise`."""
-    machine = _machine(triple, cpu, features, abi, relocation)
-    return bytes(machine.emit_object(optimise(text, machine)))
-
-
-def machine_of(target: CpuTarget) -> Any:
-    """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
-    return _machine(target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
-
-
-def _machine(triple: str, cpu: str, features: str, abi: str, relocation: str) -> Any:
-    try:
-        kind = target_of(triple)
-    except RuntimeError as error:
-        raise CodegenError(f"LLVM cannot make code for {triple} here: {error}") from None
-    return kind.create_target_machine(
-        cpu=cpu,
-        features=features,
-        opt=_LEVEL,
-        reloc=relocation,
-        codemodel=_CODE_MODEL,
-        abiname=abi,
-    )
-
-
-def optimise(text: str, machine: Any) -> Any:
-    """The LLVM module of `text`, optimised. Raises `CodegenError` for an illegal module."""
-    try:
-        module = binding.parse_assembly(text)
-        module.data_layout = str(machine.target_data)
-        module.verify()
-    except RuntimeError as error:
-        raise CodegenError(f"LLVM refuses the module: {error}") from None
-    options = binding.create_pipeline_tuning_options(_LEVEL)
-    for name, value in _TUNING.items():
-        setattr(options, name, value)
-    passes = binding.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    return module
+    return ObjectCache.default().object_of((*SETTINGS, *settings, text), made)

@@ -11,7 +11,7 @@ from tandem.compiler.ir.parser import parse
 from tandem.compiler.lower import lower
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.codegen.apart import made_apart
-from tandem.compiler.machines.cpu.codegen.compile import code_of
+from tandem.compiler.machines.cpu.codegen.machine_code import code_of
 from tandem.compiler.machines.cpu.codegen.module import build_module
 from tandem.compiler.machines.cpu.processors import PROCESSORS, processor_of
 
