@@ -31,18 +31,38 @@ def test_json(tmp_path: Path) -> None:
     assert make(folder, "check") == "as expected\n"
 
 
+def test_options_of_libraries(tmp_path: Path) -> None:
+    options = ("--no-embed-weights", "--threads", 2, "--profile")
+    result = export(convolution(tmp_path / "net.onnx"), "-o", tmp_path / "net_c", *options)
+    assert result.exit_code == 0, result.stderr
+    made = {path.name for path in (tmp_path / "net_c").iterdir()}
+    assert {"net_threads.h", "net_threads.c", "net_weights.bin"} <= made
+    assert "net_weights.S" not in made
+    printed = make(tmp_path / "net_c", "check").splitlines()
+    assert printed[-1] == "as expected"
+    assert " us    1 x " in printed[0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--name", "../net"], "'../net' is no name in C: net would be one"),
         (["--target", "cortex-a73"], "no processor 'cortex-a73': there are cortex-a53"),
         (["--target", "rv64gc", "--no-fpu"], "no code for generic-rv64 without its FPU"),
+        (
+            ["--target", "cortex-m4", "--threads", 2],
+            "no system with threads runs on thumbv7em-none",
+        ),
+        (
+            ["--target", "wasm32", "--profile"],
+            "--profile is for libraries in C, and wasm32-unknown",
+        ),
         (["--no-fpu"], "a processor without an FPU is another than this: name it"),
         (["--quantize", "none", "--keep-float", "c"], "--keep-float is for --quantize pow2"),
         (["--input", "no.npy"], "no.npy: No such file"),
     ],
 )
-def test_refusals(tmp_path: Path, options: list[str], message: str) -> None:
+def test_refusals(tmp_path: Path, options: list[object], message: str) -> None:
     result = export(convolution(tmp_path / "net.onnx"), "-o", tmp_path / "net_c", *options)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("error: ")

@@ -77,7 +77,8 @@ def processor_of(
     Raises
     ------
     CodegenError
-        Another architecture; big-endian ones are refused as such.
+        Another architecture; big-endian ones are refused as such. What LLVM knows of the names
+        is found when a kernel is compiled.
     """
     architecture = triple.partition("-")[0]
     if architecture in _BIG_ENDIAN:
@@ -85,4 +86,5 @@ def processor_of(
     base = _BASE.get(architecture)
     if base is None:
         raise CodegenError(f"no code for {triple}: the architectures are {', '.join(_BASE)}")
-    return CpuTarget(triple, cpu, tuple(sorted({*base, *features})), threads or 1)
+    known = tuple(sorted({*base, *features}))
+    return CpuTarget(triple, cpu, known, threads or 1, proven=False)

@@ -30,7 +30,7 @@ class Extent:
     Attributes
     ----------
     output
-        The output, whose buffer has room for the greatest extent.
+        The output, whose buffer has the greatest extent.
     count
         The output that holds the extent.
     """

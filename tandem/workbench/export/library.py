@@ -277,8 +277,8 @@ def _ports(manifest: Manifest) -> tuple[list[Port], list[Port], list[Extent]]:
     results = {port.name: port for port in outputs[: len(manifest.results)]}
     counts = outputs[len(manifest.results) :]
     extents = [
-        Extent(results[each.result], each.axis, port)
-        for each, port in zip(manifest.counts, counts, strict=True)
+        Extent(results[count.result], count.axis, port)
+        for count, port in zip(manifest.counts, counts, strict=True)
     ]
     return inputs, outputs, extents
 

@@ -235,10 +235,7 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
             continue
         if port.spelled in shapes:
             shape = shapes[port.spelled]
-            whole, valid = (
-                f"(const long[]){{{', '.join(map(str, each))}}}"
-                for each in (port.tensor.shape, shape)
-            )
+            whole, valid = _longs(port.tensor.shape), _longs(shape)
             yield (
                 f"    clear_beyond(output_{port.spelled}, sizeof output_{port.spelled}[0], "
                 f"{len(shape)}, {whole}, {valid});"
@@ -254,6 +251,10 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
         yield '    puts(wrong ? "NOT as expected" : "as expected");'
     yield "    return wrong != 0;"
     yield "}"
+
+
+def _longs(numbers: Sequence[int]) -> str:
+    return f"(const long[]){{{', '.join(map(str, numbers))}}}"
 
 
 def _read_weights(name: str) -> Iterator[str]:

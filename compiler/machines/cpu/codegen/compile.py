@@ -1,37 +1,24 @@
-"""Compilation of a program to native code.
-
-LLVM neither unrolls nor vectorizes loops here: the schedule decides which loops are.
-"""
+"""Compilation of a program to native code."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
-
-import llvmlite
-from llvmlite import binding
 
 from tandem.base.object_cache import ObjectCache
-from tandem.base.processor import target_of
-from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Stmt, parameters
 from tandem.compiler.ir.visit import loops, rewrite
 from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
+from tandem.compiler.machines.cpu.codegen.apart import made_apart
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
+from tandem.compiler.machines.cpu.codegen.machine_code import (
+    SETTINGS,
+    code_of,
+    machine_of,
+    optimise,
+)
 from tandem.compiler.machines.cpu.codegen.module import build_module, entry_name
 from tandem.runtime.native import NativeFunction, ObjectCode, Parameter, ThreadPool, load
-
-_LEVEL = 3
-_CODE_MODEL = "small"
-_TUNING = {
-    "loop_unrolling": False,
-    "loop_vectorization": False,
-    "loop_interleaving": False,
-    "slp_vectorization": False,
-}
-# All that determines an object beside the module's text and the processor.
-_SETTINGS = (llvmlite.__version__, f"{_LEVEL} {_CODE_MODEL} {_TUNING} data layout")
 
 
 def emit_object(
@@ -114,42 +101,9 @@ def compile_function(
 
 def _machine_code(text: str, target: CpuTarget) -> bytes:
     """The object file of an LLVM module's text, made now or before."""
+    settings = (target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
 
     def made() -> bytes:
-        machine = machine_of(target)
-        return machine.emit_object(optimise(text, machine))
+        return code_of(text, *settings) if target.proven else made_apart(text, settings)
 
-    processor = (target.triple, target.cpu, target.feature_string, target.abi, target.relocation)
-    return ObjectCache.default().object_of((*_SETTINGS, *processor, text), made)
-
-
-def machine_of(target: CpuTarget) -> Any:
-    """LLVM's code generator for a processor. Raises `CodegenError` if LLVM has none."""
-    try:
-        kind = target_of(target.triple)
-    except RuntimeError as error:
-        raise CodegenError(f"LLVM cannot make code for {target.triple} here: {error}") from None
-    return kind.create_target_machine(
-        cpu=target.cpu,
-        features=target.feature_string,
-        opt=_LEVEL,
-        reloc=target.relocation,
-        codemodel=_CODE_MODEL,
-        abiname=target.abi,
-    )
-
-
-def optimise(text: str, machine: Any) -> Any:
-    """The LLVM module of `text`, optimised. Raises `CodegenError` for an illegal module."""
-    try:
-        module = binding.parse_assembly(text)
-        module.data_layout = str(machine.target_data)
-        module.verify()
-    except RuntimeError as error:
-        raise CodegenError(f"LLVM refuses the module: {error}") from None
-    options = binding.create_pipeline_tuning_options(_LEVEL)
-    for name, value in _TUNING.items():
-        setattr(options, name, value)
-    passes = binding.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    return module
+    return ObjectCache.default().object_of((*SETTINGS, *settings, text), made)

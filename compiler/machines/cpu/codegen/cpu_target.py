@@ -54,12 +54,16 @@ class CpuTarget:
         LLVM's names of the instruction sets that code may use, sorted: `avx2`, `fma`.
     threads
         Threads that run a parallel loop.
+    proven
+        Whether LLVM is known to make code for it. Else kernels are compiled in a process of their
+        own, which LLVM ends where it cannot.
     """
 
     triple: str
     cpu: str
     features: tuple[str, ...]
     threads: int = 1
+    proven: bool = True
 
     def __post_init__(self) -> None:
         if self.threads < 1:

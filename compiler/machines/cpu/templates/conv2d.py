@@ -227,15 +227,14 @@ def _padded(data: Tensor, shape: _Shape, name: str, shifted: bool) -> Tensor:
 
 def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
     """The weights in blocks of output channels: `[cb, ci, ky, kx, l]`, with axes of `DotTerms`."""
-    count = shape.terms.count
 
     def element(cb: Expr, ci: Expr, ky: Expr, kx: Expr, *inner: Expr) -> Expr:
         at, term = shape.terms.split(inner)
-        channel, own = cb * shape.channels + at, ci * count + term
+        channel, own = cb * shape.channels + at, shape.terms.index(ci, term)
         conditions = []
         if shape.outputs % shape.channels:
             conditions.append(channel < shape.outputs)
-        if shape.inputs % count:
+        if shape.inputs % shape.terms.count:
             conditions.append(own < shape.inputs)
         value = weight[channel, own, ky, kx]
         return te.select(te.all_of(*conditions), value, 0) if conditions else value
@@ -277,7 +276,8 @@ def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str
             channel = cb // blocks_per_group * shape.steps + ci
         row = y * y_axis.step + ky * y_axis.dilation
         column = x * x_axis.step + kx * x_axis.dilation
-        left = padded[(n, channel, row, column, *shape.terms.data_indices(terms))]
+        inner = [shape.terms.data_index(terms)] if terms else []
+        left = padded[(n, channel, row, column, *inner)]
         right = packed[(cb, ci, ky, kx, *shape.terms.weight_indices(at, terms))]
         product = te.cast(left, dtype) * te.cast(right, dtype)
         return te.sum(product, (ci, ky, kx, *terms))

@@ -110,7 +110,7 @@ def _packing(
 
     def element(jb: Expr, kb: Expr, *inner: Expr) -> Expr:
         at, term = terms.split(inner)
-        row, column = jb * channels + at, kb * terms.count + term
+        row, column = jb * channels + at, terms.index(kb, term)
         there = te.all_of(row < weight.shape[0], column < weight.shape[1])
         return te.select(there, weight[row, column], 0)
 
@@ -142,7 +142,7 @@ def _sums(
     kb, inner = reduce_axis(packed.shape[1], "kb"), terms.axes()
 
     def element(jb: Expr, i: Expr, at: Expr) -> Reduction:
-        column = kb * terms.count + terms.data_indices(inner)[0] if inner else kb
+        column = terms.index(kb, terms.data_index(inner))
         left, right = padded[i, column], packed[(jb, kb, *terms.weight_indices(at, inner))]
         return te.sum(te.cast(left, dtype) * te.cast(right, dtype), (kb, *inner))
 

@@ -75,17 +75,19 @@ class DotTerms:
         *steps, channel, term = indices if self.extents else (*indices, index(0))
         return channel, steps[0] * self.extents[-1] + term if steps else term
 
+    def index(self, group: Expr, term: Expr) -> Expr:
+        """The number of a term in the whole sum, whose groups have `count` terms."""
+        return group * self.count + term if self.extents else group
+
     def axes(self) -> tuple[ReduceAxis, ...]:
         """Reduction axes over the terms: `s` and `k`, `k`, or none."""
         names = (*self.steps, "k") if self.extents else ()
         return tuple(map(reduce_axis, self.extents, names))
 
-    def data_indices(self, axes: Sequence[ReduceAxis]) -> tuple[Expr, ...]:
-        """The innermost index of packed data in a sum over `axes`."""
-        if not axes:
-            return ()
-        *steps, term = axes
-        return (steps[0] * self.extents[-1] + term if steps else term,)
+    def data_index(self, axes: Sequence[ReduceAxis]) -> Expr:
+        """The term in a sum over `axes`, which is the innermost index of packed data."""
+        *steps, term = axes or (index(0),)
+        return steps[0] * self.extents[-1] + term if steps else term
 
     def weight_indices(self, channel: Expr, axes: Sequence[ReduceAxis]) -> tuple[Expr, ...]:
         """The innermost indices of packed weights in a sum over `axes`."""

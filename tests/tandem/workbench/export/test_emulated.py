@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tandem.compiler.machines.defaults import compile_options
 from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
+from tandem.workbench.export import export_library
 from tests.support.compiler.frontends.onnx_nodes import (
     Outcome,
     chosen_cases,
@@ -34,6 +36,10 @@ SAMPLE = 50
 TOGETHER = 50
 """Libraries in one program."""
 SEEDS = range(3000, 3200)
+ALONE = tuple(name for name, processor in PROCESSORS.items() if not processor.threaded)
+"""Processors without a system, whose programs hold one network."""
+FEW = 50
+"""Networks that are compared on a board, which takes seconds for each."""
 ALWAYS = (
     "test_constant",
     "test_reduce_log_sum_exp_default_axes_keepdims_example_expanded",
@@ -115,14 +121,43 @@ def check_integers(seeds: Sequence[int], processor: str, folder: Path) -> int:
     return compared
 
 
-@pytest.mark.parametrize("processor", ["cortex-a55", "rv64gc"])
+def check_one_by_one(seeds: Sequence[int], processor: str, folder: Path) -> None:
+    """Compare quantised networks with this processor, each in a program of its own."""
+    CROSS[processor].require()
+    for seed in seeds:
+        random = RandomModel.of(seed)
+        network = prepare_network(random.model, Provenance("random"), compile_options(seed=seed))
+        here = network.build([cpu(CpuTarget.host(1))])
+        there, given = network.build([cpu(PROCESSORS[processor])]), random.data(1)
+        wanted = Executor(here, [CpuDevice(1)]).run(given).outputs
+        place = folder / str(seed)
+        export_library(there, place, given, wanted, "network")
+        assert CROSS[processor].check(place) == "as expected\n", seed
+        shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("processor", ["cortex-a55", "cortex-a72", "rv64gc"])
 def test_some_integers(tmp_path: Path, processor: str) -> None:
     assert check_integers(SEEDS[:4], processor, tmp_path) == 4
 
 
+def test_an_integer_network_without_a_system(tmp_path: Path) -> None:
+    check_one_by_one(SEEDS[:1], "wasm32", tmp_path)
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("processor", [each for each in PROCESSORS if each not in ALONE])
 def test_integers(tmp_path: Path, processor: str) -> None:
+    compared = 0
     for first in range(0, len(SEEDS), TOGETHER):
         part = SEEDS[first : first + TOGETHER]
-        assert check_integers(part, processor, tmp_path / str(first)) > 0.9 * len(part)
+        compared += check_integers(part, processor, tmp_path / str(first))
+    print(compared, "of", len(SEEDS), "compared")
+    # QEMU 7.2 ends with an error of its own in some programs with vectors of RISC-V.
+    assert compared >= len(SEEDS) * (0.75 if processor == "rv64gcv" else 1)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", ALONE)
+def test_integers_without_a_system(tmp_path: Path, processor: str) -> None:
+    check_one_by_one(SEEDS if processor == "wasm32" else SEEDS[:FEW], processor, tmp_path)

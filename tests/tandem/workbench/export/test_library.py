@@ -367,3 +367,12 @@ def test_networks_on_all_processors(
     CROSS[name].require()
     tandem.compile(model, tandem.Cpu(name), quantize=quantize).export(tmp_path)
     assert CROSS[name].check(tmp_path) == "as expected\n"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["cortex-a72", "neoverse-n1", "rv64gc"])
+@pytest.mark.parametrize("quantize", ["multiplier", None])
+def test_a_large_network(tmp_path: Path, name: str, quantize: str | None) -> None:
+    CROSS[name].require()
+    tandem.compile("resnet18", tandem.Cpu(name), quantize=quantize).export(tmp_path)
+    assert CROSS[name].check(tmp_path) == "as expected\n"

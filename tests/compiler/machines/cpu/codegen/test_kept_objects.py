@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import tandem.compiler.machines.cpu.codegen.compile as compiling
+import tandem.compiler.machines.cpu.codegen.machine_code as compiling
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.machines.cpu.codegen import emit_object
 from tests.support.compiler.machines.cpu.native import EXACT, HOST

@@ -46,3 +46,13 @@ def test_indices_of_an_element() -> None:
     assert DotTerms((4, 2)).split((s, at, k)) == (at, s * 2 + k)
     assert DotTerms((4,)).split((at, k)) == (at, k)
     assert SINGLE_TERMS.split((at,)) == (at, index(0))
+
+
+def test_terms_of_a_sum() -> None:
+    group, term = Var("ci"), Var("k")
+    assert DotTerms((4, 2)).index(group, term) == group * 8 + term
+    assert SINGLE_TERMS.index(group, index(0)) == group
+    several = DotTerms((4, 2))
+    s, k = several.axes()
+    assert several.data_index((s, k)) == s * 2 + k
+    assert several.weight_indices(group, (s, k)) == (s, group, k)

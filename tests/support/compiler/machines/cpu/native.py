@@ -12,7 +12,7 @@ from tandem.compiler.ir import interpreter
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, ThreadPool, compile_function
-from tandem.compiler.machines.cpu.codegen.compile import machine_of, optimise
+from tandem.compiler.machines.cpu.codegen.machine_code import machine_of, optimise
 
 HOST = CpuTarget.host(threads=1)
 EXACT = HOST.without("fma")
