@@ -245,7 +245,8 @@ def _layout(
     """The memory of a program; `sequences` are those of the function and of its definitions,
     `keeping` the devices that have memory of their own."""
     network = sequences[0]
-    results = {each for each in network.results if isinstance(each, str)}
+    # In their order, so that equal programs have equal bytes.
+    results = dict.fromkeys(each for each in network.results if isinstance(each, str))
     inputs: dict[str, Place] = {each.name: Input() for each in function.params}
     places: dict[str, Place]
     if not has_control_flow(function):
@@ -274,7 +275,7 @@ def _layout(
         names, plan = plan_frame(code, steps, own, pinned)
         places |= {name: Arena(offset) for name, offset in zip(names, plan.offsets, strict=True)}
         if sequence is network:
-            places |= inputs | {name: Output() for name in results - inputs.keys()}
+            places |= inputs | {name: Output() for name in results if name not in inputs}
         functions.append(
             FunctionCode(
                 sequence.name,

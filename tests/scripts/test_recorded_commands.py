@@ -136,7 +136,6 @@ COMMANDS = (
     f"run net.onnx {RUN} --compare functional,cycle",
     f"run net.onnx {RUN} --compare functional",
     f"run net.onnx {RUN} --device cpu --threads 1 --keep-float first",
-    "run net.onnx --config tiny --input three.npy --labels labels.txt",
     "run net.onnx --config tiny --input three.npy --labels few.txt",
     "run net.onnx --config tiny --input three.npy --json --labels labels.txt --accuracy",
     "run net.onnx --config tiny --input wrong.npy",
@@ -184,9 +183,7 @@ COMMANDS = (
     "sim net.tandem --config tiny",
     "sim net.tandem --engine none",
     f"utilization {LAYERS}",
-    f"utilization {LAYERS} --json",
-    f"utilization {LAYERS} --engine functional",
-    f"utilization {LAYERS} --memory edge --plot bars.svg --roofline roof.svg",
+    f"utilization {LAYERS} --memory edge --json --roofline roof.svg",
     f"utilization {LAYERS} --sweep latency=1:16:x4,log_inp_buffer=6:7 --plot lines.svg",
     f"utilization {LAYERS} --sweep nothing=1:2",
     f"utilization {LAYERS} --sweep latency=5:1",
@@ -195,9 +192,6 @@ COMMANDS = (
     "utilization net.onnx --config tiny",
     f"tune {TUNED} --explorer exact --records exact.jsonl",
     f"tune {TUNED} --explorer random --trials 4 --records random.jsonl --json",
-    f"tune {TUNED} --explorer grid --trials 3 --records random.jsonl",
-    f"tune {TUNED} --explorer genetic --trials 5 --seed 3",
-    f"tune {TUNED} --explorer estimate --trials 2 --json",
     "tune --show --records exact.jsonl",
     "tune --show --records random.jsonl --json",
     "tune --show --records missing.jsonl",
@@ -243,7 +237,6 @@ _PROGRESS = (
     "sim program.bin --image image.bin --config tiny",
     "sim program.bin --image image.bin --config tiny --json",
     "tune net.onnx --config tiny --explorer estimate --trials 1 --jobs 1",
-    "tune --layer a=2,2,8,8,1,1,0 --config small8 --trials 1 --jobs 1 --explorer grid --json",
 )
 """Commands whose steps are shown on a terminal."""
 

@@ -26,7 +26,7 @@ from tandem.runtime.artifact import Provenance, from_bytes, to_bytes
 from tandem.runtime.devices.cpu import CpuDevice
 from tandem.runtime.executor import Executor
 from tests.compiler.driver.random_programs import programs
-from tests.support.compiler.graph.graphs import same_values
+from tests.support.compiler.graph.graphs import graph, same_values
 
 
 @cache
@@ -108,3 +108,25 @@ def test_damaged_programs_are_refused_with_a_place(program: str, seed: int) -> N
 @given(programs(), st.integers(0, 999))
 def test_many_damaged_programs(program: str, seed: int) -> None:
     refusals(program, range(seed, seed + 100))
+
+
+def test_results_lie_in_their_order() -> None:
+    """Not in that of a set, which is another in each process: equal programs have equal bytes."""
+    names = [f"r{number}" for number in range(7)]
+    newline = "\n"
+    lines = [f"    {name} = add(x, float32[]({at}.0))" for at, name in enumerate(names)]
+    program = f"""
+func @main(c: bool[], x: float32[2]):
+  t = if c:
+{newline.join(lines)}
+    y = ({", ".join(names)})
+    yield y
+  else:
+    n = ({", ".join("x" for _ in names)})
+    yield n
+  return t
+"""
+    manifest = build(graph(program), [kept()[0]], Provenance("test")).manifest
+    results = [each.tensor for each in manifest.results]
+    assert len(results) == len(names)
+    assert [each.name for each in manifest.tensors if each.name in results] == results

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from tandem.compiler.driver.call_sequence import call_sequence
+from tandem.compiler.frontends.onnx import import_model
 from tandem.compiler.graph import Call, Constant, Function, Var
 from tandem.compiler.graph.passes import simplifying_passes, transform
 from tandem.compiler.graph.printer import text as graph_text
@@ -23,6 +24,9 @@ from tandem.compiler.machines.cpu.processors import named_processor
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.planner import fitting_choices
 from tandem.compiler.plan.target import Target
+from tests.support.compiler.frontends.random_nodes import NODES
+from tests.support.compiler.frontends.runtime_runs import feeds_of, model_of
+from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.plan.accelerated_networks import accelerated_network
 from tests.support.compiler.plan.random_offloads import Offloading
 
@@ -35,6 +39,13 @@ PROCESSORS = {
     "a55": named_processor("cortex-a55", 2),
     "m4": named_processor("cortex-m4"),
 }
+_EMPTY = """
+func @empty(x: float32[3, 0], y: float32[0, 3]):
+  a = {name}(x)
+  b = reduce_sum(y, axes=[1])
+  t = (a, b)
+  return t
+"""
 FLOATS = 25
 INTEGERS = 10
 
@@ -82,3 +93,15 @@ def test_real_networks(recorded: Callable[[str, Mapping[str, str]], None]) -> No
 def test_quantised_networks(recorded: Callable[[str, Mapping[str, str]], None]) -> None:
     networks = {f"integers {seed}": Offloading.of(seed).quantised for seed in range(INTEGERS)}
     recorded("recorded/cpu/quantised_kernels.txt", _recorded(networks))
+
+
+def test_operators(recorded: Callable[[str, Mapping[str, str]], None]) -> None:
+    """Kernels of single operators, some of which have empty operands."""
+    networks = {}
+    for at, (kind, draw) in enumerate(sorted(NODES.items())):
+        node = draw(np.random.default_rng([at, 11]))
+        networks[kind] = import_model(model_of(node), offered=feeds_of(node, model_of(node)))
+    operators = {kind: each.function for kind, each in networks.items()}
+    for name in ("relu", "softmax", "transpose"):
+        operators[f"{name} of nothing"] = graph(_EMPTY.format(name=name))
+    recorded("recorded/cpu/operators.txt", _recorded(operators))
