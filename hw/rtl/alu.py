@@ -53,8 +53,8 @@ class Products(Block):
     -------
     a, b
         The factors.
-    clear, enable
-        Give products of 0; else, take the factors.
+    enable
+        Take the factors.
     low
         The product of the lower halves.
     crossed
@@ -65,16 +65,13 @@ class Products(Block):
     a: In(signed(WIDTH))
     b: In(signed(WIDTH))
     enable: In(1)
-    clear: In(1)
     low: Out(WIDTH)
     crossed: Out(WIDTH)
 
     def build(self, m: Module) -> None:
         a_low, a_high = self.a[:HALF], self.a[HALF:]
         b_low, b_high = self.b[:HALF], self.b[HALF:]
-        with m.If(self.clear):
-            m.d.sync += [self.low.eq(0), self.crossed.eq(0)]
-        with m.Elif(self.enable):
+        with m.If(self.enable):
             m.d.sync += [
                 self.low.eq(a_low * b_low),
                 self.crossed[:HALF].eq(a_low * b_high),
@@ -84,7 +81,11 @@ class Products(Block):
 
 def product(low: Value, crossed: Value) -> Value:
     """a * b modulo 2**32, of what `Products` makes of a and b."""
-    return Cat(low[:HALF], (low[HALF:] + crossed[:HALF] + crossed[HALF:])[:HALF])
+    return Cat(low[:HALF], (low[HALF:] + _of_crossed(crossed))[:HALF])
+
+
+def _of_crossed(crossed: Value) -> Value:
+    return (crossed[:HALF] + crossed[HALF:])[:HALF]
 
 
 class Alu(Block):
@@ -95,9 +96,9 @@ class Alu(Block):
     op
         An `AluOp`. A SHR is the sum of the shifted value, `first`, and zero.
     first, second
-        The operands; of MUL, which has products instead, both 0.
+        The operands.
     low, crossed
-        The products of MUL, as in `Products`; of all other operations, 0.
+        The products of MUL, as in `Products`.
     result
         The value to write back.
     """
@@ -110,15 +111,11 @@ class Alu(Block):
     result: Out(WIDTH)
 
     def build(self, m: Module) -> None:
-        # Products and operands are never there together, so that no multiplexer chooses. Three
-        # numbers have the sum of two, their bits without carries and their carries: products come
-        # from far away, and one chain of carries is behind them.
-        low, crossed = self.low[HALF:], (self.crossed[:HALF], self.crossed[HALF:])
-        carries = (low & (crossed[0] | crossed[1])) | (crossed[0] & crossed[1])
+        multiplies = self.op == AluOp.MUL
         a, b = Signal(WIDTH), Signal(WIDTH)
         m.d.comb += [
-            a.eq((self.first | self.low) ^ Cat(Const(0, HALF), crossed[0] ^ crossed[1])),
-            b.eq(self.second | Cat(Const(0, HALF + 1), carries)),
+            a.eq(Mux(multiplies, self.low, self.first)),
+            b.eq(Mux(multiplies, Cat(Const(0, HALF), _of_crossed(self.crossed)), self.second)),
         ]
         with m.Switch(self.op):
             with m.Case(AluOp.MIN, AluOp.MAX):

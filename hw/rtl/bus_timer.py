@@ -27,17 +27,18 @@ class BusTimer(Block):
         super().__init__({"limit": In(BUS_TIMEOUT_BITS), "silent": In(1), "expired": Out(1)})
 
     def build(self, m: Module) -> None:
-        # Whether something moves is known at the end of long paths, and much depends on `expired`.
+        # Whether something moves is known at the end of long paths.
         silent = Signal()
-        # The next silent cycle is this one in a row; it stays 1 where there is no limit.
-        count = Signal(BUS_TIMEOUT_BITS, init=1)
-        limited = Signal()
-        m.d.comb += limited.eq(self.limit != 0)
+        count = Signal(BUS_TIMEOUT_BITS)
+        ends = Signal()
+        counted = Signal()
+        m.d.comb += [ends.eq(count == self.limit), self.expired.eq(counted & ends)]
         m.d.sync += [
             silent.eq(self.silent),
-            self.expired.eq(silent & limited & (self.expired | (count == self.limit))),
+            # With a limit of 0 nothing is ever counted.
+            counted.eq(silent & (counted | ~ends)),
         ]
-        with m.If(silent & limited):
+        with m.If(~silent):
+            m.d.sync += count.eq(0)
+        with m.Elif(~ends):
             m.d.sync += count.eq(count + 1)
-        with m.Else():
-            m.d.sync += count.eq(1)

@@ -1,6 +1,6 @@
 """One lane of the array: a dot product, two operands with forwarding, an ALU, a result."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
@@ -170,23 +170,17 @@ class Lane(Block):
         second = Signal(signed(WIDTH), reset_less=True)
         shifts = ~control.prepare_gemm & (control.prepare_op == AluOp.SHR)
         multiplies = ~control.prepare_gemm & (control.prepare_op == AluOp.MUL)
-        scales = Const(0)
         factor = a
-        low, crossed = products.low, products.crossed
         if self._residuals:
-            scales = ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
+            multiplies |= ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
             factor = self._factor(m, written)
-            m.d.comb += self.scaled.eq(product(low, crossed))
-            # The product of a RESIDUAL is not for the ALU.
-            executes = control.execute_op == AluOp.MUL
-            low, crossed = (Mux(executes, number, 0) for number in (low, crossed))
+            m.d.comb += self.scaled.eq(product(products.low, products.crossed))
         m.d.comb += [
             shifter.a.eq(a),
             shifter.b.eq(b),
             products.a.eq(factor),
             products.b.eq(b),
-            products.enable.eq(control.prepare),
-            products.clear.eq(control.prepare & ~(multiplies | scales)),
+            products.enable.eq(control.prepare & multiplies),
             mac.enable.eq(self.enable),
             mac.inp.eq(self.inp),
             mac.wgt.eq(self.wgt),
@@ -196,13 +190,13 @@ class Lane(Block):
                 m.d.sync += self.shift_out_of_range.eq(shifter.out_of_range)
             with m.Else():
                 m.d.sync += self.shift_out_of_range.eq(0)
-            with m.If(control.prepare_clear | multiplies):
+            with m.If(control.prepare_clear):
                 m.d.sync += first.eq(0)
             with m.Elif(shifts):
                 m.d.sync += first.eq(shifter.result)
             with m.Else():
                 m.d.sync += first.eq(Mux(control.prepare_dst, self.result, a))
-            with m.If(control.prepare_reset | shifts | multiplies):
+            with m.If(control.prepare_reset | shifts):
                 m.d.sync += second.eq(0)
             with m.Elif(control.prepare_gemm):
                 m.d.sync += second.eq(mac.dot)
@@ -213,8 +207,8 @@ class Lane(Block):
             alu.op.eq(control.execute_op),
             alu.first.eq(Mux(control.execute_dst, self.result, first)),
             alu.second.eq(second),
-            alu.low.eq(low),
-            alu.crossed.eq(crossed),
+            alu.low.eq(products.low),
+            alu.crossed.eq(products.crossed),
         ]
         m.d.sync += written.eq(self.result)
         with m.If(control.execute):

@@ -55,34 +55,28 @@ class ReadStream(Block):
         m.submodules.buffer = buffer = Queue(self._config.bus_bits, self._depth)
         request = self.port.request
 
-        # What is free, less the beats of the burst that is offered: below 0 if the burst must wait.
-        # That a burst is requested is a register: the arbiter asks one client after the other.
-        spare = Signal(range(-self._longest, self._depth + 1), init=self._depth)
-        next_spare = Signal.like(spare)
-        requests = Signal()
+        free = Signal(range(self._depth + 1), init=self._depth)
+        fits = Signal()
         granted = Signal()
         taken = Signal()
         m.d.comb += [
             bursts.start.eq(self.start),
             bursts.rows.eq(self.rows),
-            request.valid.eq(requests),
+            fits.eq(bursts.burst.payload.beats <= free),
+            request.valid.eq(bursts.burst.valid & fits),
             request.payload.eq(bursts.burst.payload),
-            granted.eq(requests & request.ready),
-            bursts.burst.ready.eq(granted),
+            bursts.burst.ready.eq(request.ready & fits),
+            granted.eq(request.valid & request.ready),
             taken.eq(self.beat.valid & self.beat.ready),
             buffer.i.valid.eq(self.port.beat.valid),
             buffer.i.payload.eq(self.port.beat.payload),
         ]
         wiring.connect(m, buffer.o, wiring.flipped(self.beat))
         # All four sums are ready when it is known which one counts.
-        with m.Switch(Cat(bursts.begins, taken)):
-            with m.Case(0b00):
-                m.d.comb += next_spare.eq(spare)
+        with m.Switch(Cat(granted, taken)):
             with m.Case(0b10):
-                m.d.comb += next_spare.eq(spare + 1)
+                m.d.sync += free.eq(free + 1)
             with m.Case(0b01):
-                m.d.comb += next_spare.eq(spare + bursts.minus_beats)
+                m.d.sync += free.eq(free - request.payload.beats)
             with m.Case(0b11):
-                m.d.comb += next_spare.eq(spare + bursts.minus_beats + 1)
-        offers = bursts.begins | (bursts.burst.valid & ~granted)
-        m.d.sync += [spare.eq(next_spare), requests.eq(offers & (next_spare >= 0))]
+                m.d.sync += free.eq(free - request.payload.beats + 1)

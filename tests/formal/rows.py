@@ -118,7 +118,7 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     layout = rows_layout(config.address_bits, size_bits)
     job = data.View(layout, harness.peek(f"{path}.job", layout.size))
     page_beats = PAGE_BYTES // config.bus_bytes
-    whole = harness.peek(f"{path}.whole", size_bits + 1 - beat_bits)
+    extra = harness.peek(f"{path}.extra", 2).as_signed()
     rest = harness.peek(f"{path}.rest", size_bits + 1 - beat_bits)
     in_page = harness.peek(f"{path}.place", clog2(page_beats))
     beat = harness.peek(f"{path}.beat", config.address_bits - beat_bits)
@@ -147,7 +147,8 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     while_running("beat_is_next", Value.cast(beat) << beat_bits == place)
     next_row = job.address
     bytes_of_row = rows.down(next_row + rows.job.size - 1) + config.bus_bytes - rows.down(next_row)
-    while_open("knows_the_next_row's_beats", (whole + 1) << beat_bits == bytes_of_row)
+    beats_of_row = (rows.job.size >> beat_bits) + extra + 1
+    while_open("knows_the_next_row's_beats", beats_of_row << beat_bits == bytes_of_row)
     # Behind the offer, if its row goes on: what remains, and where in its page that begins.
     goes_on = runs & ~rows.row_ends
     behind = (rows.address + rows.bytes) % PAGE_BYTES
@@ -159,5 +160,4 @@ def look_inside(harness: Harness, rows: Rows, path: str) -> None:
     while_going_on("knows_the_place", in_page == behind >> beat_bits)
     while_running("beats_are_the_offer's", beats == rows.beats)
     while_running("knows_the_row's_last", row_ends == rows.row_ends)
-    first_row = row_ends & (rows.address == rows.down(rows.row))
-    harness.invariant("first_row", implies(begins, first_row))
+    harness.invariant("first_row", implies(begins, rows.address == rows.down(rows.row)))
