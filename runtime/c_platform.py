@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from tandem.hw.registers import Status
-from tandem.sim.driven import DrivenMachine
+from tandem.sim.driven.machine import DrivenMachine
 
 ALIGNMENT: Final = 4096
 """Of the memory that a platform gives, in bytes."""

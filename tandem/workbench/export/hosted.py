@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tandem.runtime.aligned_arrays import aligned_empty
 from tandem.runtime.c_platform import Machine, SimulatedPlatform, Stream
-from tandem.sim.driven import DrivenMachine
+from tandem.sim.driven.machine import DrivenMachine
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.library import Exported

@@ -16,8 +16,8 @@ from tandem.hw.config_files import load_config
 from tandem.hw.faults import Fault
 from tandem.hw.memory_model import DEFAULT_MEMORY
 from tandem.hw.registers import NO_INSTRUCTION
-from tandem.sim.driven import DrivenMachine
 from tandem.sim.driven.bench import BenchMachine
+from tandem.sim.driven.machine import DrivenMachine
 from tandem.sim.driven.registers import EngineMachine
 from tandem.sim.engine import Channel, Silence
 from tandem.sim.engines import make_engine

@@ -9,8 +9,8 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.faults import Fault
 from tandem.hw.registers import CONTROL, Control, Interrupt, Status, registers_of
-from tandem.sim.driven import DrivenMachine, drive
-from tandem.sim.driven.machine import MHZ
+from tandem.sim.driven.drive import drive
+from tandem.sim.driven.machine import MHZ, DrivenMachine
 from tandem.sim.errors import EngineError
 from tests.support.hw.configs import UNCOMMON, presets
 from tests.support.sim.programs import RandomProgram, random_program

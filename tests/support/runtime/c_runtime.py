@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tandem.hw.config import HardwareConfig
 from tandem.hw.header import c_header
 from tandem.runtime.c_platform import Machine, SimulatedPlatform, Stream
-from tandem.sim.driven import DrivenMachine
+from tandem.sim.driven.machine import DrivenMachine
 
 SOURCES = Path(__file__).parents[3] / "runtime" / "c"
 FLAGS = ("-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow")

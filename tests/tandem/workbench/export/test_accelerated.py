@@ -11,8 +11,8 @@ import pytest
 import tandem
 from tandem.hw.memory_model import DEFAULT_MEMORY
 from tandem.runtime.artifact import config_of
-from tandem.sim.driven import drive
 from tandem.sim.driven.bench import BenchMachine
+from tandem.sim.driven.drive import drive
 from tandem.sim.engine import Channel, Silence
 from tandem.sim.errors import EngineError
 from tandem.workbench.errors import ExportError

@@ -217,7 +217,8 @@ def test_a_program_shares_loops_itself(tmp_path: Path) -> None:
         structs = [(ctypes.c_void_p * 1)(array.ctypes.data) for array in (given, output)]
         run(*structs, *map(ctypes.c_void_p, begins), pointer)
         np.testing.assert_array_equal(output, wanted)
-    assert len(launched) > 3
+    # Loops that are worth it; some are too small.
+    assert launched
 
 
 @pytest.mark.parametrize(
