@@ -45,6 +45,8 @@ class LayerError:
         The fraction of own results at the limits of int8.
     readers
         The names of the layers that read the result in int8.
+    only_rounds
+        Whether the layer rounds a value to int8 and computes nothing else.
     """
 
     name: str
@@ -56,6 +58,7 @@ class LayerError:
     largest: float | None
     clipped: float
     readers: tuple[str, ...] = ()
+    only_rounds: bool = False
 
 
 def layer_errors(
@@ -178,6 +181,7 @@ class _Measured:
             None if layer.scale is None else self.largest,
             self.clipped / max(self.elements, 1),
             readers,
+            layer.only_rounds,
         )
 
 

@@ -35,7 +35,8 @@ class QuantisedLayer:
     source
         The name of the result in reports.
     operators
-        The layer's operators; those that only change types if there are no others.
+        The layer's operators; those that only change types if there are no others. Of a layer that
+        only rounds: the operator whose result it rounds, and those.
     function
         From the operands to the result, int8 or real.
     real
@@ -55,6 +56,11 @@ class QuantisedLayer:
     real: Function
     inputs: tuple[tuple[str, Scale | None], ...]
     scale: Scale | None
+
+    @property
+    def only_rounds(self) -> bool:
+        """Whether the layer rounds a value to int8 and computes nothing else."""
+        return not self.real.body.lets
 
 
 def layers(network: Quantised) -> Iterator[QuantisedLayer]:
@@ -85,9 +91,10 @@ def layers(network: Quantised) -> Iterator[QuantisedLayer]:
             continue
         function = _function(own, found, types, end)
         real = _function(part, read, real_types, name)
-        yield QuantisedLayer(
-            name, end, let.source, _shown(operators), function, real, inputs, scale
-        )
+        shown = _shown(operators)
+        if not part and name in real_lets and (rounded := _operator(real_lets[name])):
+            shown = (rounded, *shown)
+        yield QuantisedLayer(name, end, let.source, shown, function, real, inputs, scale)
 
 
 def _function(

@@ -313,7 +313,15 @@ class Assembler:
         self, verb: str, unit: Unit, others: Units, allowed: dict[Unit, TokenQueue]
     ) -> list[TokenQueue]:
         queues = []
-        for other in (others,) if isinstance(others, Unit) else others:
+        if isinstance(others, Unit):
+            others = (others,)
+        # From Python anything may come; a string's letters are no units.
+        if isinstance(others, str) or not isinstance(others, Iterable):
+            raise AssemblyError(
+                f"{self._where()}: {unit.name.lower()} cannot {verb} {others!r}: "
+                "that is a Unit, several of them, or () for none"
+            )
+        for other in others:
             if other not in allowed:
                 names = " or ".join(neighbour.name.lower() for neighbour in allowed)
                 name = other.name.lower() if isinstance(other, Unit) else repr(other)

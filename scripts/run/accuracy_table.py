@@ -55,7 +55,7 @@ def _advice(losses: LayerLosses) -> Iterator[str]:
     in a QDQ network, which nothing here changes."""
     worst = losses.worst_first[0]
     keep = f"--keep-float {worst.name} computes it in float32"
-    if worst.operators == ("quantise",):
+    if worst.only_rounds:
         kept = " ".join(f"--keep-float {name}" for name in worst.readers)
         readers = " and ".join(worst.readers)
         keep = f"it is float32, rounded for {readers}, which {kept} computes in float32, too"

@@ -15,6 +15,7 @@ from tandem.scripts.tables import percentage, plain_console, plain_table, print_
 from tandem.workbench.outputs import top5
 from tandem.workbench.run_report import RunReport
 from tandem.workbench.sqnr import show_sqnr
+from tandem.workbench.step_operators import short_names
 
 
 def print_run(report: RunReport, *, explain: bool = False) -> None:
@@ -110,7 +111,7 @@ def _table(report: RunReport) -> Table:
 
     for row in rows:
         add(
-            (row.name, _short(row.operators), row.device),
+            (row.name, short_names(row.operators), row.device),
             row.macs,
             row.cycles_without_hiding,
             row.cycles,
@@ -126,9 +127,3 @@ def _table(report: RunReport) -> Table:
         sum(row.seconds or 0 for row in rows),
     )
     return table
-
-
-def _short(operators: Sequence[str]) -> str:
-    """The first operator and the number of further operators; the JSON names all."""
-    others = f" +{len(operators) - 1}" if len(operators) > 1 else ""
-    return f"{operators[0]}{others}" if operators else ""

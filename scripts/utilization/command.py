@@ -39,7 +39,7 @@ from tandem.workbench.utilization.conv_layers import RESNET18, ConvLayer, distin
 from tandem.workbench.utilization.measure import measure
 from tandem.workbench.utilization.models import layers_of
 from tandem.workbench.utilization.rows import total
-from tandem.workbench.utilization.sweep import ENGINE, sweep
+from tandem.workbench.utilization.sweep import ENGINE, SweptPoints, sweep
 from tandem.workbench.utilization.sweep_axes import Axis, parse_axes
 
 
@@ -134,6 +134,8 @@ def command(
             chain(model_inputs(model), (config_input(config),)),
         )
         machine, memory_model = load_config(config), parse_memory(memory)
+        measuring = engine if axes is None else ENGINE
+        measured = {"config": machine.name, "memory": memory, "engine": measuring}
         if axes is not None:
             _check_engine(context, engine)
             if roof is not None:
@@ -143,9 +145,9 @@ def command(
             with show_activity("utilization", quiet=as_json) as report:
                 swept = sweep(axes, machine, memory_model, layers, seed, report)
             if picture is not None:
-                picture.write_sweep(swept, axes)
+                picture.write_sweep(SweptPoints(axes, swept, machine, memory_model))
             if as_json:
-                print_json({"sweep": [found.as_json() for found in swept]})
+                print_json({**measured, "sweep": [found.as_json() for found in swept]})
             else:
                 print_sweep(swept, machine.name, memory)
                 _print_left(left)
@@ -159,13 +161,13 @@ def command(
         finally:
             simulator.close()
         if picture is not None:
-            picture.write(rows)
+            picture.write(rows, machine, memory_model)
         if roof is not None:
             roof.write_roofline(rows, machine, memory_model)
         if as_json:
             layers_json = [row.times.as_json() for row in rows]
             whole = total(rows).as_json()
-            print_json({"layers": layers_json, "total": whole, "left_out": left})
+            print_json({"layers": layers_json, "total": whole, "left_out": left, **measured})
         else:
             print_rows(rows, simulator.name, machine.name, memory)
             _print_left(left)

@@ -13,7 +13,7 @@ from tandem.scripts.errors import CommandError
 from tandem.sim.engine import Engine
 from tandem.workbench.pages.write import check_drawn
 from tandem.workbench.utilization.rows import Row
-from tandem.workbench.utilization.sweep import SweptPoint
+from tandem.workbench.utilization.sweep import SweptPoints
 from tandem.workbench.utilization.sweep_axes import MOST_DRAWN, Axis
 
 FORMATS = (".svg", ".png")
@@ -43,17 +43,17 @@ class Plot:
 
     # Below, charts are imported where they are drawn, because Altair is large and optional.
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel) -> None:
         """Draw the rows and their total as bars, and write the image."""
         from tandem.workbench.pages.utilization.bars import draw
 
-        write_atomically(self.path, draw(rows, self._kind))
+        write_atomically(self.path, draw(rows, config, memory, self._kind))
 
-    def write_sweep(self, swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> None:
+    def write_sweep(self, swept: SweptPoints) -> None:
         """Draw the totals of a sweep as lines, and write the image."""
         from tandem.workbench.pages.utilization.sweep_chart import draw
 
-        write_atomically(self.path, draw(swept, axes, self._kind))
+        write_atomically(self.path, draw(swept, self._kind))
 
     def write_roofline(
         self, rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel

@@ -81,7 +81,8 @@ class Utilization(Table):
         # Imported here, because Altair is large and optional.
         from tandem.workbench.pages.utilization.bars import styled_chart
 
-        return styled_chart(self.details.rows)
+        measured = self.details
+        return styled_chart(measured.rows, measured.config, measured.memory)
 
     def roofline(self) -> altair.LayerChart:
         """A chart (of Altair) of the convolutions below the roofline of machine and memory.

@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     import altair
 
 
-@dataclass(frozen=True, slots=True)
-class SweptPoints:
-    """The measured points of a sweep, and its fields."""
-
-    axes: tuple[Axis, ...]
-    points: tuple[sweeps.SweptPoint, ...]
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Sweep(Table):
     """A row for each point, with all convolutions together.
@@ -49,7 +41,7 @@ class Sweep(Table):
     """
 
     layers: Table
-    details: SweptPoints
+    details: sweeps.SweptPoints
 
     def plot(self) -> altair.LayerChart | altair.FacetChart:
         """A chart (of Altair) of the utilisation of all layers over the first field.
@@ -72,7 +64,7 @@ class Sweep(Table):
         # Imported here, because Altair is large and optional.
         from tandem.workbench.pages.utilization.sweep_chart import styled_chart
 
-        return styled_chart(self.details.points, axes)
+        return styled_chart(self.details)
 
 
 def sweep(
@@ -122,7 +114,7 @@ def sweep(
     reason = Column("reason", str, "why the point cannot be measured")
     layer_rows = tuple(row for point in points for row in _layer_rows(point))
     layer_table = Table((*fields, *LAYER, *TIMES), layer_rows)
-    details = SweptPoints(checked, points)
+    details = sweeps.SweptPoints(checked, points, config, model)
     return Sweep((*fields, *TIMES, reason), tuple(map(_row, points)), layer_table, details)
 
 

@@ -8,9 +8,7 @@ from itertools import pairwise
 
 from tandem.runtime.artifact import Artifact, Step, StreamCode
 from tandem.runtime.profile import StepProfile
-
-_LAYOUTS = frozenset({"convert", "view", "pack_windows", "reshape", "transpose"})
-"""Operators that only change layouts."""
+from tandem.workbench.step_operators import LAYOUTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def round_trips(artifact: Artifact, profiles: Sequence[StepProfile] = ()) -> tup
         read = {name for step in own for name in step.inputs}
         written = {name for step in own for name in step.outputs}
         seconds = {number: profiles[number].seconds for number in numbers if profiles}
-        layouts = [each for each in numbers if _LAYOUTS.issuperset(steps[each].operators)]
+        layouts = [each for each in numbers if LAYOUTS.issuperset(steps[each].operators)]
         found.append(
             RoundTrip(
                 _layers(artifact, steps[start])[-1],

@@ -65,6 +65,16 @@ class SweptPoint:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class SweptPoints:
+    """The measured points of a sweep, its fields, and the machine and memory that points share."""
+
+    axes: tuple[Axis, ...]
+    points: tuple[SweptPoint, ...]
+    config: HardwareConfig
+    memory: MemoryModel
+
+
 def sweep(
     axes: Sequence[Axis],
     config: HardwareConfig,

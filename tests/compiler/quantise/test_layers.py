@@ -48,6 +48,21 @@ def test_movement_is_no_layer() -> None:
     assert found[1].scale is None
 
 
+def test_a_layer_that_only_rounds_names_what_it_rounds() -> None:
+    """An operator without an integer form is computed in float, and its result is rounded."""
+    function = network(
+        "func @main(x: float32[1, 2, 2, 2], w: float32[2, 2, 1, 1]):\n"
+        "  c = conv2d(x, w)\n  s = sign(c)\n  y = conv2d(s, w)\n  return y"
+    )
+    found = {each.name: (each.operators, each.only_rounds) for each in layers(quantised(function))}
+    assert found == {
+        "x": (("quantise",), True),
+        "c": (("conv2d",), False),
+        "s": (("sign", "quantise"), True),
+        "y": (("conv2d",), False),
+    }
+
+
 def test_layers_in_branches_are_left_out() -> None:
     function = network(
         "func @main(xc: bool[], x: float32[1, 2, 2, 2], w: float32[2, 2, 1, 1]):\n"

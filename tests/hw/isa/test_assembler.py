@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -274,6 +275,13 @@ def test_refuses_a_unit_that_is_none() -> None:
     wrong: Any = ["load"]
     with pytest.raises(AssemblyError, match=r"compute cannot wait for 'load': "):
         Assembler(PYNQ).gemm((0, 1), waits_for=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, "load", 1])
+def test_refuses_what_is_neither_a_unit_nor_several(wrong: Any) -> None:
+    message = re.escape(f"instruction 0: compute cannot signal {wrong!r}: that is a Unit, several ")
+    with pytest.raises(AssemblyError, match=message):
+        Assembler(PYNQ).gemm((0, 1), signals=wrong)
 
 
 def test_refuses_an_empty_program() -> None:

@@ -20,7 +20,8 @@ def advice(*errors: LayerError, states_scales: bool = False) -> str:
 def error(
     name: str, operator: str, own: float, clipped: float = 0.0, readers: tuple[str, ...] = ()
 ) -> LayerError:
-    return LayerError(name, name, name, (operator,), own, own, None, clipped, readers)
+    rounds = operator == "quantise"
+    return LayerError(name, name, name, (operator,), own, own, None, clipped, readers, rounds)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_json() -> None:
     result = run(*TINY, "--engine", "rtl", "--json")
     assert result.exit_code == 0, result.stderr
     written = json.loads(result.stdout)
-    assert list(written) == ["layers", "total", "left_out"]
+    assert list(written) == ["layers", "total", "left_out", "config", "memory", "engine"]
     assert written["left_out"] == []
     assert [list(entry) for entry in (*written["layers"], written["total"])] == [KEYS] * 3
     first, second = written["layers"]

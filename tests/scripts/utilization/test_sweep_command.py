@@ -23,7 +23,7 @@ def test_json() -> None:
     result = run(*TINY, "--sweep", "latency=0:8:4,interval=1:2", "--json")
     assert result.exit_code == 0, result.stderr
     written = json.loads(result.stdout)
-    assert list(written) == ["sweep"]
+    assert list(written) == ["config", "memory", "engine", "sweep"]
     refused, _, entry, *_ = written["sweep"]
     assert [each["point"] for each in written["sweep"]] == [
         {"latency": latency, "interval": interval} for latency in (0, 4, 8) for interval in (1, 2)
@@ -33,7 +33,8 @@ def test_json() -> None:
     first, second = entry["layers"]
     single = run(*TINY, "--engine", "cycle", "--memory", "latency=4", "--json")
     alone = {"layers": entry["layers"], "total": entry["total"], "left_out": []}
-    assert json.loads(single.stdout) == alone
+    where = {"config": "tiny", "memory": "latency=4", "engine": "cycle"}
+    assert json.loads(single.stdout) == {**alone, **where}
     assert entry["total"]["cycles_with"] == first["cycles_with"] + second["cycles_with"]
 
 

@@ -42,7 +42,7 @@ def hiding_colour(kinds: Sequence[Hiding]) -> alt.Color:
 def hiding_legend(kinds: Sequence[Hiding]) -> alt.Legend | None:
     """A legend of the kinds of runs, if there are two."""
     return (
-        alt.Legend(title="latency hiding:", titleOrient="left", titlePadding=14)
+        alt.Legend(title="latency hiding:", titleOrient="left", titlePadding=28)
         if len(kinds) > 1
         else None
     )

@@ -8,7 +8,10 @@ from typing import Any
 
 import altair as alt
 
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel
 from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, encode, styled
+from tandem.workbench.pages.utilization.measured_on import measured_on
 from tandem.workbench.published.figures import published
 from tandem.workbench.utilization.conv_layers import RESNET18
 from tandem.workbench.utilization.rows import Row, Times, total
@@ -23,14 +26,17 @@ _SHORT = 6
 """Length in letters of the longest name that is written horizontally."""
 
 
-def draw(rows: Sequence[Row], kind: str) -> bytes:
+def draw(rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel, kind: str) -> bytes:
     """The chart as a picture; `kind` is svg or png."""
-    return encode(styled_chart(rows), kind)
+    return encode(styled_chart(rows, config, memory), kind)
 
 
-def styled_chart(rows: Sequence[Row]) -> alt.LayerChart:
-    """The chart in the style of all figures; rows must have cycles."""
-    return styled(chart(rows))
+def styled_chart(
+    rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel
+) -> alt.LayerChart:
+    """The chart in the style of all figures, below the machine and the memory that were measured;
+    rows must have cycles."""
+    return styled(chart(rows).properties(title=measured_on(config, memory)))
 
 
 def chart(rows: Sequence[Row]) -> alt.LayerChart:

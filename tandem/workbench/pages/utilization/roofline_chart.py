@@ -12,6 +12,7 @@ from tandem.workbench.errors import PageError
 from tandem.workbench.pages.picture import encode
 from tandem.workbench.pages.run.roofline import LayerRun, roofline
 from tandem.workbench.pages.run.style import Hiding
+from tandem.workbench.pages.utilization.measured_on import measured_on
 from tandem.workbench.utilization.rows import Row
 
 _WIDTH = 760
@@ -34,7 +35,8 @@ def chart(rows: Sequence[Row], config: HardwareConfig, memory: MemoryModel) -> a
     spec = roofline(runs, config.macs, config.bus_bytes / memory.interval, names=True)
     if spec is None:
         raise PageError("a roofline needs a layer that multiplies and moves bytes")
-    return alt.LayerChart.from_dict(spec | {"width": _WIDTH})
+    drawn = alt.LayerChart.from_dict(spec | {"width": _WIDTH})
+    return drawn.properties(title=measured_on(config, memory))
 
 
 def _runs(row: Row) -> list[LayerRun]:

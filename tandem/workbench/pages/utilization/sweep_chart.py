@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 import altair as alt
 
 from tandem.workbench.pages.picture import HIDING_COLOURS, INK, WAYS, encode, styled
-from tandem.workbench.utilization.sweep import SweptPoint
+from tandem.workbench.pages.utilization.measured_on import measured_on
+from tandem.workbench.utilization.sweep import SweptPoint, SweptPoints
 from tandem.workbench.utilization.sweep_axes import Axis
 
 SweepChart: TypeAlias = alt.LayerChart | alt.FacetChart
@@ -16,14 +17,15 @@ _SIZE = (420, 240)
 _DASHES = ([4, 3], [1, 0])
 
 
-def draw(swept: Sequence[SweptPoint], axes: Sequence[Axis], kind: str) -> bytes:
+def draw(sweep: SweptPoints, kind: str) -> bytes:
     """The chart as a picture; `kind` is svg or png."""
-    return encode(styled_chart(swept, axes), kind)
+    return encode(styled_chart(sweep), kind)
 
 
-def styled_chart(swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> SweepChart:
-    """The chart in the style of all figures."""
-    return styled(chart(swept, axes))
+def styled_chart(sweep: SweptPoints) -> SweepChart:
+    """The chart in the style of all figures, below the machine and the memory that points share."""
+    drawn = chart(sweep.points, sweep.axes)
+    return styled(drawn.properties(title=measured_on(sweep.config, sweep.memory, sweep.axes)))
 
 
 def chart(swept: Sequence[SweptPoint], axes: Sequence[Axis]) -> SweepChart:

@@ -6,9 +6,13 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
 from tandem.workbench.pages.utilization.bars import chart, draw
 from tandem.workbench.utilization.conv_layers import RESNET18, ConvLayer
 from tandem.workbench.utilization.rows import Row, Times, Traffic
+
+TINY, FAST = load_config("tiny"), MEMORY_PRESETS["fast"]
 
 
 def row(name: str, without: int, hidden: int, count: int = 1) -> Row:
@@ -24,7 +28,7 @@ def values(rows: list[Row]) -> list[dict[str, Any]]:
 
 
 def texts(rows: list[Row]) -> list[str | None]:
-    tree = ElementTree.fromstring(draw(rows, "svg").decode())
+    tree = ElementTree.fromstring(draw(rows, TINY, FAST, "svg").decode())
     return [each.text for each in tree.iter() if each.tag.endswith("text")]
 
 
@@ -58,9 +62,9 @@ def test_what_others_published_of_the_same_experiment() -> None:
         return Row(layer, times, nothing, nothing)
 
     lines = b"TVM's best layer"
-    assert lines in draw([same(c2), same(c3)], "svg")
+    assert lines in draw([same(c2), same(c3)], TINY, FAST, "svg")
     for other in (same(c3, 64), same(replace(c3, height=9)), row("a", 400, 200)):
-        assert lines not in draw([same(c2), other], "svg")
+        assert lines not in draw([same(c2), other], TINY, FAST, "svg")
 
 
 def test_names_of_any_kind() -> None:
@@ -77,5 +81,15 @@ def test_order_is_the_rows() -> None:
 
 def test_it_is_drawn_the_same_twice() -> None:
     rows = [row("a", 400, 200)]
-    assert draw(rows, "svg") == draw(rows, "svg")
-    assert draw(rows, "png").startswith(b"\x89PNG")
+    assert draw(rows, TINY, FAST, "svg") == draw(rows, TINY, FAST, "svg")
+    assert draw(rows, TINY, FAST, "png").startswith(b"\x89PNG")
+
+
+def test_the_machine_and_the_memory_are_named() -> None:
+    rows = [row("a", 400, 200)]
+    fast = draw(rows, TINY, FAST, "svg").decode()
+    assert "tiny: 1 x 4 x 4 multipliers, 64-bit bus" in fast
+    assert "memory fast: latency 16, interval 1, 16 in flight" in fast
+    other = draw(rows, TINY.replace(log_block_in=3), MemoryModel(9, 3, 2), "svg").decode()
+    assert "tiny: 1 x 8 x 4 multipliers, 64-bit bus" in other
+    assert "memory: latency 9, interval 3, 2 in flight" in other
