@@ -16,6 +16,7 @@ from tandem.workbench.errors import ArgumentValueError, SweepError
 from tandem.workbench.pages.write import check_installed
 from tandem.workbench.table import Column, Table, Value
 from tandem.workbench.utilization import sweep as sweeps
+from tandem.workbench.utilization.sweep import SweptPoints
 from tandem.workbench.utilization.sweep_axes import (
     CONFIG_FIELDS,
     MEMORY_FIELDS,
@@ -41,7 +42,7 @@ class Sweep(Table):
     """
 
     layers: Table
-    details: sweeps.SweptPoints
+    details: SweptPoints
 
     def plot(self) -> altair.LayerChart | altair.FacetChart:
         """A chart (of Altair) of the utilisation of all layers over the first field.
@@ -114,7 +115,7 @@ def sweep(
     reason = Column("reason", str, "why the point cannot be measured")
     layer_rows = tuple(row for point in points for row in _layer_rows(point))
     layer_table = Table((*fields, *LAYER, *TIMES), layer_rows)
-    details = sweeps.SweptPoints(checked, points, config, model)
+    details = SweptPoints(checked, points, config, model)
     return Sweep((*fields, *TIMES, reason), tuple(map(_row, points)), layer_table, details)
 
 
