@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from tandem.compiler.errors import IRError
-from tandem.compiler.ir.dtypes import UINT16, DType, Kind
+from tandem.compiler.ir.dtypes import DType, Kind
 from tandem.compiler.ir.expr import Const, constant
 from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 
@@ -140,7 +140,7 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
                     return lambda a: np.uint64(a).astype(kind)
                 case Kind.BOOL | Kind.FLOAT:
                     return lambda a: kind(a)
-                case Kind.FLOAT16 | Kind.BFLOAT16:
+                case Kind.FLOAT16 | Kind.BFLOAT16 | Kind.FLOAT4:
                     raise IRError(f"no cast is defined from {source} to {target}")
                 case _:
                     assert_never(source.kind)
@@ -149,7 +149,7 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
                 return _truncating(target)
             wrap = _wrapping(target)
             return lambda a: wrap(int(a))
-        case Kind.FLOAT16 | Kind.BFLOAT16:
+        case Kind.FLOAT16 | Kind.BFLOAT16 | Kind.FLOAT4:
             raise IRError(f"no cast is defined from {source} to {target}")
         case _:
             assert_never(target.kind)
@@ -158,7 +158,7 @@ def cast_function(source: DType, target: DType) -> Callable[[Any], Any]:
 def reinterpret_function(source: DType, target: DType) -> Callable[[Any], Any]:
     """A function that returns the value of type `target` with the bits of one of type `source`."""
     # Floats that are only stored are held as their bits.
-    old, new = (UINT16.numpy if each.is_stored_float else each.numpy for each in (source, target))
+    old, new = source.holder.numpy, target.holder.numpy
     if target.is_float:
         return lambda a: old.type(a).view(new)
     return lambda a: old.type(a).view(new).item()

@@ -17,7 +17,6 @@ from tandem.compiler.ir.arithmetic import (
     value_of,
 )
 from tandem.compiler.ir.buffer import Buffer
-from tandem.compiler.ir.dtypes import UINT16
 from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Reinterpret, Select, Unary, Var
 
 Value: TypeAlias = Callable[[], Any]
@@ -45,9 +44,7 @@ class Memory:
 
     def fill(self, array: NDArray[Any]) -> None:
         """Copy the elements of an array of the same shape and type."""
-        flat = array.ravel()
-        if self.buffer.dtype.is_stored_float:
-            flat = flat.view(UINT16.numpy)
+        flat = array.ravel().view(self.buffer.dtype.holder.numpy)
         # NumPy's scalars keep the type that floats round to.
         self.cells = list(flat) if self.buffer.dtype.is_float else flat.tolist()
 

@@ -237,7 +237,7 @@ def represented(value: int | float | bool, dtype: DType) -> int | float | bool:
             if not dtype.low <= value <= dtype.high or int(value) != value:
                 raise IRError(f"{value!r} is no {dtype}: {dtype.low}..{dtype.high}")
             return int(value)
-        case Kind.FLOAT16 | Kind.BFLOAT16:
+        case Kind.FLOAT16 | Kind.BFLOAT16 | Kind.FLOAT4:
             raise IRError(f"there are no constants of {dtype}, in which floats are only stored")
 
 
@@ -322,8 +322,8 @@ def check_cast(source: DType, target: DType) -> None:
 
 
 def check_reinterpret(source: DType, target: DType) -> None:
-    """Raise an `IRError` unless the types have equally many bits, and at least 8."""
-    if source.bits != target.bits or source.bits < 8:
+    """Raise an `IRError` unless the types have equally many bits, and at least 2."""
+    if source.bits != target.bits or source.bits < 2:
         raise IRError(f"the bits of {source} are none of {target}")
 
 

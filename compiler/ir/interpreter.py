@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.errors import IRError
-from tandem.compiler.ir.dtypes import UINT16
 from tandem.compiler.ir.evaluate import Cell, Frame, Memory, element
 from tandem.compiler.ir.stmt import (
     Alloc,
@@ -96,8 +95,11 @@ def _result(memory: Memory, complete: bool) -> NDArray[Any]:
         raise IRError(f"{len(missing)} elements of an output are never written, first {name}")
     for position in missing:
         memory.cells[position] = 0
-    held = UINT16 if buffer.dtype.is_stored_float else buffer.dtype
-    return np.array(memory.cells, held.numpy).view(buffer.dtype.numpy).reshape(buffer.shape)
+    return (
+        np.array(memory.cells, buffer.dtype.holder.numpy)
+        .view(buffer.dtype.numpy)
+        .reshape(buffer.shape)
+    )
 
 
 def _action(stmt: Stmt, frame: Frame) -> _Action:

@@ -1,4 +1,4 @@
-"""float16 and bfloat16, in which floats are stored, to and from float32: exact, and rounded once.
+"""The formats in which floats are only stored, to and from float32: exact, and rounded once.
 
 Integer arithmetic on bits, so that every processor computes the same.
 """
@@ -6,7 +6,7 @@ Integer arithmetic on bits, so that every processor computes the same.
 from __future__ import annotations
 
 from tandem.compiler import te
-from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, UINT32, DType
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT4, FLOAT16, FLOAT32, UINT32, DType
 from tandem.compiler.ir.expr import Expr
 
 _SIGN = 0x80000000
@@ -31,7 +31,9 @@ def cast(value: Expr, dtype: DType) -> Expr:
 
 def _widened(value: Expr) -> Expr:
     """A stored float as a float32."""
-    bits = te.cast(te.reinterpret(value, UINT16), UINT32)
+    bits = te.cast(te.reinterpret(value, value.dtype.holder), UINT32)
+    if value.dtype == FLOAT4:
+        return _widened_float4(bits)
     if value.dtype == BFLOAT16:
         return te.reinterpret(bits << 16, FLOAT32)
     assert value.dtype == FLOAT16
@@ -46,8 +48,11 @@ def _narrowed(value: Expr, dtype: DType) -> Expr:
     """A float32 as a stored float, rounded to nearest, ties to even."""
     bits = te.reinterpret(value, UINT32)
     sign, size = bits & _SIGN, bits & (_SIGN - 1)
-    found = _bfloat16(size) if dtype == BFLOAT16 else _float16(size)
-    return te.reinterpret(te.cast(found | (sign >> 16), UINT16), dtype)
+    if dtype == FLOAT4:
+        found = _float4(value, te.reinterpret(size, FLOAT32), sign >> 28)
+    else:
+        found = (_bfloat16(size) if dtype == BFLOAT16 else _float16(size)) | (sign >> 16)
+    return te.reinterpret(te.cast(found, dtype.holder), dtype)
 
 
 def _bfloat16(size: Expr) -> Expr:
@@ -66,6 +71,25 @@ def _float16(size: Expr) -> Expr:
     # From 65520 on the nearest number is infinity.
     infinite = te.select(size > _INFINITY, te.const(0x7E00, UINT32), te.const(0x7C00, UINT32))
     return te.select(size < 0x477FF000, finite, infinite)
+
+
+def _widened_float4(bits: Expr) -> Expr:
+    sign, size = (bits & 0x8) << 28, bits & 0x7
+    # Exponents are biased by 1 there and by 127 here; without one, the number is 0 or 0.5.
+    small = te.reinterpret(te.cast(size, FLOAT32) * 0.5, UINT32)
+    return te.reinterpret(te.select(size < 2, small, (size << 22) + (126 << 23)) | sign, FLOAT32)
+
+
+def _float4(value: Expr, size: Expr, sign: Expr) -> Expr:
+    """The bits of a number: 6 is the nearest to all that is larger, and -0 stands for NaN, as in
+    ONNX."""
+    limits = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
+    found = te.const(0, UINT32)
+    for number, limit in enumerate(limits):
+        # A number between two is rounded to the one whose fraction is 0: up from odd codes.
+        above = size >= limit if number % 2 else size > limit
+        found = te.select(above, te.const(number + 1, UINT32), found)
+    return te.select(te.equal(value, value), found | sign, te.const(0x8, UINT32))
 
 
 def _rounded_to_odd(value: Expr) -> Expr:

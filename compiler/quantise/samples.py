@@ -49,13 +49,15 @@ def _drawn(
     generator: np.random.Generator, type_: TensorType, shape: tuple[int, ...], rows: int
 ) -> NDArray[Any]:
     dtype = type_.dtype.numpy
-    if type_.dtype.is_float:
+    if type_.dtype.is_float or type_.dtype.is_stored_float:
         return generator.standard_normal(shape).astype(dtype)
     if type_.dtype == BOOL:
         return np.ones(shape, dtype)
     if rows:
         return generator.integers(0, rows, shape).astype(dtype)
     if dtype.itemsize == 1:
-        limits = np.iinfo(dtype)
-        return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        low, high = type_.dtype.low, type_.dtype.high
+        # Drawn as bytes, so that a seed gives the bytes that it always gave.
+        byte = np.int8 if low < 0 else np.uint8
+        return generator.integers(low, high, shape, byte, endpoint=True).astype(dtype)
     return np.ones(shape, dtype)

@@ -23,7 +23,7 @@ from tandem.compiler.graph.operators.elementwise import Cast, Modulo
 from tandem.compiler.graph.operators.parts import Gather, Slice
 from tandem.compiler.graph.operators.reductions import Reduction
 from tandem.compiler.graph.types import TensorType
-from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, INT64
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT4, FLOAT16, INT2, INT4, INT64, UINT2, UINT4
 from tandem.compiler.operators import slicing
 
 _Fold: TypeAlias = Callable[[Any, Sequence[Array], tuple[int, ...]], Array]
@@ -155,6 +155,8 @@ _REDUCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -> Array | None:
     with np.errstate(all="ignore"):
         if operator in _UFUNCS:
+            if any(each.dtype in _NARROW for each in operands):
+                return None
             found = _UFUNCS[operator](*operands)
             return None if found is None else np.asarray(found)
         match operator, attributes:
@@ -175,7 +177,8 @@ def _numbers(operator: str, attributes: Attributes, operands: Sequence[Array]) -
                 return None
 
 
-_STORED_FLOATS = (FLOAT16.numpy, BFLOAT16.numpy)
+_STORED_FLOATS = (FLOAT16.numpy, BFLOAT16.numpy, FLOAT4.numpy)
+_NARROW = (INT2.numpy, INT4.numpy, UINT2.numpy, UINT4.numpy)
 
 
 def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
@@ -183,6 +186,8 @@ def _cast(data: Array, to: np.dtype[Any]) -> Array | None:
         data = data.astype(np.float32)
     if to in _STORED_FLOATS and (data.dtype != np.float32 or bool(np.isnan(data).any())):
         # NumPy's rounding of other types and its NaNs are not those of the graph's operator.
+        return None
+    if data.dtype.kind == "f" and to in _NARROW:
         return None
     if data.dtype.kind == "f" and to.kind in "iu":
         # NumPy's result for numbers out of range is undefined.

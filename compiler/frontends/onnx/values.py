@@ -30,11 +30,16 @@ DTYPES: Final[Mapping[int, DType]] = MappingProxyType(
         int(TensorProto.BOOL): dtypes.BOOL,
         int(TensorProto.DOUBLE): dtypes.FLOAT64,
         int(TensorProto.FLOAT): dtypes.FLOAT32,
+        int(TensorProto.FLOAT4E2M1): dtypes.FLOAT4,
         int(TensorProto.FLOAT16): dtypes.FLOAT16,
+        int(TensorProto.INT2): dtypes.INT2,
+        int(TensorProto.INT4): dtypes.INT4,
         int(TensorProto.INT8): dtypes.INT8,
         int(TensorProto.INT16): dtypes.INT16,
         int(TensorProto.INT32): dtypes.INT32,
         int(TensorProto.INT64): dtypes.INT64,
+        int(TensorProto.UINT2): dtypes.UINT2,
+        int(TensorProto.UINT4): dtypes.UINT4,
         int(TensorProto.UINT8): dtypes.UINT8,
         int(TensorProto.UINT16): dtypes.UINT16,
         int(TensorProto.UINT32): dtypes.UINT32,
@@ -154,8 +159,9 @@ def array_of(tensor: TensorProto, what: str) -> Array:
     shape = tuple(tensor.dims)
     if any(each < 0 for each in shape):
         raise FrontendError(f"{what} is of the shape {list(shape)}")
-    wide = DTYPES[tensor.data_type].numpy.itemsize
-    if tensor.HasField("raw_data") and len(tensor.raw_data) != prod(shape) * wide:
+    dtype = DTYPES[tensor.data_type]
+    bits = dtype.bits if dtype.is_narrow else 8 * dtype.numpy.itemsize
+    if tensor.HasField("raw_data") and len(tensor.raw_data) != -(-prod(shape) * bits // 8):
         raise FrontendError(
             f"{what} is of the shape {list(shape)}, and has {len(tensor.raw_data)} bytes"
         )

@@ -17,6 +17,11 @@ _TYPES: Final[Mapping[str, str]] = {
     "bool": "uint8_t",
     "float16": "uint16_t",
     "bfloat16": "uint16_t",
+    "float4_e2m1fn": "uint8_t",
+    "int2": "int8_t",
+    "int4": "int8_t",
+    "uint2": "uint8_t",
+    "uint4": "uint8_t",
     "float32": "float",
     "float64": "double",
 }

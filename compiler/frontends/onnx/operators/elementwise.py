@@ -14,7 +14,7 @@ from tandem.compiler.frontends.onnx.node import Node
 from tandem.compiler.frontends.onnx.values import Value
 from tandem.compiler.graph.operators.elementwise import Cast, Clip
 from tandem.compiler.graph.operators.shapes import Expand
-from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.dtypes import BOOL, INT32, DType
 
 ELEMENTWISE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = MappingProxyType(
     {
@@ -181,8 +181,17 @@ def _cast(node: Node) -> Value:
         name = node.text("to")
         if name not in TensorProto.DataType.keys():
             node.refuse(f"to is {name!r}")
-        return node.cast(node.input(0), node.element_type(TensorProto.DataType.Value(name)))
-    return node.cast(node.input(0), node.element_type(node.integer("to")))
+        return _converted(node, node.element_type(TensorProto.DataType.Value(name)))
+    return _converted(node, node.element_type(node.integer("to")))
+
+
+def _converted(node: Node, to: DType) -> Value:
+    """The operand in another type. Of a float, an integer of 2 or 4 bits has the low bits of the
+    whole number, where wider integers saturate."""
+    data = node.input(0)
+    if to.is_narrow and to.is_integer and not data.dtype.is_integer:
+        data = node.cast(data, INT32)
+    return node.cast(data, to)
 
 
 def _bit_cast(node: Node) -> Value:
@@ -191,7 +200,7 @@ def _bit_cast(node: Node) -> Value:
 
 
 def _cast_like(node: Node) -> Value:
-    return node.cast(node.input(0), node.input(1).dtype)
+    return _converted(node, node.input(1).dtype)
 
 
 def _clip(node: Node) -> Value:

@@ -32,30 +32,42 @@ def quantize(node: Node) -> Value:
         to = node.element_type(node.integer("output_dtype"))
     given = node.optional(2)
     to = to if given is None else given.dtype
-    if node.integer("block_size", 0):
-        data, scale, zero = _of_elements(node)
-        whole = node.call("round_even", node.call("divide", data, scale))
-        if zero is not None:
-            whole = node.call("add", whole, node.cast(zero, whole.dtype))
-        # Casts of floats saturate.
-        return node.cast(whole, to)
-    data, scale, zero, axis = _scaled(node)
-    return quantised(node, data, scale, zero, axis, to)
+    if to.is_integer and not node.integer("block_size", 0):
+        data, scale, zero, axis = _scaled(node)
+        return quantised(node, data, scale, zero, axis, to)
+    data, scale, zero = _of_elements(node)
+    quotient = node.call("divide", data, scale)
+    if to.is_integer:
+        quotient = node.call("round_even", quotient)
+    if zero is not None:
+        quotient = node.call("add", quotient, node.cast(zero, quotient.dtype))
+    # Casts of floats saturate.
+    return node.cast(quotient, to)
 
 
 def dequantize(node: Node) -> Value:
     """The result of `DequantizeLinear`."""
-    if node.integer("block_size", 0):
-        data, scale, zero = _of_elements(node)
-        centred = data if zero is None else _centred(node, data, zero)
-        return node.call("multiply", node.cast(centred, scale.dtype), scale)
-    return dequantised(node, *_scaled(node))
+    to = node.input(1).dtype
+    if node.integer("output_dtype", 0):
+        to = node.element_type(node.integer("output_dtype"))
+    if node.input(0).dtype.is_integer and not node.integer("block_size", 0):
+        return node.cast(dequantised(node, *_scaled(node)), to)
+    data, scale, zero = _of_elements(node)
+    centred = data if zero is None else _centred(node, data, zero)
+    return node.cast(node.call("multiply", node.cast(centred, scale.dtype), scale), to)
 
 
 def _of_elements(node: Node) -> tuple[Value, Value, Value | None]:
-    """The data, and a scale and a zero point for each element, from those of blocks."""
-    data, scale, zero = node.input(0), node.input(1), node.optional(2)
-    size = node.integer("block_size")
+    """The data, and a scale and a zero point for each element, from those of blocks or channels."""
+    data, scale, zero = _operands(node)
+    size = node.integer("block_size", 0)
+    if size == 0:
+        axis, shape = _scaled(node)[-1], list[int]()
+        if scale.type.size != 1:
+            shape = [1] * data.rank
+            shape[axis] = scale.shape[0]
+        spread = None if zero is None else node.reshape(zero, shape)
+        return data, node.reshape(scale, shape), spread
     (axis,) = node.axes([node.integer("axis")], data)
     axis %= data.rank
     extent = node.extent(axis, data)
@@ -69,9 +81,20 @@ def _of_elements(node: Node) -> tuple[Value, Value, Value | None]:
     return data, node.call("gather", scale, indices, to=to), repeated
 
 
+def _operands(node: Node) -> tuple[Value, Value, Value | None]:
+    """Data, scales and zero points; stored floats among them as float32."""
+    data, scale = (_wide(node, node.input(position)) for position in range(2))
+    zero = node.optional(2)
+    return data, scale, None if zero is None else _wide(node, zero)
+
+
+def _wide(node: Node, value: Value) -> Value:
+    return node.cast(value, FLOAT32) if value.dtype.is_stored_float else value
+
+
 def _scaled(node: Node) -> tuple[Value, Value, Value | None, int]:
     """The data, scales, zero points, and the axis of per-channel scales."""
-    data, scale, zero = node.input(0), node.input(1), node.optional(2)
+    data, scale, zero = _operands(node)
     # With a single scale the axis does not matter.
     single = scale.type.size == 1
     return data, scale, zero, min(1, data.rank - 1) if single else node.integer("axis", 1)
@@ -158,13 +181,13 @@ def integer_product(
 
 
 def _centred(node: Node, data: Value, zero: Value | None) -> Value:
-    """The data minus the zero point, in int32."""
-    wide = node.cast(data, INT32)
+    """The data minus the zero point: of integers in int32."""
+    wide = node.cast(data, INT32) if data.dtype.is_integer else data
     if zero is None:
         return wide
     if zero.type.size == 1:
         zero = node.reshape(zero, ())
-    return node.call("subtract", wide, node.cast(zero, INT32))
+    return node.call("subtract", wide, node.cast(zero, wide.dtype))
 
 
 def dynamic(node: Node) -> tuple[Value, ...]:
@@ -186,11 +209,11 @@ def dynamic(node: Node) -> tuple[Value, ...]:
     return quantised(node, data, scale, point, axis, UINT8), node.cast(scale, FLOAT32), point
 
 
-_LIMITS = "integers of 8, 16 and 32 bits"
+_LIMITS = "integers of 2 to 32 bits, and float4e2m1"
 
 CONVERTERS: tuple[Converter, ...] = (
-    Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), quantize, _LIMITS),
-    Converter("DequantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), dequantize, _LIMITS),
+    Converter("QuantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), quantize, _LIMITS, True),
+    Converter("DequantizeLinear", (10, 13, 19, 21, 23, 24, 25, 28), dequantize, _LIMITS, True),
     Converter("QLinearConv", (10,), linear_conv, "one to three spatial axes; computed in floats"),
     Converter("QLinearMatMul", (10, 21), _linear_matmul, "computed in floats"),
     Converter("ConvInteger", (10,), _conv_integer, "one to three spatial axes"),

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.byte_tables import looked_up
-from tandem.compiler.ir.dtypes import BOOL
+from tandem.compiler.ir.dtypes import BOOL, Kind
 from tandem.compiler.ir.expr import Expr, Load
 from tandem.compiler.lower.conditions import reads_memory
 from tandem.compiler.machines.cpu.codegen import lane_patterns, vector_access
@@ -29,8 +29,10 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     MASK,
     call_intrinsic,
     constant,
+    in_lanes,
     lanes_of,
     memory_type,
+    register_type,
     splat,
     suffix,
     vector_type,
@@ -57,7 +59,7 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
         common, numbers = places
         first = _pointers(frame, place, replace(common, constant=span.start), evaluate)
         value = lane_patterns.picked(frame, expr.buffer, element, first, span, numbers)
-        return _as_truth(frame, expr, value)
+        return _in_register(frame, expr, value)
     elements = _pointers(frame, place, offset, evaluate)
     mask = frame.mask
     if mask is not None and offset.within(place.size, frame):
@@ -78,13 +80,16 @@ def load(frame: Frame, expr: Load, evaluate: Evaluate) -> Any:
         one = splat(frame.builder, any_lane(frame, mask), 1)
         value = vector_access.read(frame, expr.buffer, ir.VectorType(element, 1), elements, one)
         value = frame.builder.extract_element(value, constant(I64, 0))
-    return _as_truth(frame, expr, value)
+    return _in_register(frame, expr, value)
 
 
-def _as_truth(frame: Frame, expr: Load, value: Any) -> Any:
-    """A loaded value; of a bool, which is a byte in memory, whether that is not 0."""
+def _in_register(frame: Frame, expr: Load, value: Any) -> Any:
+    """A loaded value: of a bool, which is a byte in memory, whether that is not 0; of an integer
+    of fewer than 8 bits the low bits of its byte."""
     if expr.dtype == BOOL:
         return frame.builder.icmp_unsigned("!=", value, constant(value.type, 0))
+    if expr.dtype.is_narrow:
+        return frame.builder.trunc(value, in_lanes(register_type(expr.dtype), value))
     return value
 
 
@@ -115,8 +120,9 @@ def store(
     offset, _ = _by_lane(frame, offset_of(place, indices, frame))
     elements = _pointers(frame, place, offset, evaluate)
     builder, mask = frame.builder, frame.mask
-    if buffer.dtype == BOOL:
-        value = builder.zext(value, vector_type(BYTE, lanes_of(value)))
+    if buffer.dtype == BOOL or buffer.dtype.is_narrow:
+        widen = builder.sext if buffer.dtype.kind is Kind.INT else builder.zext
+        value = widen(value, in_lanes(BYTE, value))
     if not vector_access.scattered(elements) and offset.lane == 0:
         if frame.lanes is not None and lanes_of(value) is not None:
             if mask is not None:

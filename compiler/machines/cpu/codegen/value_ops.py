@@ -55,7 +55,7 @@ def binary(builder: Any, op: BinaryOp, dtype: DType, a: Any, b: Any) -> Any:
             return _float(builder, op, a, b)
         case Kind.INT | Kind.UINT | Kind.BOOL:
             return _integer(builder, op, dtype, a, b)
-        case Kind.FLOAT16 | Kind.BFLOAT16:
+        case Kind.FLOAT16 | Kind.BFLOAT16 | Kind.FLOAT4:
             raise AssertionError(f"{op.value} of {dtype} is refused by the verifier")
         case _:
             assert_never(dtype.kind)
@@ -174,7 +174,7 @@ def absolute(builder: Any, dtype: DType, a: Any) -> Any:
             return call_intrinsic(builder, f"llvm.abs.{suffix(a.type)}", a.type, [a, keep])
         case Kind.UINT | Kind.BOOL:
             return a
-        case Kind.FLOAT16 | Kind.BFLOAT16:
+        case Kind.FLOAT16 | Kind.BFLOAT16 | Kind.FLOAT4:
             raise AssertionError(f"the magnitude of {dtype} is refused by the verifier")
         case _:
             assert_never(dtype.kind)
