@@ -17,6 +17,7 @@ from tandem.compiler.frontends.onnx.operators.convolutions import (
 )
 from tandem.compiler.frontends.onnx.operators.spatial import channels_as_given, channels_first
 from tandem.compiler.frontends.onnx.values import Value
+from tandem.compiler.graph.extents import Extent
 from tandem.compiler.graph.operators.elementwise import Clip
 from tandem.compiler.graph.operators.parts import Gather
 from tandem.compiler.graph.operators.products import Product
@@ -62,7 +63,7 @@ def _of_elements(node: Node) -> tuple[Value, Value, Value | None]:
     data, scale, zero = _operands(node)
     size = node.integer("block_size", 0)
     if size == 0:
-        axis, shape = _scaled(node)[-1], list[int]()
+        axis, shape = _scaled(node)[-1], list[Extent]()
         if scale.type.size != 1:
             shape = [1] * data.rank
             shape[axis] = scale.shape[0]

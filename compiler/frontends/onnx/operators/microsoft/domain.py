@@ -23,8 +23,6 @@ REMEDIES: Final[Mapping[str, str]] = MappingProxyType(
     {
         f"{DOMAIN}.nchwc.": "ONNX Runtime laid this model out for one machine: save it with "
         "ORT_ENABLE_EXTENDED instead of ORT_ENABLE_ALL",
-        f"{DOMAIN}.MatMulNBits": "weights of 4 bits are not supported: export the model with "
-        "weights of 8 or more bits",
     }
 )
 """What helps, by the beginning of the names of operators that are not supported."""
