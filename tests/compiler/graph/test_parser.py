@@ -147,7 +147,7 @@ HEAD = "func @f(x: float32[2], t: (int8[1], int8[2])):\n"
         ),
         (HEAD + "  y = relu(int8[](200))\n", 2, 19, "200 is no int8: -128..127"),
         (HEAD + "  y = relu(int8[](1.5))\n", 2, 19, "found '1.5', expected int8"),
-        (HEAD + "  y = relu(int4[](1))\n", 2, 12, "int4 has no array type"),
+        (HEAD + "  y = relu(int5[](1))\n", 2, 12, "int5 has no array type"),
         (HEAD + "  y = relu(bool[](1))\n", 2, 19, "found '1', expected True or False"),
         (HEAD + "  y = relu(1)\n", 2, 12, "found '1', expected a name or a constant"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tandem.compiler.errors import IRError, TensorError
-from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT16, FLOAT32, UINT16, DType
+from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT4, FLOAT16, FLOAT32, UINT4, UINT16, DType
 from tandem.compiler.ir.ops import cast, const
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
@@ -83,6 +84,28 @@ def test_the_interpreter_agrees(dtype: DType) -> None:
     np.testing.assert_array_equal(wide, narrow.astype(np.float32))
 
 
+def test_every_float_of_4_bits() -> None:
+    """And what is rounded to each: numbers between two, half-way and beside, beyond 6, and NaN."""
+    every = np.arange(16, dtype=np.uint8).view(FLOAT4.numpy)
+    wide = native(every, FLOAT32)
+    sizes = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+    assert wide.tolist() == [*sizes, *(-each for each in sizes)]
+    np.testing.assert_array_equal(native(wide, FLOAT4).view(np.uint8), every.view(np.uint8))
+    middle = np.array([(a + b) / 2 for a, b in pairwise(sizes)], np.float32)
+    numbers = np.concatenate(
+        [middle, np.nextafter(middle, np.float32(9)), np.nextafter(middle, np.float32(0))]
+    )
+    numbers = np.concatenate([numbers, np.array([5.99, 6.01, 7, 1e9, np.inf], np.float32)])
+    numbers = np.concatenate([numbers, -numbers, np.array([np.nan], np.float32)])
+    wanted = numbers.astype(FLOAT4.numpy)
+    found = native(numbers, FLOAT4)
+    np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))
+    assert found[:7].astype(np.float32).tolist() == [0, 1, 1, 2, 2, 4, 4]  # ties to even
+    tensor = given_as("X", numbers)
+    by_hand = evaluate(ELEMENTWISE["cast"](tensor, to=FLOAT4), {"X": numbers})
+    np.testing.assert_array_equal(by_hand.view(np.uint8), wanted.view(np.uint8))
+
+
 def test_refusals() -> None:
     """There is no arithmetic, no constant and no plain cast of floats that are only stored."""
     stored = placeholder((4,), FLOAT16, "X")
@@ -97,3 +120,4 @@ def test_refusals() -> None:
     with pytest.raises(IRError, match="the bits of float16 are none of float32"):
         reinterpret(stored[0], FLOAT32)
     assert reinterpret(stored[0], UINT16).dtype == UINT16
+    assert reinterpret(placeholder((4,), FLOAT4, "Y")[0], UINT4).dtype == UINT4

@@ -62,7 +62,7 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
     operator = next(filter(None, found.groups()), operators) if found else operators
     kind = _TYPE.search(text)
     if kind:
-        yield operator, f"the type {re.sub('[0-9]+e.*', '8 or 4 bits', kind[1])}"
+        yield operator, f"the type {re.sub('8e.*', '8', kind[1])}"
     elif text.endswith("is no tensor"):
         yield operator, "sequences and optional values"
     else:

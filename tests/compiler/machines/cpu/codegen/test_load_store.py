@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.runtime.element_types import dtype_of
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, run_text, same
 
 TARGETS = [HOST, EXACT]
 LANES = [2, 3, 5, 7, 8, 12, 16, 17, 28, 31, 40, 64, 65, 100, 130, 300]
-DTYPES = ["bool", "int8", "uint16", "int32", "float32", "int64", "float64"]
+DTYPES = ["bool", "int4", "uint2", "int8", "uint16", "int32", "float32", "int64", "float64"]
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "float32") -> NDArray[Any]:
     values = np.random.default_rng(1).integers(0, 100, shape)
-    return values.astype(dtype) if dtype != "bool" else values < 50
+    return values.astype(dtype_of(dtype)) if dtype != "bool" else values < 50
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=["wide", "narrow"])
@@ -237,3 +238,26 @@ func f() -> (C: int32[5, 33]):
       C[o, i] = select({form.format(compare)}, 1, 0)
 """,
     )
+
+
+@pytest.mark.parametrize("dtype", ["int2", "int4", "uint2", "uint4"])
+def test_integers_of_fewer_than_8_bits(dtype: str) -> None:
+    """All bytes, whose high bits mean nothing; results are those of the low bits, and wrap."""
+    kind = dtype_of(dtype)
+    every = np.arange(256, dtype=np.uint8).view(kind)
+    text = f"""
+func f(A: {dtype}[256]) -> (C: {dtype}[256], D: int32[256], E: {dtype}[256]):
+  for i in 256 vectorized:
+    C[i] = A[i] + {dtype}(1)
+  for j in 256:
+    D[j] = int32(A[j])
+    E[j] = A[255 - j]
+"""
+    bits, signed = int(dtype[-1]), dtype[0] == "i"
+    low = (np.arange(256) & ((1 << bits) - 1)).astype(np.int64)
+    whole = np.where(signed & (low >> (bits - 1) == 1), low - (1 << bits), low)
+    added, wide, turned = run_text(text, every)
+    wrapped = (whole + 1 + (signed << (bits - 1))) % (1 << bits) - (signed << (bits - 1))
+    assert added.astype(np.int64).tolist() == wrapped.tolist()
+    assert wide.tolist() == whole.tolist()
+    assert turned.astype(np.int64).tolist() == whole[::-1].tolist()
