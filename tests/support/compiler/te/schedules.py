@@ -28,10 +28,12 @@ def _random(buffer: Buffer, rng: np.random.Generator) -> npt.NDArray[Any]:
     match dtype.kind:
         case Kind.BOOL:
             return rng.integers(0, 2, buffer.shape).astype(np.bool_)
-        case Kind.FLOAT | Kind.FLOAT16 | Kind.BFLOAT16:
+        case Kind.FLOAT | Kind.FLOAT16 | Kind.BFLOAT16 | Kind.FLOAT4:
             return rng.integers(-8, 9, buffer.shape).astype(dtype.numpy)
         case Kind.INT | Kind.UINT:
-            return rng.integers(dtype.low, dtype.high, buffer.shape, dtype.numpy, endpoint=True)
+            kind = np.int8 if dtype.is_narrow else dtype.numpy
+            found = rng.integers(dtype.low, dtype.high, buffer.shape, kind, endpoint=True)
+            return found.astype(dtype.numpy)
 
 
 def agree(
