@@ -30,20 +30,20 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
 TINY = machine("tiny")
 CASES = 100
 BLOCK = 4
+LAYOUT = f"{{0, 1/{BLOCK}, 2, 3, _, 1%{BLOCK}}}"
 
 
 def _blocks(channels: int) -> str:
-    return f"int8[1, {channels}, 16, 15]{{0, 1/{BLOCK}, 2, 3, _, 1%{BLOCK}}}"
+    return f"int8[1, {channels}, 16, 15]{LAYOUT}"
 
 
 def _kernel(name: str, operands: Sequence[tuple[str, int]], channels: int, core: str) -> Let:
     """The call of a kernel that only places its operands."""
-    layout = f"{{0, 1/{BLOCK}, 2, 3, _, 1%{BLOCK}}}"
     params = ", ".join(f"p{at}: {_blocks(each)}" for at, (_, each) in enumerate(operands))
-    given = ", ".join(f"{each}: {_blocks(size)}" for each, size in operands)
+    given = ", ".join(f"{operand}: {_blocks(size)}" for operand, size in operands)
     plain = [
-        f"  a{at} = convert(p{at}, shape=[1, {each}, 16, 15], source={layout})"
-        for at, (_, each) in enumerate(operands)
+        f"  a{at} = convert(p{at}, shape=[1, {size}, 16, 15], source={LAYOUT})"
+        for at, (_, size) in enumerate(operands)
     ]
     names = ", ".join(each for each, _ in operands)
     text = "\n".join(
@@ -51,7 +51,7 @@ def _kernel(name: str, operands: Sequence[tuple[str, int]], channels: int, core:
             f"kernel[other, placed] @k({params}) -> {_blocks(channels)}:",
             *plain,
             f"  c = {core}",
-            f"  r = convert(c, shape=[1, {channels}, 16, 15], target={layout})",
+            f"  r = convert(c, shape=[1, {channels}, 16, 15], target={LAYOUT})",
             "  return r",
             "",
             f"func @f({given}) -> {_blocks(channels)}:",
@@ -157,10 +157,9 @@ def _drawn(seed: int) -> PlannedStream:
                 draft.place(_slice(f"t{number}", (operand, size), start, end), end - start)
     if not draft.calls:
         draft.compute("t", 5, draft.inputs[:1])
-    results = [
-        each for each in draft.channels if rng.random() < 0.2 or each == [*draft.channels][-1]
-    ]
-    return draft.stream([each for each in results if each not in draft.inputs] or ["t0"])
+    *others, last = draft.channels
+    results = [each for each in others if rng.random() < 0.2 and each not in draft.inputs]
+    return draft.stream([*results, last])
 
 
 Tokens = npt.NDArray[np.int64]
