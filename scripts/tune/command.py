@@ -130,9 +130,9 @@ def command(
         SpaceName,
         typer.Option(
             "--space",
-            help="base: the space that the compiler chooses from, which the exact explorer "
-            "certifies; wide: other loops, and operands that stay on chip or have several slots "
-            "there, where a layer's template knows them.",
+            help="base: the space that the compiler chooses from; wide: another one, of loops in "
+            "which operands stay on chip or have several slots there, where a layer's template has "
+            "it. Neither contains the other, and the exact explorer certifies the best of one.",
         ),
     ] = SpaceName.BASE,
     records: Annotated[

@@ -135,7 +135,7 @@ def tune(
         `xgboost`: led by a learned model; `exact`: branch and bound until the best is certified;
         `random`, `grid`, `genetic`; `estimate`: in the order of the compiler's own estimate.
     space
-        `base`: the compiler's own space, which `exact` certifies; `wide`: other loops, too.
+        `base`: the compiler's own space; `wide`: one of other loops, which does not contain it.
     records
         The file that trials are kept in, and that tuning starts from.
     transfer

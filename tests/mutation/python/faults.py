@@ -266,7 +266,8 @@ class _Lister(ast.NodeVisitor):
         self._replace(Kind.RETURN, node, "pass")
         if node.value is None:
             return
-        if not isinstance(node.value, ast.Constant) or node.value.value is not None:
+        # `None` is as false as `False`, and mypy sees the difference.
+        if not (isinstance(node.value, ast.Constant) and node.value.value in (None, False)):
             self._replace(Kind.RETURN, node, "return None")
         for call in ast.walk(node.value):
             # A call that empties something and returns it: what is left where it only looks?

@@ -9,6 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from tests.support.packages import FOLDERS, module_name, source_files
 
+_NET = "/test_recorded_"
+"""What the paths of tests of recorded digests have in them."""
+
 
 @dataclass(frozen=True, slots=True)
 class TestsOf:
@@ -20,6 +23,9 @@ class TestsOf:
         `tests/X/test_Y.py` for `X/Y.py`; with `test_Y_*.py` beside it.
     near
         Tests that import the file, and the mirrors of source files that import it.
+    nets
+        Tests of recorded digests of many cases that import the file, however indirectly, from those
+        on that it is the fewest imports away from.
     folders
         The folders of tests around the mirror, from the nearest to the one that has all tests.
     """
@@ -28,6 +34,7 @@ class TestsOf:
 
     mirror: tuple[str, ...]
     near: tuple[str, ...]
+    nets: tuple[str, ...]
     folders: tuple[str, ...]
 
 
@@ -53,7 +60,19 @@ class Mirrors:
             near.update(self._mirror(self._sources[importer]))
         around = (str("tests" / folder) for folder in PurePosixPath(path).parents)
         folders = tuple(each for each in around if (self._root / each).is_dir())
-        return TestsOf(mirror, tuple(sorted(near - {*mirror})), folders)
+        near -= {*mirror}
+        nets = (each for each in self._nets(module) if each not in near)
+        return TestsOf(mirror, tuple(sorted(near)), tuple(nets), folders)
+
+    def _nets(self, module: str) -> Iterator[str]:
+        """The tests of recorded digests that reach a module, the nearest first."""
+        seen, modules = {module}, [module]
+        while modules:
+            found = {test for name in modules for test in self._importing_tests.get(name, ())}
+            yield from sorted(test for test in found - seen if _NET in test)
+            importers = {name for each in modules for name in self._importers.get(each, ())}
+            modules = sorted(importers - seen)
+            seen |= found | importers
 
     def _mirror(self, path: PurePosixPath) -> tuple[str, ...]:
         folder = PurePosixPath("tests") / path.parent

@@ -48,6 +48,7 @@ def changes(text: str) -> list[str]:
         ("x = y.pop()", ["y.pop() => y[-1]"]),
         ("def f():\n    return a", ["return a => pass", "return a => return None"]),
         ("def f():\n    return", ["return => pass"]),
+        ("def f():\n    return False", ["return False => pass", "False => True"]),
         ("def f():\n    raise E(1)", ["raise E(1) => pass"]),
         ("for a in b:\n    continue", ["continue => break"]),
         ("for a in b:\n    break", ["break => pass"]),

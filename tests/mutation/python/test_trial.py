@@ -34,8 +34,12 @@ FILES = {
     "tests/far/test_slow.py": "import time\n\nfrom tandem.hw.sums import second\n\n\n"
     "def test_loop():\n    a = 1\n    while a < 9:\n        a = second(a)\n"
     "        time.sleep(0.05)\n",
+    "tests/far/test_recorded_twice.py": "from tandem.sim.users import twice\n\n\n"
+    "def test_digests():\n    assert twice(4) == 8\n",
     "pyproject.toml": "[tool.pytest.ini_options]\n",
 }
+
+NET = "tests/far/test_recorded_twice.py"
 
 
 @pytest.fixture
@@ -63,13 +67,13 @@ def test_the_tests_of_a_file(root: Path) -> None:
     mirrors = Mirrors(root)
     mirror = ("tests/hw/test_sums.py", "tests/hw/test_sums_far.py")
     near = ("tests/far/test_slow.py", "tests/sim/test_users.py")
-    assert mirrors.of("hw/sums.py") == TestsOf(mirror, near, ("tests/hw", "tests"))
-    users = TestsOf(("tests/sim/test_users.py",), (), ("tests/sim", "tests"))
+    assert mirrors.of("hw/sums.py") == TestsOf(mirror, near, (NET,), ("tests/hw", "tests"))
+    users = TestsOf(("tests/sim/test_users.py",), (NET,), (), ("tests/sim", "tests"))
     assert mirrors.of("sim/users.py") == users
-    assert mirrors.of("hw/none/none.py") == TestsOf((), (), ("tests/hw", "tests"))
+    assert mirrors.of("hw/none/none.py") == TestsOf((), (), (), ("tests/hw", "tests"))
 
 
-TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",), ("tests/hw", "tests"))
+TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",), (), ("tests/hw", "tests"))
 
 
 @pytest.mark.parametrize(
@@ -101,10 +105,16 @@ def test_where_faults_are_found(
     assert (tree.copy / "hw/sums.py").read_text() == before
 
 
+def test_a_net_is_tried_after_what_is_near(root: Path, tmp_path: Path) -> None:
+    tests = TestsOf(("tests/hw/test_sums_far.py",), (), (NET,), ())
+    found = Tree(root, tmp_path / "copy", 60).judge(fault("second", "(a >> 1)"), tests)
+    assert (found.ending, found.test) == (Ending.NET, f"{NET}::test_digests")
+
+
 @pytest.mark.exhaustive
 def test_a_test_that_hangs_has_found_the_fault(root: Path, tmp_path: Path) -> None:
     tree = Tree(root, tmp_path / "copy", 20)
-    tests = TestsOf(("tests/far/test_slow.py",), (), ())
+    tests = TestsOf(("tests/far/test_slow.py",), (), (), ())
     outcome = tree.judge(fault("second", "(a >> 1)"), tests)
     assert (outcome.ending, outcome.test) == (Ending.MIRROR, "")
 
@@ -112,7 +122,7 @@ def test_a_test_that_hangs_has_found_the_fault(root: Path, tmp_path: Path) -> No
 def test_a_test_that_fails_anyway_finds_nothing(root: Path, tmp_path: Path) -> None:
     (root / "tests/hw/test_sums.py").write_text("def test_broken():\n    assert False\n")
     tree = Tree(root, tmp_path / "copy", 60)
-    tests = TestsOf(("tests/hw/test_sums.py",), (), ())
+    tests = TestsOf(("tests/hw/test_sums.py",), (), (), ())
     with pytest.raises(UnclearError, match=r"without a fault .*test_broken fails, too"):
         tree.judge(fault("first", "(a - 1)"), tests)
 

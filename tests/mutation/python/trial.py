@@ -33,6 +33,7 @@ class Ending(Enum):
 
     MIRROR = "by its mirror"
     NEAR = "near by"
+    NET = "by a net"
     FAR = "further away"
     SURVIVED = "survived"
 
@@ -93,7 +94,11 @@ class Tree:
             A test that found the fault fails without it as well, or runs as long.
         """
         begun = perf_counter()
-        stages = [(Ending.MIRROR, tests.mirror), (Ending.NEAR, tests.near)]
+        stages = [
+            (Ending.MIRROR, tests.mirror),
+            (Ending.NEAR, tests.near),
+            *((Ending.NET, (net,)) for net in tests.nets),
+        ]
         if rest:
             stages += [(Ending.FAR, (folder,)) for folder in tests.folders]
         path = self.copy / fault.path

@@ -77,6 +77,17 @@ def test_a_search(space: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("option", "name"), [("--report", "page.html"), ("--plot", "front.svg")])
+def test_what_is_drawn(option: str, name: str, space: Path, tmp_path: Path) -> None:
+    """One file alone, and no more than one machine."""
+    file = tmp_path / name
+    options = ("digits", "--space", str(space), "--budget", "1", "--jobs", "1")
+    found = run(tmp_path, *options, option, str(file))
+    assert len(found["points"]) == 1
+    assert "small8" in file.read_text()
+    assert [path.name for path in tmp_path.iterdir() if path.suffix in (".html", ".svg")] == [name]
+
+
 @pytest.mark.exhaustive
 def test_cycles_are_those_of_a_run(space: Path, tmp_path: Path) -> None:
     options = (

@@ -20,7 +20,7 @@ from tandem.sim.cycle.pipeline_state import ISSUED, STALLED, UopMemory, make_pip
 from tandem.sim.cycle.prepare import make_run, prepare
 from tandem.sim.cycle.state import LONGEST_WAIT
 from tandem.sim.semantics.loops import micro_ops
-from tests.support.sim.issue_times import IssueTimes, issue_times, slots_of
+from tests.support.sim.issue_times import IssueTimes, Slots, issue_times, slots_of
 from tests.support.sim.reference import Image
 
 CONFIGS = (load_config("tiny"), load_config("tiny").replace(name="one_port", acc_read_ports=1))
@@ -74,8 +74,16 @@ def memory_of(config: HardwareConfig, program: Program, image: Image) -> UopMemo
     return run.memory
 
 
+def first_of(slots: Slots, stop: int) -> Slots:
+    """The slots up to that of micro-op `stop`, counted from 1."""
+    ends = [at + 1 for at, slot in enumerate(slots) if slot is not None]
+    return slots[: ends[stop - 1]]
+
+
+@pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
-def test_random_micro_ops(config: HardwareConfig) -> None:
+def test_random_micro_ops(config: HardwareConfig, whole: bool) -> None:
+    """Instructions one after the other; or the last one ends early, as where it is refused."""
     machine, rng = make_machine(config, DEFAULT_MEMORY), random.Random(1)
     stalled = 0
     for _ in range(150):
@@ -83,16 +91,19 @@ def test_random_micro_ops(config: HardwareConfig) -> None:
         program, image = program_of(config, work), image_of(config, rng)
         table, memory = make_table(program.columns()), memory_of(config, program, image)
         state, started, ends, last = make_pipeline(), {}, {}, {}
+        slots = slots_of(program, image)
         start = 10
         for position in range(1, 7):
             started[position] = start
             row = table[position]
-            ends[position] = execute(
-                machine, memory, state, row, start, micro_ops(row), LONGEST_WAIT
-            )
+            stop = micro_ops(row)
+            if position == 6 and not whole:
+                stop = rng.randint(1, stop)
+                slots[position] = first_of(slots[position], stop)
+            ends[position] = execute(machine, memory, state, row, start, stop, LONGEST_WAIT)
             last[position] = int(state[ISSUED])
             start = last[position] + rng.choice((0, 0, 0, 1, 2, 5, 30))
-        wanted: IssueTimes = issue_times(config, slots_of(program, image), started)
+        wanted: IssueTimes = issue_times(config, slots, started)
         assert last == wanted.last_issue, work
         assert ends == wanted.end, work
         assert state[STALLED] == len(wanted.stalls), work

@@ -23,6 +23,7 @@ from tandem.workbench.measurers.on_cpu import (
     LEAST_RUNS,
     LEAST_SECONDS,
     MOST_RUNS,
+    TOLERANCE,
     WARM_UP,
     CpuLayer,
     CpuMeasurer,
@@ -85,6 +86,29 @@ def test_a_wrong_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = CpuMeasurer()(measured, choice, float("inf"))
     assert outcome.status is Status.FAILED
     assert outcome.reason == "its result differs from the reference"
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("at", [0, 3])
+def test_real_results_may_differ_by_their_greatest_times_the_tolerance(
+    scale: float, at: int
+) -> None:
+    """Whatever their magnitude, and wherever the difference is."""
+    wanted = np.array([1.0, -4.0, 0.0, 2.0]) * scale
+    for sign in (-1, 1):
+        for share, close in ((0.9, True), (1.1, False)):
+            found = wanted.copy()
+            found[at] += sign * share * TOLERANCE * 4 * scale
+            assert on_cpu._close(found, wanted) is close
+
+
+def test_other_results_are_equal() -> None:
+    zeros, integers = np.zeros(3, np.float32), np.array([1, 100_000], np.int32)
+    assert on_cpu._close(zeros, zeros)
+    assert not on_cpu._close(zeros + np.float32(1e-30), zeros)
+    assert on_cpu._close(np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32))
+    assert on_cpu._close(integers, integers)
+    assert not on_cpu._close(integers + np.array([0, 1], np.int32), integers)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -9,7 +9,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from tandem.compiler.errors import UnsupportedError
+from tandem.compiler.errors import FrontendError, UnsupportedError
 from tandem.compiler.frontends.onnx import import_model
 from tandem.compiler.graph.evaluate import evaluate
 from tests.support.compiler.frontends.onnx_models import Array, model
@@ -60,3 +60,46 @@ def test_what_is_too_large() -> None:
     long = model([make("Range", ["a", "b", "c"], ["y"])], {"x": (1,)}, ["y"], weights)
     with pytest.raises(UnsupportedError, match="more than 16777216 elements"):
         import_model(long)
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("kind", ["an extent", "two numbers"])
+def test_a_row_of_what_is_no_number(at: int, kind: str) -> None:
+    """Whichever of the operands it is."""
+    weights = {name: np.array(each) for name, each in zip("abc", (2, 9, 3), strict=True)}
+    name = "abc"[at]
+    if kind == "an extent":
+        weights["zero"] = np.array(0)
+        first = [make("Shape", ["x"], ["s"]), make("Gather", ["s", "zero"], ["n"])]
+    else:
+        # ONNX's inference of shapes, which refuses it too, does not see through a negation.
+        first, weights[name] = [make("Neg", [name], ["n"])], np.array([1, 2])
+    row = make("Range", [each if each != name else "n" for each in "abc"], ["y"])
+    nodes = [*first, row, make("Cast", ["y"], ["z"], to=TensorProto.FLOAT)]
+    made = model(nodes, {"x": ("n", 2)}, ["z"], weights)
+    with pytest.raises(UnsupportedError, match="have to be numbers that are known at import"):
+        import_model(made)
+
+
+def test_a_row_that_does_not_move() -> None:
+    weights = {name: np.array(each) for name, each in zip("abc", (2, 9, 0), strict=True)}
+    made = model([make("Range", ["a", "b", "c"], ["y"])], {"x": (1,)}, ["y"], weights)
+    with pytest.raises(FrontendError, match="delta is 0"):
+        import_model(made)
+
+
+@pytest.mark.parametrize(
+    ("shape", "value", "message"),
+    [
+        ([2, -1], [1.0], r"the shape is \[2, -1\]"),
+        ([-1, -1], [1.0], r"the shape is \[-1, -1\]"),
+        ([2], [1.0, 2.0], "value has 2 elements"),
+        ([2], [], "value has 0 elements"),
+    ],
+)
+def test_constants_of_no_shape(shape: list[int], value: list[float], message: str) -> None:
+    tensor = helper.make_tensor("value", TensorProto.FLOAT, [len(value)], value)
+    nodes = [make("Neg", ["s"], ["n"]), make("ConstantOfShape", ["n"], ["y"], value=tensor)]
+    made = model(nodes, {"x": (1,)}, ["y"], {"s": -np.array(shape)})
+    with pytest.raises(FrontendError, match=message):
+        import_model(made)
