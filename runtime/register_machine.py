@@ -22,6 +22,7 @@ from tandem.runtime.artifact import (
     Instruction,
     Jump,
     Move,
+    MoveRow,
     Return,
     RunStep,
     TailCall,
@@ -52,6 +53,13 @@ class _Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class _RowCopy:
+    source: _Array
+    target: _Array
+    index: _Array
+
+
+@dataclass(frozen=True, slots=True)
 class _Test:
     condition: _Array
     otherwise: int
@@ -66,7 +74,7 @@ class _Call:
     outputs: _Arrays | None
 
 
-_Bound: TypeAlias = _Step | _Copy | _Test | _Call | Jump | Return
+_Bound: TypeAlias = _Step | _Copy | _RowCopy | _Test | _Call | Jump | Return
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +133,9 @@ class RegisterMachine:
                     execute(number, inputs, outputs)
                 case _Copy(source=source, target=target):
                     np.copyto(target, source)
+                case _RowCopy(source=source, target=target, index=index):
+                    if 0 <= index < len(target):
+                        np.copyto(target[int(index)], source)
                 case _Test(condition=condition, otherwise=otherwise):
                     if not condition:
                         at = otherwise
@@ -176,6 +187,8 @@ class RegisterMachine:
                     return _Step(number, of(step.inputs), of(step.outputs))
                 case Move(source=source, target=target):
                     return _Copy(arrays[source], arrays[target])
+                case MoveRow(source=source, target=target, index=index):
+                    return _RowCopy(arrays[source], arrays[target], arrays[index])
                 case Branch(condition=condition, otherwise=otherwise):
                     return _Test(arrays[condition], otherwise)
                 case CallFunction(function=name, inputs=inputs, outputs=outputs):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
+from tandem.compiler.driver.row_updates import row_updates
 from tandem.compiler.errors import BuildError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.infer import infer
@@ -36,6 +37,7 @@ from tandem.runtime.artifact import (
     Instruction,
     Jump,
     Move,
+    MoveRow,
     Return,
     RunStep,
     TailCall,
@@ -120,9 +122,11 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.inferred = infer(self.function)
+        self.updates = row_updates(self.function)
 
     def network(self) -> CallSequence:
-        """The sequence of a function that nothing calls."""
+        """The sequence of a function that nothing calls; its inputs stay as they are."""
+        self.updates = frozenset()
         for param in self.function.params:
             if not isinstance(param.type, TensorType):
                 self._fail(f"parameter {param.name} is {param.type}: tensors only")
@@ -245,6 +249,11 @@ class _Walk:
     def _value(self, let: Let, type_: Type, place: Sequence[str] | None) -> _Value:
         """Emit a value; `place` are the tensors that it is written to, by default its own."""
         match let.value:
+            case Call(args=(data, row, index)) if let.name in self.updates and place is None:
+                target, source, at = (self._tensors(each)[0] for each in (data, row, index))
+                assert isinstance(target, str), "a parameter"
+                self.drafts.append(lambda of: MoveRow(of(source), target, of(at)))
+                return target
             case Call(
                 callee=Function(kind=FunctionKind.KERNEL | FunctionKind.STREAM) as kernel, args=args
             ):

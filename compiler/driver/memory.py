@@ -15,6 +15,7 @@ from tandem.runtime.artifact import (
     Jump,
     Kept,
     Move,
+    MoveRow,
     Return,
     RunStep,
     Step,
@@ -95,6 +96,8 @@ def _operands(instruction: Instruction, steps: Sequence[Step]) -> Iterator[str]:
             yield from (*steps[number].inputs, *steps[number].outputs)
         case Move(source=source, target=target):
             yield from (source, target)
+        case MoveRow(source=source, target=target, index=index):
+            yield from (source, target, index)
         case Branch(condition=condition):
             yield condition
         case CallFunction(inputs=inputs, outputs=outputs):

@@ -19,6 +19,7 @@ from tandem.runtime.artifact.instructions import (
     Instruction,
     Jump,
     Move,
+    MoveRow,
     Return,
     RunStep,
     TailCall,
@@ -74,11 +75,18 @@ def check_code(
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What an instruction reads and writes, and where it may continue."""
+    """What an instruction reads and writes, and where it may continue.
+
+    Attributes
+    ----------
+    changes
+        Of what it writes, the tensors of which parts stay: these are read, too.
+    """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     next: tuple[int, ...]
+    changes: tuple[str, ...] = ()
 
 
 class _Function:
@@ -136,6 +144,9 @@ class _Function:
             case Move(source=source, target=target):
                 self._same(at, (source,), (target,))
                 return _Effect((source,), (target,), after)
+            case MoveRow(source=source, target=target, index=index):
+                self._is_row(at, instruction)
+                return _Effect((source, index), (target,), after, (target,))
             case Jump(target=number):
                 return _Effect((), (), (number,))
             case Branch(condition=condition, otherwise=number):
@@ -159,6 +170,12 @@ class _Function:
                 return _Effect(self._results(), (), ())
             case _:
                 assert_never(instruction)
+
+    def _is_row(self, at: int, move: MoveRow) -> None:
+        row, target, index = (self._own(at, it) for it in (move.source, move.target, move.index))
+        fits = target.shape[1:] == row.shape and target.dtype == row.dtype
+        if not target.shape or not fits or (index.shape, index.dtype) != ((), "int64"):
+            self._fail(f"instruction {at} copies {row} to a row of {target}, at {index}")
 
     def _results(self) -> tuple[str, ...]:
         if not self._main:
@@ -235,13 +252,13 @@ class _Function:
                     before[number] = joined
                     waiting.append(number)
         for at, written in before.items():
-            missing = self._set(effects[at].reads) & ~written
+            missing = self._set((*effects[at].reads, *effects[at].changes)) & ~written
             if missing:
                 self._fail(f"instruction {at} reads {self._named(missing)} before it is written")
 
     def _apart(self, effects: Sequence[_Effect]) -> None:
         """Check that no write destroys a tensor that a path from there reads."""
-        reads = [self._set(effect.reads) for effect in effects]
+        reads = [self._set((*effect.reads, *effect.changes)) for effect in effects]
         writes = [self._set(effect.writes) for effect in effects]
         before = [0] * len(effects)
         comes_from: list[list[int]] = [[] for _ in effects]

@@ -1,7 +1,7 @@
 """Instructions: the order in which the steps of an artifact with control flow run.
 
     code        = name, params, results, tensors, instructions, frame_bytes
-    instruction = run(step) | move(source, target)
+    instruction = run(step) | move(source, target) | move_row(source, target, index)
                 | jump(target) | branch(condition, otherwise)
                 | call(function, inputs, outputs) | tail_call(function, inputs) | return
 
@@ -32,6 +32,22 @@ class Move(Struct, frozen=True, tag="move", forbid_unknown_fields=True):
 
     source: str
     target: str
+
+
+class MoveRow(Struct, frozen=True, tag="move_row", forbid_unknown_fields=True):
+    """Copies a tensor to a row of another one, whose other rows stay.
+
+    Attributes
+    ----------
+    target
+        Has another axis before those of `source`.
+    index
+        The row: an int64 scalar. Nothing is copied if it is out of range.
+    """
+
+    source: str
+    target: str
+    index: str
 
 
 class Jump(Struct, frozen=True, tag="jump", forbid_unknown_fields=True):
@@ -67,7 +83,7 @@ class Return(Struct, frozen=True, tag="return", forbid_unknown_fields=True):
     """Ends the function: its results are in its result tensors."""
 
 
-Instruction: TypeAlias = RunStep | Move | Jump | Branch | CallFunction | TailCall | Return
+Instruction: TypeAlias = RunStep | Move | MoveRow | Jump | Branch | CallFunction | TailCall | Return
 
 
 class FunctionCode(Struct, frozen=True, forbid_unknown_fields=True):

@@ -26,6 +26,7 @@ from tandem.runtime.artifact import (
     Jump,
     Manifest,
     Move,
+    MoveRow,
     Provenance,
     Return,
     TailCall,
@@ -36,7 +37,7 @@ from tandem.runtime.devices.cpu import CpuDevice
 from tandem.runtime.errors import ArtifactError, RunError
 from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.graphs import graph
-from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM, SWAP
+from tests.support.compiler.graph.recursion import COUNT, EVEN, ROWS, SUM, SWAP
 
 
 @cache
@@ -78,6 +79,46 @@ def test_parameters_that_change_places(times: int) -> None:
         a, b, c = b, a, a
     for ours, wanted in zip(found, (a, b, c), strict=True):
         np.testing.assert_array_equal(ours, wanted)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 4), (-2, 6), (1, 3), (3, 3), (7, 9)])
+def test_rows_are_written_in_place(first: int, last: int) -> None:
+    """By the network's code and by the machine; rows out of range are not written."""
+    (moved,) = (
+        it for it in compiled(ROWS).manifest.functions[1].instructions if type(it) is MoveRow
+    )
+    assert moved == MoveRow("rows.row", "rows.x", "rows.i")
+    x, row = np.ones((4, 2), np.float32), np.array([1.5, -1], np.float32)
+    inputs = {"i": np.array(first), "n": np.array(last), "x": x, "row": row}
+    whole = executor(ROWS).run(inputs).outputs["r"]
+    stepwise = executor(ROWS).run(inputs, progress=lambda *_: None).outputs["r"]
+    wanted = x.copy()
+    for number in range(first, last):
+        if 0 <= number < 4:
+            wanted[number] = row * 2 ** (number - first)
+    np.testing.assert_array_equal(whole, wanted)
+    np.testing.assert_array_equal(stepwise, wanted)
+    np.testing.assert_array_equal(x, 1)
+
+
+@pytest.mark.parametrize(
+    ("move", "message"),
+    [
+        (MoveRow("rows.row", "rows.x", "rows.row"), r".* copies float32\[2\] to a row of float32"),
+        (MoveRow("rows.x", "rows.x", "rows.i"), r".* copies float32\[4, 2\] to a row of float32"),
+        (MoveRow("rows.i", "rows.row", "rows.i"), r".* copies int64\[\] to a row of float32\[2\]"),
+        (MoveRow("rows.i", "rows.n", "rows.i"), r".* copies int64\[\] to a row of int64\[\]"),
+        (MoveRow("rows.row", "x", "rows.i"), ".* has the operand x, of another function"),
+        (MoveRow("rows.row", "rows.0", "rows.i"), ".* reads rows.0 before it is written"),
+    ],
+)
+def test_damaged_rows(move: MoveRow, message: str) -> None:
+    artifact = compiled(ROWS)
+    main, rows = artifact.manifest.functions
+    code = tuple(move if isinstance(each, MoveRow) else each for each in rows.instructions)
+    manifest = replace(artifact.manifest, functions=(main, replace(rows, instructions=code)))
+    with pytest.raises(ArtifactError, match=f"function rows: instruction \\d+{message}"):
+        Artifact(manifest, artifact.code, artifact.constants)
 
 
 def test_recursion_without_end_is_stopped() -> None:

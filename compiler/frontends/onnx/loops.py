@@ -45,7 +45,12 @@ def is_short(count: int, values: int) -> bool:
 
 
 def repeat(
-    node: Node, count: int, state: Sequence[Value], step: Step, values: int
+    node: Node,
+    count: int,
+    state: Sequence[Value],
+    step: Step,
+    values: int,
+    unrolled: int = ITERATIONS,
 ) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     """The last state of a loop of a known number of iterations, and its rows, stacked along axis 0.
 
@@ -53,8 +58,10 @@ def repeat(
     ----------
     values
         The number of values of an iteration, by which long loops are told from short ones.
+    unrolled
+        The maximum number of iterations of a short loop.
     """
-    if count and is_short(count, values):
+    if count and count <= unrolled and is_short(count, values):
         rows: list[Sequence[Value]] = []
         for number in range(count):
             state, added = step(node.constant(np.array(number, np.int64)), state)
@@ -96,21 +103,14 @@ def collect(
         index, *given = _values([trial.param("index", _SCALAR), *_params(trial, state)])
         condition = None if go is None else _values([trial.param("go", _TRUTH)])[0]
         _, _, rows = step(index, condition, given)
-    numbers = node.constant(np.arange(most, dtype=np.int64))
     arrays = [_empty(node, most, row.type) for row in rows]
 
     def iteration(
         index: Value, condition: Value | None, given: Sequence[Value]
     ) -> tuple[Value | None, Sequence[Value]]:
         after, following, added = step(index, condition, given[:fixed])
-        here = node.call("equal", numbers, index)
         written = [
-            node.call(
-                "where",
-                node.reshape(here, (most, *(1 for _ in row.shape))),
-                node.call("unsqueeze", row, to=Unsqueeze((0,))),
-                array,
-            )
+            node.call("put_row", array, row, index)
             for row, array in zip(added, given[fixed:], strict=True)
         ]
         return after, (*following, *written)

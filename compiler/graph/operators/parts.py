@@ -16,7 +16,8 @@ from tandem.compiler.graph.opspec import (
     define_operator,
 )
 from tandem.compiler.graph.types import TensorType
-from tandem.compiler.operators import gather, pad, slicing
+from tandem.compiler.ir.dtypes import INT64
+from tandem.compiler.operators import gather, pad, rows, slicing
 
 _END = 2**31 - 1
 """The smallest end of a slice that exporters write for "up to the end of the axis"."""
@@ -163,6 +164,14 @@ def _one_hot_symbolic(query: TypeQuery, attributes: OneHot) -> tuple[TensorType,
     )
 
 
+def _put_row_symbolic(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
+    data, row, index = query.types
+    fits = data.shape[1:] == row.shape and (index.shape, index.dtype) == ((), INT64)
+    if not data.shape or not fits or data.dtype != row.dtype:
+        query.fail(f"{query.show(1)} is no row of {query.show(0)} at {query.show(2)}")
+    return (data,)
+
+
 _INDEXED = Operands(("data", "indices"))
 
 SPECS: tuple[AnyOp, ...] = (
@@ -192,4 +201,11 @@ SPECS: tuple[AnyOp, ...] = (
         gather.gather_elements, OpPattern.INJECTIVE, _INDEXED, Gather, _gather_elements_symbolic
     ),
     define_operator(gather.gather_nd, OpPattern.INJECTIVE, _INDEXED, GatherNd, _gather_nd_symbolic),
+    define_operator(
+        rows.put_row,
+        OpPattern.OPAQUE,
+        Operands(("data", "row", "index")),
+        Attributes,
+        _put_row_symbolic,
+    ),
 )

@@ -11,6 +11,7 @@ from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec
 from tandem.compiler.graph.passes.expression_size import ExpressionSize, expression_size
 from tandem.compiler.graph.passes.grouping import Edge, groups_of
 from tandem.compiler.graph.passes.kernel_pool import KernelPool
+from tandem.compiler.graph.passes.views import view_readers
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import functions, map_bodies, map_functions, names_of
@@ -32,6 +33,7 @@ class Fuse:
 
     Constants of one element become part of the kernel; larger constants are arguments, so that
     layers of equal operators, shapes and attributes share a kernel. Existing kernel calls are kept.
+    Parts of tensors are read in place (`views`), by several kernels if need be.
 
     Attributes
     ----------
@@ -68,12 +70,14 @@ class Fuse:
         widens = [_widens(let, types) for let in lets]
         groups = groups_of(patterns, users, escapes, self.limit, lengths, self.longest, widens)
         groups = self._with_borders(lets, groups, users, escapes)
+        views = view_readers(lets, groups, users, escapes, types, self.limit)
         members: dict[int, list[Let]] = {}
-        for let, group in zip(lets, groups, strict=True):
-            members.setdefault(group, []).append(let)
+        for number, let in enumerate(lets):
+            for group in views.get(number, {groups[number]}):
+                members.setdefault(group, []).append(let)
         fused = []
         for number, let in enumerate(lets):
-            if groups[number] == number:
+            if groups[number] == number and number not in views:
                 fused.append(let if specs[number] is None else pool.fused(members[number], types))
         return Body(tuple(fused), body.result)
 

@@ -23,6 +23,7 @@ from tandem.runtime.artifact import (
     Jump,
     Manifest,
     Move,
+    MoveRow,
     Output,
     Return,
     RunStep,
@@ -218,6 +219,14 @@ class NetworkSource:
                     yield f"ended(s, {number});"
             case Move(source=source, target=target):
                 yield self._copy(self._address(target), self._address(source), target)
+            case MoveRow(source=source, target=target, index=index):
+                number, size = self._address(index), self.tensors[source].bytes
+                yield "{"
+                yield f"    const int64_t row = *(const int64_t *)({number});"
+                yield f"    if (row >= 0 && row < {self.tensors[target].shape[0]})"
+                place = f"{self._address(target)} + (size_t)row * {size}"
+                yield f"        {self._copy(place, self._address(source), source)}"
+                yield "}"
             case Branch(condition=condition, otherwise=otherwise):
                 where = self._address(condition)
                 yield f"if (!*(const unsigned char *)({where})) goto i{otherwise};"

@@ -1,4 +1,4 @@
-"""Recurrent layers: LSTM, GRU and RNN, as loops over their cells.
+"""Recurrent layers: LSTM, GRU and RNN, as loops over their cells, unrolled if they are short.
 
 All products with the inputs, of all time steps, are one matrix product before the loop.
 """
@@ -42,6 +42,8 @@ _DEFAULTS: Final[Mapping[str, tuple[str, tuple[float, ...]]]] = MappingProxyType
 """Activations by name in lower case: the graph's operator, and defaults of alpha and beta."""
 _VALUES: Final = 20
 """About the number of values of a cell."""
+_UNROLLED: Final = 64
+"""The maximum number of time steps that are unrolled: more take as long, and compile once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,7 @@ def _run(
         kept = [node.call("where", inside, new, old) for new, old in zip(after, given, strict=True)]
         return kept, [node.call("where", inside, after[0], zero)]
 
-    end, (rows,) = repeat(node, steps, state, step, _VALUES)
+    end, (rows,) = repeat(node, steps, state, step, _VALUES, _UNROLLED)
     return reversed_rows(node, rows) if backwards else rows, end
 
 

@@ -21,6 +21,7 @@ from tandem.runtime.artifact import (
     Instruction,
     Jump,
     Move,
+    MoveRow,
     Return,
     RunStep,
     Step,
@@ -216,6 +217,8 @@ class _Function:
                 size = self._program.tensors[target].bytes
                 self._copy(self._address(at, source), self._address(at, target), size)
                 self._put(f"br label %i{at + 1}")
+            case MoveRow() as move:
+                self._move_row(at, move)
             case Branch(condition=condition, otherwise=otherwise):
                 self._put(f"%bool{at} = load i8, ptr {self._address(at, condition)}")
                 self._put(f"%holds{at} = icmp ne i8 %bool{at}, 0")
@@ -234,6 +237,18 @@ class _Function:
                 self._put(f"ret i64 {DONE}")
             case _:
                 assert_never(instruction)
+
+    def _move_row(self, at: int, move: MoveRow) -> None:
+        target, size = self._program.tensors[move.target], self._program.tensors[move.source].bytes
+        row = self._new(f"load i64, ptr {self._address(at, move.index)}")
+        within = self._new(f"icmp ult i64 {row}, {target.shape[0]}")
+        self._put(f"br i1 {within}, label %row{at}, label %i{at + 1}")
+        self._lines.append(f"row{at}:")
+        offset = self._new(f"mul i64 {row}, {size}")
+        start = self._address(at, move.target)
+        place = self._new(f"getelementptr i8, ptr {start}, i64 {offset}")
+        self._copy(self._address(at, move.source), place, size)
+        self._put(f"br label %i{at + 1}")
 
     def _step(self, at: int, number: int) -> None:
         step = self._program.steps[number]

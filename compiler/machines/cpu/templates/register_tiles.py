@@ -35,6 +35,9 @@ class Tile:
         return Tile(*(int(choice[name]) for name in ("channels", "rows", "columns")))
 
 
+_EVEN = 17 / 16
+"""Threads that share work as evenly as that count as even: a helper that comes late makes more of a
+difference, and a tile that one thread takes longer for costs as much where none comes."""
 _SHORT_ROWS = 1.2
 """The time of a layer whose sums are stored element by element, relative to one with vectors."""
 
@@ -147,9 +150,10 @@ class TileSpace:
         return (vectors * pixels + vectors + data <= self.registers) | (vectors * pixels == 1)
 
     def costs(self, choices: Choices) -> Floats:
-        """Ranks by the cycles of the busiest thread for the whole output, then by rows that can be
-        stored as vectors, of a power of two if possible, whose transposition spills no sums, then
-        by the largest tile, then by the longest rows and the fewest weights.
+        """Ranks by the cycles of the busiest thread for the whole output, if threads share it
+        unevenly, else by those of one; then by rows that can be stored as vectors, of a power of
+        two if possible, whose transposition spills no sums, then by the largest tile, then by the
+        longest rows and the fewest weights.
 
         A step multiplies one or more vectors of weights with each of the tile's pixels. It takes
         as long as its multiplications or its loads, whichever are more, and at least the latency
@@ -160,7 +164,7 @@ class TileSpace:
         beside = -(-self.channels // channels) * -(-self.columns // columns)
         tiles = beside * -(-self.rows // rows)
         short = columns < min(LEAST_ROW, self.columns)
-        cycles = self.steps(choices) * self.imbalance(choices)
+        cycles = self.steps(choices) * np.maximum(self.imbalance(choices), _EVEN)
         cycles = cycles * np.where(short, self.step.short_rows, 1)
         return rank_by(cycles, short, columns % EVEN_ROW > 0, tiles, rows, channels)
 

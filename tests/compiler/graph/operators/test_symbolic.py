@@ -67,6 +67,7 @@ CASES = [
     ("x: float32[N, 3], i: int64[M, 2]", "gather(x, i)", "float32[M, 2, 3]"),
     ("x: float32[3, N], i: int64[M]", "gather(x, i)", "float32[M, N]"),
     ("x: float32[N, 3], i: int64[N, M]", "gather_elements(x, i, axis=1)", "float32[N, M]"),
+    ("x: float32[N, 3, M], r: float32[3, M], i: int64[]", "put_row(x, r, i)", "float32[N, 3, M]"),
     ("x: float32[N, 3, M], i: int64[N, 5, 1]", "gather_nd(x, i, batch_dims=1)", "float32[N, 5, M]"),
     ("x: float32[N, 3]", "arg_max(x, axis=1, keepdims=False)", "int64[N]"),
     ("x: float32[N, 3]", "arg_min(x)", "int64[1, 3]"),
@@ -282,6 +283,11 @@ def test_whatever_is_accepted_holds_for_numbers(
             "conv2d(x, w)",
             r"weight float32\[8, 3, 3, 3\] has 8 output channels and 3 input channels a group; "
             r"data float32\[N, 4, 6, 6\] has 4 in 1 groups",
+        ),
+        (
+            "x: float32[N, 4], r: float32[M], i: int64[]",
+            "put_row(x, r, i)",
+            r"row float32\[M\] is no row of data float32\[N, 4\] at index int64\[\]",
         ),
         ("x: float32[N, 4]", "reshape(x, shape=[-1, 3])", "4[*]N elements leave no extent for -1"),
         ("x: float32[N, 4]", "reshape(x, shape=[2, 2])", "4[*]N elements are not known to be 4"),

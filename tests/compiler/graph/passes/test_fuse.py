@@ -93,6 +93,31 @@ def kernels(body: str) -> list[list[str]]:
             "  a = exp(x)\n  c = cumulative_sum(a, axis=1)\n  l = log(c)\n  return l",
             [["exp"], ["cumulative_sum"], ["log"]],
         ),
+        # A view is read in place by all kernels that use it element by element.
+        (
+            "  v = slice(x, starts=[0], ends=[1])\n  m = reduce_sum(v, axes=[1, 2, 3])\n"
+            "  e = exp(v)\n  s = reduce_sum(e, axes=[1, 2, 3])\n  t = (m, s)\n  return t",
+            [["slice"], ["reduce_sum"], ["exp", "reduce_sum"]],
+        ),
+        (
+            "  r = relu(x)\n  q = reduce_sum(r, axes=[3], keepdims=True)\n"
+            "  v = slice(q, starts=[0], ends=[1], axes=[1])\n"
+            "  u = slice(v, starts=[1], ends=[2])\n  a = exp(u)\n  b1 = tanh(u)\n"
+            "  t = (a, b1)\n  return t",
+            [["relu", "reduce_sum"], ["slice", "slice", "exp"], ["slice", "slice", "tanh"]],
+        ),
+        # Convolutions read whole tensors.
+        (
+            "  c = conv2d(x, w)\n  d = concat(x, x, axis=0)\n"
+            "  v = slice(d, starts=[1], ends=[3])\n  s = add(c, v)\n  return s",
+            [["concat", "slice"], ["conv2d", "add"]],
+        ),
+        # Every second one is no view.
+        (
+            "  v = slice(x, starts=[0], ends=[4], axes=[1], steps=[2])\n  a = exp(v)\n"
+            "  b1 = tanh(v)\n  t = (a, b1)\n  return t",
+            [["slice"], ["exp"], ["tanh"]],
+        ),
         # A normalisation takes what it reads, which it stores, and what reads an element each.
         (
             "  t = transpose(x)\n  a = exp(t)\n  s = softmax(a)\n  l = log(s)\n"
@@ -125,6 +150,24 @@ def kernels(body: str) -> list[list[str]]:
 )
 def test_rules(body: str, expected: list[list[str]]) -> None:
     assert kernels(body) == expected
+
+
+def test_a_row_whose_number_is_computed_is_read_in_place() -> None:
+    program = """
+func @f(x: float32[5, 2, 4], i: int64[], h: float32[2, 4], w: float32[4, 4]):
+  r = gather(x, {index}, axis=0)
+  d = dense(h, w)
+  s = add(d, r)
+  y = tanh(r)
+  t = (s, y)
+  return t
+"""
+    names = []
+    for index in ("i", "int64[](3)"):
+        function = Fuse().apply(graph(program.format(index=index)))
+        called = [let.value for let in all_lets(function.body) if isinstance(let.value, Call)]
+        names.append([each.callee.name for each in called])
+    assert names == [["gather_dense_add", "gather_tanh"], ["gather", "dense_add", "tanh"]]
 
 
 def test_layers_of_the_same_shape_share_a_kernel() -> None:

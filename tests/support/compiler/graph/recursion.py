@@ -79,3 +79,22 @@ func @main(n: int64[], a: int64[2], b: int64[2], c: int64[2]) -> (int64[2], int6
   return r
 """
 """A loop whose parameters change places."""
+
+ROWS = """
+func @rows(i: int64[], n: int64[], x: float32[4, 2], row: float32[2]) -> float32[4, 2]:
+  more = less(i, n)
+  r = if more:
+    placed = put_row(x, row, i)
+    next = add(i, int64[](1))
+    twice = add(row, row)
+    t = @rows(next, n, placed, twice)
+    yield t
+  else:
+    yield x
+  return r
+
+func @main(i: int64[], n: int64[], x: float32[4, 2], row: float32[2]) -> float32[4, 2]:
+  r = @rows(i, n, x, row)
+  return r
+"""
+"""Writes rows i to n - 1 of those that x has, in place; each is twice the one before."""

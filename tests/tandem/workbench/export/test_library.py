@@ -26,7 +26,7 @@ from tandem.runtime.executor import Executor
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export import Exported, export_library
 from tests.support.compiler.graph.graphs import graph
-from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM, SWAP
+from tests.support.compiler.graph.recursion import COUNT, EVEN, ROWS, SUM, SWAP
 from tests.support.runtime.artifacts import compiled, image
 from tests.support.workbench.cross import CROSS, make
 
@@ -62,6 +62,15 @@ def test_a_network(tmp_path: Path, compiler: str) -> None:
         (COUNT, {"n": 7, "x": np.arange(3, dtype=np.float32)}),
         (EVEN, {"n": 41}),
         (SWAP, {"n": 3, "a": [1, 1], "b": [2, 2], "c": [3, 3]}),
+        (
+            ROWS,
+            {
+                "i": -2,
+                "n": 6,
+                "x": np.ones((4, 2), np.float32),
+                "row": np.array([1.5, -1], np.float32),
+            },
+        ),
     ],
 )
 def test_loops_and_calls(tmp_path: Path, program: str, inputs: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 
 from tandem.compiler.errors import FrontendError
 from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.frontends.onnx.operators import recurrent
+from tandem.runtime.artifact import MoveRow, RunStep
+from tandem.runtime.devices import CpuDevice
+from tandem.runtime.executor import Executor
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.frontends.onnx_runs import agree
 
@@ -122,11 +127,51 @@ def test_layers(drawn: tuple[ModelProto, dict[str, np.ndarray[Any, Any]]]) -> No
     agree(*drawn)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
 def test_a_long_sequence_is_a_loop(operator: str) -> None:
-    whole, feeds = layer(operator, 300, 1, 3, direction="bidirectional", lengths=True)
-    assert len(agree(whole, feeds).manifest.functions) == 3
+    """Of steps that do not grow with its length: of kernels as of an artifact of 65 time steps."""
+    steps = set()
+    for length in (65, 300):
+        whole, feeds = layer(operator, length, 2, 3, direction="bidirectional", lengths=True)
+        manifest = agree(whole, feeds).manifest
+        assert len(manifest.functions) == 3
+        steps.add(len(manifest.steps))
+    assert len(steps) == 1
+
+
+@pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
+def test_a_loop_writes_its_rows_in_place(operator: str) -> None:
+    """Copies beside the rows are of its state and of numbers: nothing as long as the sequence."""
+    whole, feeds = layer(operator, 65, 1, 3)
+    manifest = agree(whole, feeds).manifest
+    tensors = {each.name: each for each in manifest.tensors}
+    _, loop = manifest.functions
+    moves = [each for each in loop.instructions if isinstance(each, MoveRow)]
+    assert [tensors[each.target].shape for each in moves] == [(65, 1, 4)]
+    run = [manifest.steps[each.step] for each in loop.instructions if isinstance(each, RunStep)]
+    written = [tensors[name].shape for step in run for name in step.outputs]
+    assert written
+    assert all(65 not in shape for shape in written)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
+def test_a_loop_gives_what_unrolled_cells_give(
+    operator: str, direction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the roundings of kernels that read parts of tensors in place, or first copy them."""
+    whole, feeds = layer(operator, 12, 2, 3, direction=direction, lengths=True, initial=True)
+    unrolled = outputs_of(whole, feeds)
+    monkeypatch.setattr(recurrent, "_UNROLLED", 0)
+    for name, array in outputs_of(whole, feeds).items():
+        np.testing.assert_allclose(array, unrolled[name], rtol=1e-5, atol=1e-6)
+
+
+def outputs_of(
+    whole: ModelProto, feeds: dict[str, np.ndarray[Any, Any]]
+) -> Mapping[str, np.ndarray[Any, Any]]:
+    artifact = agree(whole, feeds)
+    return Executor(artifact, [CpuDevice(1)]).run(feeds).outputs
 
 
 def test_refusals() -> None:

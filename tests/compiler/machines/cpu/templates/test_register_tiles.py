@@ -78,6 +78,21 @@ def test_threads_share_the_channels_of_a_row() -> None:
     assert best == [128, 64]
 
 
+def test_threads_that_share_nearly_evenly_take_the_tile_of_one() -> None:
+    """25 rows of DS-CNN's pointwise layers: 13 for one of two threads are even enough; of 3 rows,
+    which would be 2 for one, each thread takes half of the channels."""
+    best = {}
+    for rows in (25, 3):
+        for threads in (1, 2):
+            space = TileSpace.of((64, rows, 5), FLOAT32, Simd(64, 32), threads)
+            choices = space.knobs.choices()
+            fitting = choices.where(space.fits(choices))
+            best[rows, threads] = Tile.of(fitting.choice(int(np.argmin(space.costs(fitting)))))
+    assert best[25, 1] == best[25, 2] == Tile(64, 1, 5)
+    assert best[3, 1].channels == 64
+    assert best[3, 2].channels == 32
+
+
 def test_rows_of_tiles_are_tasks_unless_the_last_is_shorter() -> None:
     """7 rows by ones and by twos, of two blocks of 64 channels: 14 tasks, and two."""
     space = TileSpace.of((128, 7, 7), FLOAT32, Simd(64, 32), 4)
