@@ -72,6 +72,7 @@ class Machine(ctypes.Structure):
         ("fault", FaultRecord),
         ("address_bits", ctypes.c_uint32),
         ("running", ctypes.c_int),
+        ("set", ctypes.c_void_p),
     )
 
 

@@ -82,6 +82,7 @@ enum tandem_result tandem_open(struct tandem *machine, const struct tandem_platf
     machine->platform = platform;
     machine->fault = none;
     machine->running = 0;
+    machine->set = NULL;
     if (read_register(machine, TANDEM_MAGIC) != TANDEM_MAGIC_VALUE)
         return TANDEM_RESULT_ABSENT;
     if ((read_register(machine, TANDEM_VERSION) & TANDEM_VERSION_MAJOR_MASK)
@@ -132,6 +133,7 @@ enum tandem_result tandem_load(
 
     if (result != TANDEM_RESULT_OK)
         return result;
+    machine->set = NULL;
     at = head + 4 * HEAD_WORDS;
     for (i = 0; i < word(head + 4 * HEAD_CHECKS); i++, at += 8)
         if (read_register(machine, word(at)) != word(at + 4))
@@ -159,31 +161,41 @@ enum tandem_result tandem_load(
     return TANDEM_RESULT_OK;
 }
 
-void tandem_put(struct tandem *machine, const struct tandem_stream *stream, uint32_t offset,
-    const void *source, size_t bytes)
+void tandem_flush(
+    struct tandem *machine, const struct tandem_stream *stream, uint32_t offset, size_t bytes)
 {
     const struct tandem_platform *platform = machine->platform;
 
-    (void)memcpy(stream->memory + offset, source, bytes);
     platform->flush(platform->context, stream->memory + offset, bytes);
+}
+
+void tandem_invalidate(
+    struct tandem *machine, const struct tandem_stream *stream, uint32_t offset, size_t bytes)
+{
+    const struct tandem_platform *platform = machine->platform;
+
+    platform->invalidate(platform->context, stream->memory + offset, bytes);
+}
+
+void tandem_put(struct tandem *machine, const struct tandem_stream *stream, uint32_t offset,
+    const void *source, size_t bytes)
+{
+    (void)memcpy(stream->memory + offset, source, bytes);
+    tandem_flush(machine, stream, offset, bytes);
 }
 
 void tandem_get(struct tandem *machine, const struct tandem_stream *stream, uint32_t offset,
     void *target, size_t bytes)
 {
-    const struct tandem_platform *platform = machine->platform;
-
-    platform->invalidate(platform->context, stream->memory + offset, bytes);
+    tandem_invalidate(machine, stream, offset, bytes);
     (void)memcpy(target, stream->memory + offset, bytes);
 }
 
-enum tandem_result tandem_start(struct tandem *machine, const struct tandem_stream *stream)
+/* What stays in the registers from run to run. */
+static void set_registers(struct tandem *machine, const struct tandem_stream *stream)
 {
-    uint32_t i, status = read_register(machine, TANDEM_STATUS);
+    uint32_t i;
 
-    if (machine->running || (status & (TANDEM_STATUS_RUNNING | TANDEM_STATUS_DRAINING)) != 0)
-        return TANDEM_RESULT_BUSY;
-    write_register(machine, TANDEM_IRQ_STATUS, TANDEM_INTERRUPT_DONE | TANDEM_INTERRUPT_ERROR);
     write_long(machine, TANDEM_INSTRUCTION_ADDRESS, stream->address + stream->program);
     write_register(machine, TANDEM_INSTRUCTION_COUNT, stream->count);
     for (i = 0; i < stream->base_count; i++)
@@ -191,11 +203,24 @@ enum tandem_result tandem_start(struct tandem *machine, const struct tandem_stre
     write_register(machine, TANDEM_BUS_TIMEOUT, TANDEM_BUS_LIMIT);
     write_register(machine, TANDEM_IRQ_ENABLE,
         machine->platform->wait == NULL ? 0 : TANDEM_INTERRUPT_DONE | TANDEM_INTERRUPT_ERROR);
+    machine->set = stream;
+}
+
+enum tandem_result tandem_start(struct tandem *machine, const struct tandem_stream *stream)
+{
+    uint32_t status = read_register(machine, TANDEM_STATUS);
+
+    if (machine->running || (status & (TANDEM_STATUS_RUNNING | TANDEM_STATUS_DRAINING)) != 0)
+        return TANDEM_RESULT_BUSY;
+    write_register(machine, TANDEM_IRQ_STATUS, TANDEM_INTERRUPT_DONE | TANDEM_INTERRUPT_ERROR);
+    if (machine->set != stream)
+        set_registers(machine, stream);
     write_register(machine, TANDEM_CONTROL, TANDEM_CONTROL_LAUNCH);
     machine->running = 1;
     if ((status & TANDEM_STATUS_FENCED) != 0
         && (read_register(machine, TANDEM_STATUS) & TANDEM_STATUS_FENCED) != 0) {
         machine->running = 0; /* refused: each ID of the bus has been given up once */
+        machine->set = NULL;
         return TANDEM_RESULT_NEEDS_RESET;
     }
     return TANDEM_RESULT_OK;
@@ -232,7 +257,7 @@ static enum tandem_result read_fault(struct tandem *machine)
 enum tandem_result tandem_wait(struct tandem *machine, uint64_t microseconds)
 {
     const struct tandem_platform *platform = machine->platform;
-    uint64_t begin = platform->time(platform->context);
+    uint64_t begin = microseconds == 0 ? 0 : platform->time(platform->context);
 
     if (!machine->running)
         return TANDEM_RESULT_OK;
@@ -245,9 +270,12 @@ enum tandem_result tandem_wait(struct tandem *machine, uint64_t microseconds)
             machine->running = 0;
             write_register(
                 machine, TANDEM_IRQ_STATUS, TANDEM_INTERRUPT_DONE | TANDEM_INTERRUPT_ERROR);
-            return (status & TANDEM_STATUS_DONE) != 0 ? TANDEM_RESULT_OK : read_fault(machine);
+            if ((status & TANDEM_STATUS_DONE) != 0)
+                return TANDEM_RESULT_OK;
+            machine->set = NULL;
+            return read_fault(machine);
         }
-        passed = platform->time(platform->context) - begin;
+        passed = microseconds == 0 ? 0 : platform->time(platform->context) - begin;
         if (microseconds != 0 && passed >= microseconds) {
             enum tandem_result result = tandem_stop(machine);
 
@@ -276,6 +304,7 @@ enum tandem_result tandem_stop(struct tandem *machine)
     int round;
 
     machine->running = 0;
+    machine->set = NULL;
     if ((read_register(machine, TANDEM_STATUS) & (TANDEM_STATUS_RUNNING | TANDEM_STATUS_DRAINING))
         == 0)
         return TANDEM_RESULT_OK;

@@ -8,6 +8,7 @@
  *     tandem_put       an input of a run
  *     tandem_run       starts the machine and waits; or tandem_start, and later tandem_wait
  *     tandem_get       an output of a run
+ *     tandem_flush, tandem_invalidate    of inputs and outputs that stay in the machine's memory
  *     tandem_fault     what a run that failed was stopped by
  *
  * What differs from system to system is a struct tandem_platform of seven functions.
@@ -80,6 +81,7 @@ struct tandem {
     struct tandem_fault fault;
     uint32_t address_bits;
     int running;
+    const struct tandem_stream *set; /* whose addresses the registers hold; NULL: nobody's */
 };
 
 /* A stream in the machine's memory. The fields may be read. */
@@ -104,6 +106,12 @@ void tandem_put(struct tandem *machine, const struct tandem_stream *stream, uint
     const void *source, size_t bytes);
 void tandem_get(struct tandem *machine, const struct tandem_stream *stream, uint32_t offset,
     void *target, size_t bytes);
+/* The same without a copy, for what is written and read at stream->memory + offset itself: after
+ * it was written and before the run, and after the run and before it is read. */
+void tandem_flush(
+    struct tandem *machine, const struct tandem_stream *stream, uint32_t offset, size_t bytes);
+void tandem_invalidate(
+    struct tandem *machine, const struct tandem_stream *stream, uint32_t offset, size_t bytes);
 
 /* `microseconds` limits the wait; 0: without a limit. A run that is late is stopped. */
 enum tandem_result tandem_start(struct tandem *machine, const struct tandem_stream *stream);

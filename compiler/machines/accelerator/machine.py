@@ -27,20 +27,24 @@ class AcceleratorTarget:
         Sizes of its array and memories.
     instructions
         Its tensor instructions, without those of which there is one for each immediate.
+    small_host
+        Whether the processor beside it moves bytes one by one, so that the accelerator had better
+        take images as they are.
     """
 
     config: HardwareConfig
     instructions: tuple[TensorInstruction, ...]
+    small_host: bool = False
 
     def __hash__(self) -> int:
         # The programs of instructions are long.
         return hash((self.config, *(each.name for each in self.instructions)))
 
     @staticmethod
-    def of(config: HardwareConfig) -> AcceleratorTarget:
+    def of(config: HardwareConfig, *, small_host: bool = False) -> AcceleratorTarget:
         """The accelerator with the base instruction set, and those of its features."""
         every = (*base_instructions(config), *extension_instructions(config))
-        return AcceleratorTarget(config, every)
+        return AcceleratorTarget(config, every, small_host)
 
     def with_instructions(self, *more: TensorInstruction) -> AcceleratorTarget:
         """The accelerator with further instructions.

@@ -42,6 +42,7 @@ def accelerator(
     *,
     hiding: bool = True,
     tuned: TunedChoices | None = None,
+    small_host: bool = False,
 ) -> Target[AcceleratorTarget]:
     """The target for a configuration.
 
@@ -53,8 +54,10 @@ def accelerator(
         Whether schedules may use two virtual threads to hide latency.
     tuned
         Choices to prefer over the estimated best.
+    small_host
+        Whether the processor beside it moves bytes one by one.
     """
-    machine = AcceleratorTarget.of(config)
+    machine = AcceleratorTarget.of(config, small_host=small_host)
     return Target(
         name="accelerator",
         machine=machine,

@@ -29,6 +29,7 @@ PROCESSORS: Mapping[str, CpuTarget] = MappingProxyType(
         "cortex-m4": CpuTarget("thumbv7em-none-eabi", "cortex-m4", _CORTEX_M4),
         "cortex-m55": CpuTarget("thumbv8.1m.main-none-eabi", "cortex-m55", _CORTEX_M55),
         "neoverse-n1": CpuTarget(_ARM, "neoverse-n1", ("dotprod", *_ARMV8)),
+        "rv32im": CpuTarget("riscv32-unknown-elf", "generic-rv32", ("m",)),
         "rv32imc": CpuTarget("riscv32-unknown-elf", "generic-rv32", ("c", "m")),
         "rv64gc": CpuTarget(_RISC_V, "generic-rv64", _RV64GC),
         "rv64gcv": CpuTarget(_RISC_V, "generic-rv64", (*_RV64GC, "v")),

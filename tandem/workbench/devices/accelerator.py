@@ -67,7 +67,13 @@ class Accelerator(TargetDevice):
         return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
 
     def target(self) -> Target[Any]:
-        return accelerator(self.config, self.timing, hiding=self.hiding, tuned=self.tuned)
+        return accelerator(
+            self.config,
+            self.timing,
+            hiding=self.hiding,
+            tuned=self.tuned,
+            small_host=not self.host.machine.has_vectors,
+        )
 
     def targets(self) -> tuple[Target[Any], ...]:
         return self.target(), self.host.target()

@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,7 +61,7 @@ class HostedLibrary:
         flags: tuple[str, ...] = FLAGS,
         interrupt: bool = True,
     ) -> None:
-        if exported.header.options != PLAIN:
+        if replace(exported.header.options, in_place=None) != PLAIN:
             raise ExportError("a library with threads, profiles or a file of weights does not run")
         self._header = exported.header
         self._library = ctypes.CDLL(str(_build(exported, compiler, flags)))

@@ -157,13 +157,14 @@ def export_library(
     source = NetworkSource.of(
         *(prefix, manifest, kernels, codes, offsets, ports, copies, streams),
         embed_weights=options.embed_weights,
+        in_place=options.works_in_place(triple),
     )
     header = Header(
         prefix,
         manifest,
         input_ports,
         output_ports,
-        source.frames.size,
+        source.arena_bytes,
         max(
             (each.shared_bytes + options.threads * each.worker_bytes for each in codes.values()),
             default=0,

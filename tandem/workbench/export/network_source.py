@@ -38,6 +38,7 @@ from tandem.workbench.export.kernels import Kernel
 from tandem.workbench.export.machine import launch_source, open_source
 from tandem.workbench.export.names import c_name, c_names, c_string
 from tandem.workbench.export.options import LibraryOptions
+from tandem.workbench.export.placement import StreamPlace, tensors_in_streams
 from tandem.workbench.export.stream_file import StreamFile
 
 
@@ -57,6 +58,8 @@ class NetworkSource:
         Expressions of further results, and the tensors that they are copies of.
     streams
         The accelerator's instruction streams, by code.
+    in_place
+        Tensors that lie in a stream's memory.
     """
 
     name: str
@@ -67,6 +70,7 @@ class NetworkSource:
     ports: Mapping[str, str]
     copies: Mapping[str, str]
     streams: Mapping[str, StreamFile]
+    in_place: Mapping[str, StreamPlace]
     functions: Sequence[FunctionCode]
     frames: Frames
     tensors: Mapping[str, Tensor]
@@ -88,6 +92,7 @@ class NetworkSource:
         streams: Mapping[str, StreamFile],
         *,
         embed_weights: bool = True,
+        in_place: bool = False,
     ) -> NetworkSource:
         """The source of a network. Raises `ExportError` for calls that nest without a bound."""
         steps: list[Instruction] = [RunStep(number) for number in range(len(manifest.steps))]
@@ -102,10 +107,24 @@ class NetworkSource:
         tensors = {each.name: each for each in manifest.tensors}
         spelled = c_names(codes)
         names = {code: f"{name}_kernel_{spelled[code]}" for code in codes}
+        places = tensors_in_streams(manifest, streams) if in_place else {}
         return cls(
-            *(name, manifest, kernels, codes, weights, ports, copies, streams, functions, frames),
-            *(tensors, names, f"{name}_weights" if embed_weights else "s->weights"),
+            *(name, manifest, kernels, codes, weights, ports, copies, streams, places),
+            *(functions, frames, tensors, names),
+            f"{name}_weights" if embed_weights else "s->weights",
         )
+
+    @property
+    def arena_bytes(self) -> int:
+        """The memory of a run, without that of tensors that lie in a stream's."""
+        if not self.in_place:
+            return self.frames.size
+        ends = (
+            each.place.offset + each.bytes
+            for each in self.manifest.tensors
+            if isinstance(each.place, Arena) and each.name not in self.in_place
+        )
+        return max(ends, default=0)
 
     def text(self, header: Header) -> str:
         """The file that goes with a header."""
@@ -253,14 +272,21 @@ class NetworkSource:
     def _stream(self, step: Step) -> Iterator[str]:
         """The statements of a step of the accelerator."""
         number = [*self.streams].index(step.code)
-        stream, place = self.streams[step.code], f"&s->network->streams[{number}]"
+        stream = self.streams[step.code]
+        machine = f"s->network->machine, &s->network->streams[{number}]"
         for name, tensor in zip(step.inputs, stream.inputs, strict=True):
-            where = f"{tensor.address}, {self._address(name)}, {self.tensors[name].bytes}"
-            yield f"tandem_put(s->network->machine, {place}, {where});"
+            size = self.tensors[name].bytes
+            if self.in_place.get(name) == StreamPlace(step.code, tensor.address):
+                yield f"tandem_flush({machine}, {tensor.address}, {size});"
+            else:
+                yield f"tandem_put({machine}, {tensor.address}, {self._address(name)}, {size});"
         yield f"if (launch(s, {number})) return -1;"
         for name, tensor in zip(step.outputs, stream.outputs, strict=True):
-            where = f"{tensor.address}, {self._address(name)}, {self.tensors[name].bytes}"
-            yield f"tandem_get(s->network->machine, {place}, {where});"
+            size = self.tensors[name].bytes
+            if self.in_place.get(name) == StreamPlace(step.code, tensor.address):
+                yield f"tandem_invalidate({machine}, {tensor.address}, {size});"
+            else:
+                yield f"tandem_get({machine}, {tensor.address}, {self._address(name)}, {size});"
 
     def _goes_on(self, function: FunctionCode, name: str, inputs: Sequence[str]) -> Iterator[str]:
         first, second = self.frames.first[name], self.frames.second[name]
@@ -288,6 +314,10 @@ class NetworkSource:
         return f"memcpy({target}, {source}, {self.tensors[tensor].bytes});"
 
     def _address(self, name: str) -> str:
+        place = self.in_place.get(name)
+        if place is not None:
+            number = [*self.streams].index(place.stream)
+            return f"s->network->streams[{number}].memory + {place.offset}"
         match self.tensors[name].place:
             case Arena(offset=offset):
                 return f"frame + {offset}"

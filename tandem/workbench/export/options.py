@@ -20,11 +20,19 @@ class LibraryOptions:
         The most threads that share the iterations of a layer's loop.
     profile
         Whether runs can tell the time of each layer.
+    in_place
+        Whether kernels work in the accelerator's memory where they can; None: on processors without
+        a system. On others that memory is not cached, and slower than a copy.
     """
 
     embed_weights: bool = True
     threads: int = 1
     profile: bool = False
+    in_place: bool | None = None
+
+    def works_in_place(self, triple: str) -> bool:
+        """Whether kernels work in the accelerator's memory where they can."""
+        return "linux" not in triple if self.in_place is None else self.in_place
 
     def check(self, triple: str, *, threaded: bool) -> None:
         """Raise `ExportError` if a processor's library has no such choice."""

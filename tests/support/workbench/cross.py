@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 _BOARDS = Path(__file__).parent / "boards"
+_PICOLIBC = ("--specs=picolibc.specs",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,17 @@ def cortex_m(name: str, board: str, abi: str, *options: str) -> Cross:
     )
 
 
-_RV32 = Cross(
-    ("riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "-march=rv32imc", "-mabi=ilp32"),
-    "riscv64-unknown-elf-ar",
-    ("qemu-riscv32",),
-    ("-nostartfiles", "-T", f"{_BOARDS}/rv32.ld", f"{_BOARDS}/rv32.c"),
-)
+def _rv32(instructions: str) -> Cross:
+    # Without the others the emulator would run them all the same.
+    on = ",".join(f"{letter}={str(letter in instructions).lower()}" for letter in "acdf")
+    return Cross(
+        ("riscv64-unknown-elf-gcc", *_PICOLIBC, f"-march={instructions}", "-mabi=ilp32"),
+        "riscv64-unknown-elf-ar",
+        ("qemu-riscv32", "-cpu", f"rv32,{on}"),
+        ("-nostartfiles", "-T", f"{_BOARDS}/rv32.ld", f"{_BOARDS}/rv32.c"),
+    )
+
+
 _WASM = Cross(("clang",), "wasm-ld", ("node",))
 CROSS = {
     "cortex-a53": _linux("aarch64", "qemu-aarch64", "cortex-a53"),
@@ -83,7 +89,8 @@ CROSS = {
     "cortex-m4": cortex_m("cortex-m4", "mps2_an386", "hard", "-mfpu=fpv4-sp-d16"),
     "cortex-m55": cortex_m("cortex-m55", "mps3_an547", "hard"),
     "neoverse-n1": _linux("aarch64", "qemu-aarch64", "neoverse-n1"),
-    "rv32imc": _RV32,
+    "rv32im": _rv32("rv32im"),
+    "rv32imc": _rv32("rv32imc"),
     "rv64gc": _linux("riscv64", "qemu-riscv64", "rv64,v=false"),
     "rv64gcv": _linux("riscv64", "qemu-riscv64", "rv64,v=true,vlen=128,vext_spec=v1.0"),
     "wasm32": _WASM,

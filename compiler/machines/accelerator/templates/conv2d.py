@@ -55,6 +55,8 @@ choices are equal within one percent."""
 _SHORTLIST_FEWER_THREADS = 16
 """Number of choices that are simulated for any lower number of threads."""
 
+_BYTE_CYCLES = 4
+"""Cycles in which a small processor copies a byte of a window, at least; of the array's clock."""
 _SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
 
 
@@ -94,7 +96,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def repacked(
         self, match: Match, shapes: Shapes, machine: AcceleratorTarget
     ) -> HostPacking | None:
-        """im2col for images of few channels: windows are packed for a 1x1 convolution."""
+        """im2col for images of few channels: windows are packed for a 1x1 convolution, unless the
+        processor takes longer to pack them than the array saves."""
         given = match.attributes("conv2d", Conv2d)
         first = match.let("conv2d")
         assert isinstance(first.value, Call), "matched"
@@ -102,6 +105,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         outputs, channels, *kernel = weight.shape
         taps = prod(kernel)
         if given.groups != 1 or -(-channels * taps // block) >= -(-channels // block) * taps:
+            return None
+        saved = -(-channels // block) * taps - -(-channels * taps // block)
+        saved *= -(-outputs // machine.config.block_out)
+        if machine.small_host and channels * taps * _BYTE_CYCLES > saved:
             return None
         data = match.variable("data")
         packing = PackWindows(

@@ -10,6 +10,7 @@ from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Stmt, parameters
 from tandem.compiler.ir.visit import loops, rewrite
 from tandem.compiler.lower.lowering import LOOP_PASSES, LoopPass, lower
 from tandem.compiler.machines.cpu.codegen.apart import made_apart
+from tandem.compiler.machines.cpu.codegen.constant_scalars import inline_constants
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.machine_code import (
     SETTINGS,
@@ -70,8 +71,11 @@ def emit_assembly(
 
 
 def _plain(function: PrimFunc, target: CpuTarget, passes: Sequence[LoopPass]) -> PrimFunc:
-    """A program of loops that the processor has threads for."""
+    """A program of loops that the processor has threads for; where it computes floats by integers,
+    with constants in place."""
     plain = lower(function, passes)
+    if not target.has_fpu:
+        plain = inline_constants(plain)
     if target.threaded:
         return plain
     return replace(plain, body=rewrite(plain.body, _in_order))

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from tandem.compiler.ir.dtypes import INDEX, UINT64, DType
+from tandem.compiler.ir.dtypes import INDEX, INT32, UINT64, DType, Kind
 from tandem.compiler.ir.expr import (
     Binary,
     Cast,
@@ -29,7 +29,7 @@ from tandem.compiler.ir.operations import (
     UnaryOp,
 )
 from tandem.compiler.ir.visit import subexpressions
-from tandem.compiler.machines.cpu.codegen import load_store, value_ops
+from tandem.compiler.machines.cpu.codegen import integer_quantise, load_store, value_ops
 from tandem.compiler.machines.cpu.codegen.frame import Frame, LaneVar
 from tandem.compiler.machines.cpu.codegen.lane_patterns import values_by_lane
 from tandem.compiler.machines.cpu.codegen.llvm import (
@@ -66,7 +66,10 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
         case Binary():
             return _binary(frame, expr)
         case Cast(operand=operand, dtype=dtype):
-            clamped = _clamped(operand, dtype)
+            quantised = _quantised(frame, operand, dtype)
+            if quantised is not None:
+                return quantised
+            clamped = _clamped(operand, dtype) if dtype.bits < _LEAST_CONVERTED else None
             if clamped is not None:
                 inner, low, high = clamped
                 return value_ops.clamp_to_integer(
@@ -82,10 +85,24 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
             assert_never(expr)
 
 
+def _quantised(frame: Frame, expr: Expr, dtype: DType) -> Any:
+    """A number that is divided, rounded and clipped, on a processor without floats, where integers
+    can compute it; None of anything else."""
+    if frame.target.has_fpu or dtype.kind is not Kind.INT or dtype.bits > INT32.bits:
+        return None
+    clamped = _clamped(expr, dtype)
+    quotient = None if clamped is None else integer_quantise.quotient_of(clamped[0])
+    if clamped is None or quotient is None or not integer_quantise.fits(*clamped[1:]):
+        return None
+    (number, step), (_, low, high) = quotient, clamped
+    value = evaluate(frame, number)
+    return integer_quantise.quantise(frame.builder, value, step, int(low), int(high), dtype)
+
+
 def _clamped(expr: Expr, dtype: DType) -> tuple[Expr, float, float] | None:
-    """`x`, `low` and `high` of `min(max(x, low), high)` of floats, between limits that fit into a
-    narrow integer type; else None."""
-    if not expr.dtype.is_float or not dtype.is_integer or dtype.bits >= _LEAST_CONVERTED:
+    """`x`, `low` and `high` of `min(max(x, low), high)` of floats, between limits that fit into an
+    integer type; else None."""
+    if not expr.dtype.is_float or not dtype.is_integer:
         return None
     match expr:
         case Binary(

@@ -94,11 +94,14 @@ def call_intrinsic(
 
 
 @contextmanager
-def counted_loop(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> Iterator[Any]:
+def counted_loop(
+    builder: Any, begin: Any, end: Any, nonempty: bool = False, bits: int = 64
+) -> Iterator[Any]:
     """A loop from `begin` to `end` - 1 around the instructions emitted in the `with` block.
 
     Yields the loop's variable, an `i64`. The test is at the end of the body; `nonempty` leaves
-    out the test before the first iteration.
+    out the test before the first iteration. The variable is counted in `bits`, which have to hold
+    `end`: of 32 on a processor of 32 bits, what LLVM derives from it has no more either.
     """
     before = builder.block
     body, after = (builder.append_basic_block(name) for name in ("body", "after"))
@@ -107,10 +110,11 @@ def counted_loop(builder: Any, begin: Any, end: Any, nonempty: bool = False) -> 
     else:
         builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
     builder.position_at_end(body)
-    index = builder.phi(I64)
+    kind = ir.IntType(bits)
+    index = builder.phi(kind)
     index.add_incoming(begin, before)
-    yield index
-    following = builder.add(index, constant(I64, 1), flags=("nsw",))
+    yield index if kind == I64 else builder.sext(index, I64)
+    following = builder.add(index, constant(kind, 1), flags=("nsw",))
     index.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<", following, end), body, after)
     builder.position_at_end(after)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, assert_never
+
+from llvmlite import ir
 
 from tandem.compiler.ir.expr import Load
 from tandem.compiler.ir.interval_ops import Interval
@@ -116,8 +119,7 @@ def _vectorized(frame: Frame, stmt: For, tasks: Tasks) -> None:
         if strip.vectors == 1:
             _strip(frame, stmt, strip, strip.begin, tasks)
             continue
-        zero, vectors = constant(I64, 0), constant(I64, strip.vectors)
-        with counted_loop(frame.builder, zero, vectors, nonempty=True) as number:
+        with _loop(frame, strip.vectors) as number:
             base = frame.builder.mul(number, constant(I64, strip.lanes), flags=("nsw",))
             base = frame.builder.add(base, constant(I64, strip.begin), flags=("nsw",))
             _strip(frame, stmt, strip, base, tasks)
@@ -139,13 +141,21 @@ def _strip(frame: Frame, stmt: For, strip: Strip, base: Any, tasks: Tasks) -> No
 
 def _serial(frame: Frame, stmt: For, tasks: Tasks) -> None:
     extent = _extent(frame, stmt)
-    known = isinstance(extent, int)
-    if known and extent <= 1:
+    if isinstance(extent, int) and extent <= 1:
         _unrolled(frame, stmt, extent, tasks)
         return
-    end = frame.number(extent)
     with (
-        counted_loop(frame.builder, constant(I64, 0), end, nonempty=known) as index,
+        _loop(frame, extent) as index,
         frame.bound(stmt.var.name, index, loop_range(stmt, frame.ranges)),
     ):
         emit(frame, stmt.body, tasks)
+
+
+def _loop(frame: Frame, extent: Any) -> AbstractContextManager[Any]:
+    """A loop of so many iterations: an int, which is 1 or more, or an `i64`."""
+    if not isinstance(extent, int):
+        return counted_loop(frame.builder, constant(I64, 0), frame.number(extent))
+    bits = 32 if frame.target.pointer_bits == 32 and extent < 1 << 31 else 64
+    kind = ir.IntType(bits)
+    begin, end = constant(kind, 0), constant(kind, extent)
+    return counted_loop(frame.builder, begin, end, nonempty=True, bits=bits)

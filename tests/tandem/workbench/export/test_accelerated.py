@@ -16,7 +16,7 @@ from tandem.sim.driven.drive import drive
 from tandem.sim.engine import Channel, Silence
 from tandem.sim.errors import EngineError
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export import Exported
+from tandem.workbench.export import Exported, LibraryOptions, export_compiled
 from tandem.workbench.export.hosted import FLAGS, HostedLibrary
 from tests.support.workbench.cross import CROSS, make
 
@@ -36,10 +36,19 @@ NETWORKS = (
 )
 
 
-def check(folder: Path, network: str, machine: str, engine: str, runs: int = 2) -> Exported:
+def check(
+    folder: Path,
+    network: str,
+    machine: str,
+    engine: str,
+    runs: int = 2,
+    *,
+    in_place: bool = False,
+) -> Exported:
     """Export a network, and run it in C and in Python, more than once, on other inputs each."""
     artifact = tandem.compile(network, machine)
-    exported = artifact.export(folder)
+    options = LibraryOptions(in_place=in_place)
+    exported = export_compiled(artifact.network, folder, artifact.noise(), options=options)
     config = config_of(artifact.network.artifact)
     assert config is not None
     size = sum(stream.memory_bytes + 4096 for stream in exported.header.streams)
@@ -60,24 +69,24 @@ def check(folder: Path, network: str, machine: str, engine: str, runs: int = 2) 
 
 
 @pytest.mark.parametrize(
-    ("network", "machine", "engine"),
+    ("network", "machine", "engine", "in_place"),
     [
-        ("digits", "tiny-x", "rtl"),
-        ("digits", "pynq", "cycle"),
-        ("lstm-tiny", "small8", "cycle"),  # a launch for each step
-        ("llama-decode-tiny", "pynq-x", "functional"),
+        ("digits", "tiny-x", "rtl", True),
+        ("digits", "pynq", "cycle", False),
+        ("lstm-tiny", "small8", "cycle", True),  # a launch for each step
+        ("llama-decode-tiny", "pynq-x", "functional", True),
     ],
 )
-def test_networks(tmp_path: Path, network: str, machine: str, engine: str) -> None:
-    check(tmp_path, network, machine, engine)
+def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_place: bool) -> None:
+    check(tmp_path, network, machine, engine, in_place=in_place)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("machine", ["pynq", "pynq-x", "small8-x", "ultra96"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_all_networks(tmp_path: Path, network: str, machine: str) -> None:
-    for engine in ("functional", "cycle"):
-        check(tmp_path / engine, network, machine, engine)
+    for in_place, engine in enumerate(("functional", "cycle")):
+        check(tmp_path / engine, network, machine, engine, in_place=bool(in_place))
 
 
 @pytest.mark.exhaustive

@@ -43,6 +43,7 @@ def test_what_is_not_listed_is_off() -> None:
         ("cortex-a72", 128, 32, 64, (True, True), True, True),
         ("cortex-m4", 64, 16, 32, (True, False), False, False),
         ("cortex-m55", 128, 8, 32, (True, True), True, False),
+        ("rv32im", 64, 32, 32, (False, False), False, False),
         ("rv32imc", 64, 32, 32, (False, False), False, False),
         ("rv64gc", 64, 32, 64, (True, True), True, True),
         ("wasm32", 128, 32, 32, (False, False), True, False),
