@@ -120,8 +120,13 @@ def command(
         with show_activity("soc", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = make_soc(
-                *(opened, options, output),
-                **{"run": run, "inputs": inputs or [], "pixels": pixels, "seed": seed},
+                opened,
+                options,
+                output,
+                run=run,
+                inputs=inputs or [],
+                pixels=pixels,
+                seed=seed,
                 report=report,
                 warn=warn,
             )
@@ -154,8 +159,13 @@ def _as_json(soc: Soc) -> dict[str, object]:
         found |= {
             "equal": run.is_right,
             "outputs": [
-                {"name": each.name, "equal": each.equal, "count": each.count, "error": each.error}
-                for each in run.outputs
+                {
+                    "name": output.name,
+                    "equal": output.equal,
+                    "count": output.count,
+                    "error": output.error,
+                }
+                for output in run.outputs
             ],
             "cycles": {
                 "total": run.total,

@@ -25,7 +25,8 @@ def check_tools() -> None:
     for tool in (_COMPILER, "make"):
         if shutil.which(tool) is None:
             raise SocError(
-                f"no {tool}, which builds the firmware: install it (Debian: apt install {_PACKAGES})"
+                f"no {tool}, which builds the firmware: install it (Debian: apt install "
+                f"{_PACKAGES})"
             )
 
 

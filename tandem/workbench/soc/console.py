@@ -119,9 +119,7 @@ def read_console(
     steps = said.get("step", [])
     if end is None or len(outputs) < len(header.outputs) or len(steps) != len(launching):
         raise SocError(f"the firmware did not end as it should; it said:\n{text.strip()[-1000:]}")
-    of_launches = sum(
-        cycles for cycles, launches in zip(steps, launching, strict=True) if launches
-    )
+    of_launches = sum(cycles for cycles, launches in zip(steps, launching, strict=True) if launches)
     launches = said["machine"][0]
     return SocRun(
         *(outputs, said["load"][0], said["first"][0], said["run"][0], launches),

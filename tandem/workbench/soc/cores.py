@@ -56,18 +56,27 @@ class SocProcessor:
         return f"rv32i{''.join(sorted(self.features, key='mac'.index))}"
 
 
+_VEXRISCV: Final = SocProcessor(
+    name="vexriscv",
+    variant="standard",
+    features=("m",),
+    has_data_cache=True,
+    has_interrupts=True,
+    package="pythondata-cpu-vexriscv",
+    licence="MIT",
+)
+_PICORV32: Final = SocProcessor(
+    name="picorv32",
+    variant="standard",
+    features=("m",),
+    has_data_cache=False,
+    # It has some, of a kind of its own, for which the firmware has no handler.
+    has_interrupts=False,
+    package="pythondata-cpu-picorv32",
+    licence="ISC",
+)
 PROCESSORS: Final[Mapping[str, SocProcessor]] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            SocProcessor(
-                *("vexriscv", "standard", ("m",), True, True, "pythondata-cpu-vexriscv", "MIT")
-            ),
-            SocProcessor(
-                *("picorv32", "standard", ("m",), False, False, "pythondata-cpu-picorv32", "ISC")
-            ),
-        )
-    }
+    {processor.name: processor for processor in (_VEXRISCV, _PICORV32)}
 )
 """The processors by name."""
 
@@ -77,5 +86,7 @@ def soc_processor(name: str) -> SocProcessor:
     found = PROCESSORS.get(name)
     if found is None:
         hint = did_you_mean(name, PROCESSORS)
-        raise SocError(f"no processor {name!r} of a system: there are {', '.join(PROCESSORS)}{hint}")
+        raise SocError(
+            f"no processor {name!r} of a system: there are {', '.join(PROCESSORS)}{hint}"
+        )
     return found

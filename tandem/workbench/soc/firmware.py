@@ -13,7 +13,9 @@ from tandem.workbench.soc.cores import SocProcessor
 
 FIRMWARE: Final = "firmware"
 """The name of the program, without suffix."""
-_COPIED: Final = ("start.S", "soc_board.h", "soc_board.c")
+NETWORK: Final = "network"
+"""The name of the library, whatever the model is called: its files lie beside those of here."""
+_COPIED: Final = ("start.S", "soc_board.h", "soc_board.c", "soc_memory.c")
 _ALIGNMENT: Final = 64
 """Of tensors in the file of the check."""
 
@@ -75,15 +77,20 @@ def _addresses(processor: SocProcessor, system: SocMap) -> Iterator[str]:
 
 def _linker_script(system: SocMap) -> str:
     rom, ram = system.regions["rom"], system.regions["sram"]
-    return f"""/* Made by Tandem. Code and constants in ROM, variables in RAM; the accelerator's memory is the
- * runtime's. */
+    return f"""/* Made by Tandem. Code and constants are in ROM, variables in RAM; the accelerator's
+ * memory belongs to the runtime. */
 MEMORY {{
     rom (rx) : ORIGIN = {rom[0]:#x}, LENGTH = {rom[1]:#x}
     ram (rwx) : ORIGIN = {ram[0]:#x}, LENGTH = {ram[1]:#x}
 }}
 ENTRY(_start)
 SECTIONS {{
-    .text : {{ *(.text.start) *(.text .text.*) *(.rodata .rodata.* .srodata .srodata.*) . = ALIGN(4); }} > rom
+    .text : {{
+        *(.text.start)
+        *(.text .text.*)
+        *(.rodata .rodata.* .srodata .srodata.*)
+        . = ALIGN(4);
+    }} > rom
     .data : {{
         data_begin = .;
         *(.data .data.* .sdata .sdata.*)
@@ -114,7 +121,7 @@ OBJCOPY = riscv64-unknown-elf-objcopy
 CFLAGS = -std=c99 -O2 -Wall -Wextra -Werror
 DEFINES = $(if $(POLL),-DSOC_POLL)
 NETWORK = ../network
-OBJECTS = start.o soc_board.o {FIRMWARE}.o check.o
+OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
 
 {FIRMWARE}.init: {FIRMWARE}.bin
 \tod -An -v -tx4 -w4 $< | tr -d ' ' > $@
@@ -134,6 +141,9 @@ check.o: $(NETWORK)/check.S $(NETWORK)/check.bin
 %.o: %.c soc.h soc_board.h
 \t$(CC) $(CFLAGS) $(DEFINES) -I$(NETWORK) -c -o $@ $<
 
+# A loop that copies is not to become a call of what it is.
+soc_memory.o: CFLAGS += -fno-tree-loop-distribute-patterns
+
 %.o: %.S soc.h
 \t$(CC) -include soc.h -c -o $@ $<
 
@@ -143,7 +153,8 @@ clean:
 """
 
 
-def _padded(port: Port) -> int:
+def padded_bytes(port: Port) -> int:
+    """What a tensor takes in the file of the check, inputs before outputs."""
     return -(-port.tensor.bytes // _ALIGNMENT) * _ALIGNMENT
 
 
@@ -156,8 +167,9 @@ def _count(port: Port) -> int:
 
 def _main(header: Header) -> Iterator[str]:
     name, upper = header.name, header.name.upper()
-    yield f"/* Runs {name} twice, on zeros and on the input of the check, and says what the second run"
-    yield " * took, and how many elements of its outputs are equal to those expected. Made by Tandem. */"
+    yield f"/* Runs {name} twice, on zeros and on the input of the check. Says how many cycles the"
+    yield " * second run took, and how many elements of its outputs are as expected."
+    yield " * Made by Tandem. */"
     yield '#include "soc_board.h"'
     yield f'#include "{name}.h"'
     yield ""
@@ -230,7 +242,7 @@ def _main(header: Header) -> Iterator[str]:
         kind = c_type(port.tensor.dtype)
         yield f"    zeros.{port.spelled} = zeros_{port.spelled};"
         yield f"    inputs.{port.spelled} = (const {kind} *)(const void *)(check_bytes + {at});"
-        at += _padded(port)
+        at += padded_bytes(port)
     for port in header.outputs:
         yield f"    outputs.{port.spelled} = output_{port.spelled};"
     yield "    begin = (uint32_t)soc_cycles();"
@@ -257,7 +269,7 @@ def _main(header: Header) -> Iterator[str]:
             # How far apart they are says whoever has the expected ones.
             yield f"    if (begin != {count})"
             yield f"        words(output_{port.spelled}, {count});"
-        at += _padded(port)
+        at += padded_bytes(port)
     yield "    soc_end(wrong != 0);"
     yield "    return 0;"
     yield "}"

@@ -9,8 +9,18 @@ def licences(processor: SocProcessor) -> str:
     """The page, in Markdown."""
     rows = (
         ("accelerator/", "the accelerator", "Tandem", "Apache-2.0"),
-        ("network/, firmware/", "the runtime, the platform, what calls the network", "Tandem", "Apache-2.0"),
-        ("network/*_weights.bin, *_stream_*.bin, check.bin", "the network", "yours", "the model's own"),
+        (
+            "network/, firmware/",
+            "the runtime, the platform, what calls the network",
+            "Tandem",
+            "Apache-2.0",
+        ),
+        (
+            "network/*_weights.bin, *_stream_*.bin, check.bin",
+            "the network",
+            "yours",
+            "the model's own",
+        ),
         (
             "gateware/soc.v",
             "interconnect, ROM, RAM, console",
@@ -44,7 +54,7 @@ def licences(processor: SocProcessor) -> str:
     )
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return (
-        "# Licences\n\nOf what is in this folder, and of what its programs are linked with. Made by "
-        "Tandem, from what the\npackages say of themselves; no lawyer has read it.\n\n"
+        "# Licences\n\nOf what is in this folder, and of what its programs are linked with. Made "
+        "by Tandem, from what the\npackages say of themselves; no lawyer has read it.\n\n"
         f"| where | what | from | licence |\n| --- | --- | --- | --- |\n{table}"
     )

@@ -21,7 +21,7 @@ from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench.devices import Accelerator, Cpu
 from tandem.workbench.errors import SocError
 from tandem.workbench.export import LibraryOptions, export_compiled
-from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.header import Header
 from tandem.workbench.networks import Report
 from tandem.workbench.opened import Opened
 from tandem.workbench.run_inputs import RunInputs
@@ -29,6 +29,7 @@ from tandem.workbench.soc.build import build_firmware, build_simulator, check_to
 from tandem.workbench.soc.console import SocRun, read_console
 from tandem.workbench.soc.cores import SocProcessor
 from tandem.workbench.soc.description import SocDescription
+from tandem.workbench.soc.firmware import NETWORK, padded_bytes
 from tandem.workbench.soc.sources import (
     LICENCES,
     ROM_FILE,
@@ -41,8 +42,6 @@ from tandem.workbench.soc.sources import (
 MOST_CYCLES = 1_000_000_000
 """After which a simulation is given up."""
 _FOLDERS = ("accelerator", "firmware", "gateware", "network", "simulation")
-_ALIGNMENT = 64
-"""Of tensors in the file of the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +126,13 @@ def make_soc(
     with TemporaryDirectory(prefix="tandem-soc-") as temporary:
         work = Path(temporary)
         exported = export_compiled(
-            *(network, work / "network", given.batches[0], None, report),
+            *(network, work / NETWORK, given.batches[0], NETWORK, report),
             LibraryOptions(profile=True),
         )
         made: dict[str, str | bytes] = {
-            f"network/{name}": (work / "network" / name).read_bytes() for name in exported.files
+            f"{NETWORK}/{name}": (work / NETWORK / name).read_bytes() for name in exported.files
         }
-        check = made["network/check.bin"]
+        check = made[f"{NETWORK}/check.bin"]
         assert isinstance(check, bytes), "it was read as such"
         say("the system, by LiteX")
         (work / "sources").mkdir()
@@ -185,17 +184,13 @@ def _run(
 
 def _expected(header: Header, check: bytes) -> dict[str, NDArray[Any]]:
     """The outputs of a check's file, by the model's names. They lie behind the inputs."""
-    begin = sum(_padded(port) for port in header.inputs)
+    begin = sum(padded_bytes(port) for port in header.inputs)
     found = {}
     for port in header.outputs:
         content = check[begin : begin + port.tensor.bytes]
         found[port.name] = np.frombuffer(content, dtype_of(port.tensor.dtype))
-        begin += _padded(port)
+        begin += padded_bytes(port)
     return found
-
-
-def _padded(port: Port) -> int:
-    return -(-port.tensor.bytes // _ALIGNMENT) * _ALIGNMENT
 
 
 def _obsolete(folder: Path, made: Mapping[str, str | bytes]) -> list[str]:

@@ -109,8 +109,8 @@ def soc_sources(
     design = verilog_of(config)
     accelerator = {**design.files, **companions(config, design)}
     folder, gateware = work / "accelerator", work / "gateware"
-    for each in (folder, gateware):
-        each.mkdir()
+    folder.mkdir()
+    gateware.mkdir()
     for name, text in accelerator.items():
         (folder / name).write_text(text, encoding="utf-8")
     description = SocDescription(

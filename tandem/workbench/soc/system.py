@@ -76,9 +76,7 @@ def generate(description: SocDescription, folder: Path) -> None:
     for name, content in verilog.data_files.items():
         (folder / name).write_text(content, encoding="utf-8")
     found = {
-        "regions": {
-            name: [region.origin, region.size] for name, region in soc.bus.regions.items()
-        },
+        "regions": {name: [region.origin, region.size] for name, region in soc.bus.regions.items()},
         "registers": {
             f"{name}_{register.name}": region.origin + 4 * number
             for name, region in soc.csr.regions.items()

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from litex.gen import LiteXModule
-from litex.soc.interconnect import axi
 from litex.soc.integration.soc import SoCRegion
+from litex.soc.interconnect import axi
 from migen import ClockSignal, Instance, ResetSignal, Signal
 
 from tandem.hw.axi import ID_BITS
@@ -24,8 +24,13 @@ _MASTER = {
     "r": ("data", "resp", "last", "id"),
     "b": ("resp", "id"),
 }
-_SLAVE = {"ar": ("addr", "prot"), "aw": ("addr", "prot"), "w": ("data", "strb"),
-          "r": ("data", "resp"), "b": ("resp",)}
+_SLAVE = {
+    "ar": ("addr", "prot"),
+    "aw": ("addr", "prot"),
+    "w": ("data", "strb"),
+    "r": ("data", "resp"),
+    "b": ("resp",),
+}
 _FROM_SLAVE = ("r", "b")
 """The channels that the slave of a bus drives."""
 
@@ -86,7 +91,7 @@ class TandemCore(LiteXModule):
         ):
             for name, fields in channels.items():
                 channel = getattr(bus, name)
-                # The accelerator drives what a master drives on its master, and a slave on its slave.
+                # What a master drives on the master, and a slave on the slave.
                 drives = (name not in _FROM_SLAVE) is master
                 ports[f"{'o' if drives else 'i'}_{prefix}_{name}valid"] = channel.valid
                 ports[f"{'i' if drives else 'o'}_{prefix}_{name}ready"] = channel.ready

@@ -1,8 +1,8 @@
 """Memory on chip that an accelerator and a processor share.
 
-The accelerator has an AXI4 port that takes a beat each cycle, reads and writes at once; its timing is
-`hw.memory_model.MemoryModel` with an interval of 1. The processor has a Wishbone port, and the cycles
-that the accelerator leaves. One read and one write port are what a block RAM has.
+The accelerator has an AXI4 port that takes a beat each cycle, reads and writes at once; its timing
+is `hw.memory_model.MemoryModel` with an interval of 1. The processor has a Wishbone port, and the
+cycles that the accelerator leaves. One read and one write port are what a block RAM has.
 """
 
 from __future__ import annotations
@@ -134,9 +134,7 @@ class SharedMemory(LiteXModule):
         answers = stream.SyncFIFO([("id", self._id_width), ("error", 1)], self._in_flight)
         self.submodules += answers
         address, ends, failed, inside = Signal(32), Signal(), Signal(), Signal()
-        ready = self._counter(
-            self._later(ends, self._latency - 1), acknowledged, self._in_flight
-        )
+        ready = self._counter(self._later(ends, self._latency - 1), acknowledged, self._in_flight)
         self.comb += [
             bus.w.ready.eq(head.valid),
             taken.eq(bus.w.valid & bus.w.ready),
