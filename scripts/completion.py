@@ -40,6 +40,13 @@ def complete_processor(incomplete: str) -> list[str]:
     return _starting(PROCESSOR_NAMES, incomplete)
 
 
+def complete_soc_processor(incomplete: str) -> list[str]:
+    """Processors of systems on chip."""
+    from tandem.workbench.soc.cores import PROCESSORS
+
+    return _starting(PROCESSORS, incomplete)
+
+
 def _starting(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 

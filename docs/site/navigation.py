@@ -16,6 +16,8 @@ PARTS = {
         "docs/running-networks",
         "docs/export",
         "docs/c-runtime",
+        "docs/soc",
+        "docs/deploy",
         "docs/accuracy",
         "docs/reasons",
         "docs/utilization",

@@ -70,3 +70,7 @@ class PageError(TandemError):
 
 class UntimedError(TandemError):
     """What needs cycles, of a run in which nothing counted any."""
+
+
+class SocError(TandemError):
+    """A system on chip that cannot be made, built or simulated; says why."""

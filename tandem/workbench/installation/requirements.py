@@ -20,6 +20,7 @@ EXTRAS = {
     "synth": "tandem rtl --resources and --timing",
     "report": "pages and charts",
     "search": "tandem search",
+    "soc": "tandem soc and tandem.litex",
     "bench": "benches compare with it",
     "distributed": "tandem tune --scheduler, on a Dask cluster",
 }

@@ -1,0 +1,216 @@
+"""`tandem soc`: makes a system on chip that runs a network."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from tandem.base.files import check_destination
+from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import parse_memory
+from tandem.runtime.artifact import is_artifact
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.scripts.completion import complete_config, complete_model, complete_soc_processor
+from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import (
+    MODELS,
+    CalibrateOption,
+    KeepFloatOption,
+    PixelsOption,
+    QuantiseOption,
+    model_options,
+)
+from tandem.scripts.options import CONFIGS, DebugOption, JsonOption, SeedOption
+from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.progress import show_activity
+from tandem.scripts.records import warn
+from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.tables import plain_console
+from tandem.workbench.models import model_inputs
+from tandem.workbench.opened import open_model
+from tandem.workbench.soc import PROCESSORS, Soc, SocOptions, SocRun, make_soc, soc_processor
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", autocompletion=complete_model, help=f"{MODELS}."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", readable=False, help="Where to write it."),
+    ],
+    config: Annotated[
+        str,
+        typer.Option(
+            "--config",
+            metavar="NAME|FILE",
+            autocompletion=complete_config,
+            help=f"The accelerator: {CONFIGS}.",
+        ),
+    ],
+    processor: Annotated[
+        str,
+        typer.Option(
+            "--cpu",
+            metavar="NAME",
+            autocompletion=complete_soc_processor,
+            help=f"The processor: {', '.join(PROCESSORS)}.",
+        ),
+    ] = "vexriscv",
+    run: Annotated[
+        bool, typer.Option("--run", help="Build the firmware and a simulator, and run it.")
+    ] = False,
+    poll: Annotated[
+        bool, typer.Option("--poll", help="The firmware polls: it has no interrupt.")
+    ] = False,
+    memory: Annotated[
+        str,
+        typer.Option(
+            "--memory",
+            metavar="MODEL",
+            help="Timing of the memory that both share: latency=N (2 or more), in_flight=N.",
+        ),
+    ] = "latency=2",
+    inputs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            readable=False,
+            help="What the firmware runs on: .npy, .npz (by name), .png or .jpg; can be repeated, "
+            "in the model's order (default: seeded noise).",
+        ),
+    ] = None,
+    shape: ShapeOption = None,
+    quantize: QuantiseOption = None,
+    calibrate: CalibrateOption = None,
+    keep_float: KeepFloatOption = None,
+    pixels: PixelsOption = PixelNormalisation.IMAGENET,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Make a system on chip of an accelerator, a processor and firmware that runs a network.
+
+    The folder has the Verilog, made by LiteX, the firmware with the network as `tandem export`
+    writes it, a simulator for Verilator, and a list of licences. With --run all of that is built
+    here and run: the outputs are compared with those here, and cycles are told by part.
+    """
+    with errors_in_one_line(debug):
+        core = soc_processor(processor)
+        if is_artifact(Path(model)):
+            raise CommandError(
+                f"{model} is an artifact, compiled already: a system compiles the model for its "
+                "processor"
+            )
+        check_destination(output / "LICENSES.md" if output.is_dir() else output)
+        given = (*(inputs or ()), calibrate, config_input(config))
+        written = {"LICENSES.md in --output": output / "LICENSES.md"}
+        check_outputs(written, chain(model_inputs(model), given), force=force)
+        defines = ("SOC_POLL",) if poll else ()
+        options = SocOptions(load_config(config), core, parse_memory(memory), defines)
+        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
+        with show_activity("soc", quiet=as_json) as report:
+            opened = open_model(model, how, report, inputs or [])
+            found = make_soc(
+                opened,
+                options,
+                output,
+                run=run,
+                inputs=inputs or [],
+                pixels=pixels,
+                seed=seed,
+                report=report,
+                warn=warn,
+            )
+        if as_json:
+            print_json(_as_json(found))
+        else:
+            _print(found)
+        if found.run is not None and not found.run.is_right:
+            raise CommandError("outputs of the system differ from those here")
+
+
+def _as_json(soc: Soc) -> dict[str, object]:
+    described, run = soc.description, soc.run
+    found: dict[str, object] = {
+        "files": [str(soc.folder / name) for name in soc.files],
+        "cpu": described.processor,
+        "config": soc.options.config.name,
+        "memory": {
+            "bytes": described.memory_bytes,
+            "bits": described.bus_bits,
+            "latency": described.latency,
+            "in_flight": described.in_flight,
+        },
+        "cycle": soc.cycles,
+        "equal": None,
+        "cycles": None,
+        "seconds": None,
+    }
+    if run is not None:
+        found |= {
+            "equal": run.is_right,
+            "outputs": [
+                {
+                    "name": output.name,
+                    "equal": output.equal,
+                    "count": output.count,
+                    "error": output.error,
+                }
+                for output in run.outputs
+            ],
+            "cycles": {
+                "total": run.total,
+                "launches": run.launches,
+                "cpu": run.total - run.launches,
+                "kernels": run.kernels,
+                "configuration": run.configuration,
+                "firmware": run.firmware,
+                "first": run.first,
+                "load": run.load,
+                "simulated": run.simulated,
+            },
+            "seconds": run.seconds,
+        }
+    return found
+
+
+def _print(soc: Soc) -> None:
+    described = soc.description
+    typer.echo(
+        f"{soc.folder}: {soc.options.config.name} with {described.processor}; memory of "
+        f"{described.memory_bytes:,} bytes, {described.bus_bits} bits wide, latency "
+        f"{described.latency}, {described.in_flight} bursts in flight"
+    )
+    if soc.run is None:
+        typer.echo("  make -C firmware and make -C simulation build it")
+        return
+    _print_run(soc, soc.run)
+
+
+def _print_run(soc: Soc, run: SocRun) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("part")
+    table.add_column("cycles", justify="right")
+    table.add_column("")
+    for name, cycles, remark in (
+        ("launches", run.launches, f"{soc.cycles:,} by the engine cycle, with this memory"),
+        ("CPU kernels", run.kernels, ""),
+        ("configuration", run.configuration, "copies, registers, caches, waiting"),
+        ("firmware", run.firmware, "between steps"),
+        ("total", run.total, f"the first run {run.first:,}, to load {run.load:,}"),
+    ):
+        table.add_row(name, f"{cycles:,}", remark)
+    plain_console().print(table)
+    for output in run.outputs:
+        error = f", apart by {output.error:.1e} of the greatest" if output.error else ""
+        typer.echo(f"{output.name}: {output.equal:,} of {output.count:,} elements equal{error}")
+    typer.echo(f"simulated {run.simulated:,} cycles in {run.seconds:.1f} s")

@@ -1,0 +1,51 @@
+"""What a system on chip is made of, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+LEAST_LATENCY: Final = 2
+"""Cycles from an address to its data, of memory on chip: one in a queue, one in the memory."""
+
+
+class SocDescription(msgspec.Struct, frozen=True):
+    """A system on chip.
+
+    Attributes
+    ----------
+    accelerator
+        The folder that has the accelerator's Verilog.
+    processor, variant
+        LiteX's names.
+    bus_bits
+        The width of the accelerator's bus, and of the memory.
+    latency, in_flight
+        Of the memory, see `SharedMemory`.
+    rom_bytes, ram_bytes, memory_bytes
+        The firmware; its variables; the memory that the accelerator sees. Powers of two.
+    frequency
+        Cycles a second.
+    """
+
+    accelerator: str
+    processor: str
+    variant: str
+    bus_bits: int
+    latency: int
+    in_flight: int
+    rom_bytes: int
+    ram_bytes: int
+    memory_bytes: int
+    frequency: int
+
+    @classmethod
+    def read(cls, path: Path) -> SocDescription:
+        """A description that `write` wrote."""
+        return msgspec.json.decode(path.read_bytes(), type=cls)
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_bytes(msgspec.json.encode(self))

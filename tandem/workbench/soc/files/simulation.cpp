@@ -1,0 +1,56 @@
+// Clocks the system on chip and shows its console, until the firmware ends it.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "Vsoc.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr int kEndOfTransmission = 4;
+constexpr int kTooLong = 3;
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count != 2) {
+        std::fprintf(stderr, "usage: %s CYCLES\n", arguments[0]);
+        return 2;
+    }
+    const uint64_t most = std::strtoull(arguments[1], nullptr, 10);
+    VerilatedContext context;
+    Vsoc soc{&context};
+    soc.serial_source_ready = 1;
+    soc.serial_sink_valid = 0;
+    soc.serial_sink_data = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    bool ending = false;
+    int status = kTooLong;
+    uint64_t cycle = 0;
+    for (; cycle < most; ++cycle) {
+        soc.sys_clk = 0;
+        soc.eval();
+        if (soc.serial_source_valid) {
+            const int byte = soc.serial_source_data;
+            if (ending) {
+                status = byte;
+                break;
+            }
+            if (byte == kEndOfTransmission) {
+                ending = true;
+            } else {
+                std::putchar(byte);
+                if (byte == '\n') std::fflush(stdout);
+            }
+        }
+        soc.sys_clk = 1;
+        soc.eval();
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    std::printf("simulated %llu cycles in %.2f s\n", static_cast<unsigned long long>(cycle),
+                seconds.count());
+    soc.final();
+    return status;
+}

@@ -1,0 +1,119 @@
+/* See soc_board.h. Addresses are those of soc.h, which is made with the system. */
+#include "soc_board.h"
+
+#include "soc.h"
+#include "tandem_bare.h"
+
+#define END_OF_TRANSMISSION 4u
+
+static volatile uint32_t *register_at(uintptr_t address)
+{
+    return (volatile uint32_t *)address;
+}
+
+uint64_t soc_cycles(void)
+{
+    return *register_at(SOC_CLOCK_CYCLES);
+}
+
+static void put(uint32_t byte)
+{
+    while (*register_at(SOC_UART_TXFULL) != 0) {}
+    *register_at(SOC_UART_RXTX) = byte;
+}
+
+void soc_text(const char *text)
+{
+    for (; *text != '\0'; text++)
+        put((unsigned char)*text);
+}
+
+void soc_number(uint32_t number)
+{
+    char digits[11];
+    int at = sizeof digits - 1;
+
+    digits[at] = '\0';
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    soc_text(digits + at);
+}
+
+void soc_end(int status)
+{
+    put(END_OF_TRANSMISSION);
+    put((uint32_t)status);
+    for (;;) {}
+}
+
+static uint64_t microseconds(void)
+{
+    return *register_at(SOC_CLOCK_MICROSECONDS);
+}
+
+#if defined SOC_DATA_CACHE && !defined SOC_NO_INVALIDATE
+/* VexRiscv's data cache writes through, so that what the processor writes is in memory at once; and
+ * it has an instruction that empties it, and none for a range. */
+static void invalidate(void *begin, size_t bytes)
+{
+    (void)begin, (void)bytes;
+    __asm__ volatile(".word 0x500F" ::: "memory");
+}
+#else
+#define invalidate NULL
+#endif
+
+#if defined SOC_INTERRUPTS && !defined SOC_POLL
+/* VexRiscv's array of external interrupts: a CSR masks them. */
+#define CSR(instruction) \
+    ".option push\n.option arch, +zicsr\n" instruction "\n.option pop"
+#define MASK "0xBC0"
+static volatile int fired;
+void soc_interrupt(void);
+
+void soc_interrupt(void)
+{
+    /* The cause stays until the runtime clears it. */
+    __asm__ volatile(CSR("csrw " MASK ", zero"));
+    fired = 1;
+}
+
+static void wait_for_interrupt(uint32_t limit)
+{
+    uint64_t begin = microseconds();
+
+    fired = 0;
+    __asm__ volatile(CSR("csrw " MASK ", %0") ::"r"(1u << SOC_TANDEM_INTERRUPT));
+    __asm__ volatile(CSR("csrsi mstatus, 8") ::: "memory");
+    while (!fired && microseconds() - begin < limit) {}
+    __asm__ volatile(CSR("csrci mstatus, 8") ::: "memory");
+    __asm__ volatile(CSR("csrw " MASK ", zero"));
+}
+#else
+#define wait_for_interrupt NULL
+#ifdef SOC_INTERRUPTS
+void soc_interrupt(void);
+
+/* None is enabled. */
+void soc_interrupt(void)
+{
+}
+#endif
+#endif
+
+const struct tandem_platform *board_platform(void)
+{
+    static struct tandem_bare board;
+
+    board.registers = register_at(SOC_TANDEM);
+    board.memory = (unsigned char *)(uintptr_t)SOC_MAIN_RAM;
+    board.address = SOC_MAIN_RAM;
+    board.bytes = SOC_MAIN_RAM_BYTES;
+    board.flush = NULL;
+    board.invalidate = invalidate;
+    board.wait = wait_for_interrupt;
+    board.time = microseconds;
+    return tandem_bare(&board);
+}

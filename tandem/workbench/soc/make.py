@@ -1,0 +1,203 @@
+"""Makes a system on chip that runs a network: a folder of sources, and a simulated run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.base.folders import write_files
+from tandem.base.processes import ProcessGroup
+from tandem.hw.config import HardwareConfig
+from tandem.hw.memory_model import MemoryModel
+from tandem.runtime.artifact import Artifact, StreamCode
+from tandem.runtime.element_types import dtype_of
+from tandem.runtime.inputs import PixelNormalisation
+from tandem.workbench.devices import Accelerator, Cpu
+from tandem.workbench.errors import SocError
+from tandem.workbench.export import LibraryOptions, export_compiled
+from tandem.workbench.export.header import Header
+from tandem.workbench.networks import Report
+from tandem.workbench.opened import Opened
+from tandem.workbench.run_inputs import RunInputs
+from tandem.workbench.soc.build import build_firmware, build_simulator, check_tools, write_tree
+from tandem.workbench.soc.console import SocRun, read_console
+from tandem.workbench.soc.cores import SocProcessor
+from tandem.workbench.soc.description import SocDescription
+from tandem.workbench.soc.firmware import NETWORK, padded_bytes
+from tandem.workbench.soc.sources import (
+    LICENCES,
+    ROM_FILE,
+    SocSources,
+    check_memory,
+    check_packages,
+    soc_sources,
+)
+
+MOST_CYCLES = 1_000_000_000
+"""After which a simulation is given up."""
+_FOLDERS = ("accelerator", "firmware", "gateware", "network", "simulation")
+
+
+@dataclass(frozen=True, slots=True)
+class SocOptions:
+    """What a system has.
+
+    Attributes
+    ----------
+    memory
+        The timing of the memory that accelerator and processor share.
+    defines
+        Macros of the firmware: `SOC_POLL` for one that polls instead of waiting for the interrupt,
+        `SOC_NO_INVALIDATE` for one that forgets the data cache.
+    """
+
+    config: HardwareConfig
+    processor: SocProcessor
+    memory: MemoryModel
+    defines: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Soc:
+    """A system that was written.
+
+    Attributes
+    ----------
+    files
+        Names in the folder.
+    cycles
+        What the engine `cycle` says that a run of each of its streams takes, with this memory.
+    run
+        Its simulated run; None if it was not asked for.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    options: SocOptions
+    description: SocDescription
+    cycles: int
+    run: SocRun | None
+
+
+def make_soc(
+    opened: Opened,
+    options: SocOptions,
+    folder: Path,
+    *,
+    run: bool = False,
+    inputs: Sequence[Path] = (),
+    pixels: PixelNormalisation = PixelNormalisation.IMAGENET,
+    seed: int = 0,
+    report: Report | None = None,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Soc:
+    """Write a system that runs a network: all of its files, or none.
+
+    Parameters
+    ----------
+    run
+        Build the firmware and a simulator, and run it.
+    inputs
+        Files of the inputs that the firmware runs on; noise of `seed` without any.
+
+    Raises
+    ------
+    SocError, MissingPackageError
+        The system cannot be made, built or simulated; LiteX is not installed.
+    ExportError, CompilerError, InputError, OSError
+        As `export_network`.
+    """
+    say = report or (lambda step: None)
+    check_packages(options.processor)
+    check_memory(options.memory)
+    if run:
+        check_tools()
+    given = RunInputs.read(opened.name, opened.inputs, inputs, pixels, seed, opened.constants)
+    host = Cpu(1, options.processor.target)
+    device = Accelerator(options.config, options.memory, host=host)
+    network = opened.network(device, report, warn)
+    launching = _launching(network.artifact)
+    with TemporaryDirectory(prefix="tandem-soc-") as temporary:
+        work = Path(temporary)
+        exported = export_compiled(
+            *(network, work / NETWORK, given.batches[0], NETWORK, report),
+            LibraryOptions(profile=True),
+        )
+        made: dict[str, str | bytes] = {
+            f"{NETWORK}/{name}": (work / NETWORK / name).read_bytes() for name in exported.files
+        }
+        check = made[f"{NETWORK}/check.bin"]
+        assert isinstance(check, bytes), "it was read as such"
+        say("the system, by LiteX")
+        (work / "sources").mkdir()
+        sources = soc_sources(
+            *(exported.header, options.config, options.processor, options.memory),
+            *(len(check), work / "sources"),
+        )
+        made |= sources.files
+        found = None
+        if run:
+            built, console = _run(sources, made, options.defines, work / "run", say)
+            made |= built
+            expected = _expected(exported.header, check)
+            found = read_console(console, exported.header, launching, expected)
+        write_files(folder, made, LICENCES, _obsolete(folder, made))
+    cycles = device.cycles(network.artifact)
+    return Soc(folder, tuple(made), options, sources.description, cycles, found)
+
+
+def _launching(artifact: Artifact) -> list[bool]:
+    """Of each step, whether the accelerator computes it. Raises `SocError` if it computes none."""
+    steps = artifact.manifest.steps
+    found = [isinstance(artifact.code[step.code], StreamCode) for step in steps]
+    if not any(found):
+        raise SocError("the accelerator computes nothing of this network: tandem run --explain")
+    return found
+
+
+def _run(
+    sources: SocSources,
+    made: Mapping[str, str | bytes],
+    defines: Sequence[str],
+    work: Path,
+    say: Callable[[str], None],
+) -> tuple[dict[str, bytes], str]:
+    """Build and run in an empty folder. Returns the files that were built, and the console."""
+    write_tree(work, made)
+    say("the firmware")
+    built = build_firmware(work, [f"-D{name}" for name in defines])
+    say("the simulator")
+    simulator = build_simulator(sources.hardware())
+    say("the simulation")
+    (work / "gateware" / ROM_FILE).write_bytes(built["firmware.init"])
+    with ProcessGroup() as group:
+        _, console = group.run((str(simulator), str(MOST_CYCLES)), work / "gateware")
+    found = {f"firmware/{name}": content for name, content in built.items()}
+    return {**found, f"gateware/{ROM_FILE}": built["firmware.init"]}, console
+
+
+def _expected(header: Header, check: bytes) -> dict[str, NDArray[Any]]:
+    """The outputs of a check's file, by the model's names. They lie behind the inputs."""
+    begin = sum(padded_bytes(port) for port in header.inputs)
+    found = {}
+    for port in header.outputs:
+        content = check[begin : begin + port.tensor.bytes]
+        found[port.name] = np.frombuffer(content, dtype_of(port.tensor.dtype))
+        begin += padded_bytes(port)
+    return found
+
+
+def _obsolete(folder: Path, made: Mapping[str, str | bytes]) -> list[str]:
+    """The files of an earlier system in a folder."""
+    return [
+        name
+        for part in _FOLDERS
+        for path in sorted((folder / part).glob("*"))
+        if path.is_file() and (name := f"{part}/{path.name}") not in made
+    ]

@@ -1,0 +1,193 @@
+"""Memory on chip that an accelerator and a processor share.
+
+The accelerator has an AXI4 port that takes a beat each cycle, reads and writes at once; its timing
+is `hw.memory_model.MemoryModel` with an interval of 1. The processor has a Wishbone port, and the
+cycles that the accelerator leaves. One read and one write port are what a block RAM has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import axi, stream, wishbone
+from migen import READ_FIRST, Case, Cat, If, Memory, Mux, Replicate, Signal
+
+from tandem.workbench.soc.description import LEAST_LATENCY
+
+_DECERR = 3
+
+
+class SharedMemory(LiteXModule):
+    """A memory of `bytes`, a power of two, at `origin`, a multiple of it.
+
+    Attributes
+    ----------
+    axi
+        The accelerator's port, a slave; bursts of addresses that rise, of whole beats.
+    bus
+        The processor's port, Wishbone of 32 bits.
+    """
+
+    def __init__(
+        self, origin: int, bytes: int, data_width: int, id_width: int, latency: int, in_flight: int
+    ) -> None:
+        """A memory as wide as the accelerator's bus.
+
+        Parameters
+        ----------
+        latency
+            Cycles from a read's address to its first beat, and from a write's last beat to its
+            acknowledgement; `LEAST_LATENCY` or more.
+        in_flight
+            Bursts of each direction that are accepted and not answered.
+        """
+        self.axi = axi.AXIInterface(
+            data_width=data_width, address_width=32, id_width=id_width, bursting=True
+        )
+        self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        beat = data_width // 8
+        self._beat_bits, self._size_bits = (beat - 1).bit_length(), (bytes - 1).bit_length()
+        self._origin, self._id_width = origin, id_width
+        self._latency, self._in_flight = latency, in_flight
+        memory = Memory(data_width, bytes // beat)
+        self.specials += memory
+        self.read_port = memory.get_port(has_re=True, mode=READ_FIRST)
+        self.write_port = memory.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
+        self.specials += self.read_port, self.write_port
+        self._processor(data_width // 32, self._reads(), self._writes())
+
+    def _index(self, address: Any) -> Any:
+        return address[self._beat_bits : self._size_bits]
+
+    def _inside(self, address: Any) -> Any:
+        return address[self._size_bits :] == self._origin >> self._size_bits
+
+    def _addresses(self, channel: Any, done: Any) -> Any:
+        """The queue of an address channel, which holds bursts until they are `done`."""
+        layout = [("addr", 32), ("len", 8), ("id", self._id_width)]
+        queue = stream.SyncFIFO(layout, self._in_flight)
+        self.submodules += queue
+        accepted = Signal()
+        count = self._counter(accepted, done, self._in_flight)
+        self.comb += [
+            channel.ready.eq(count != self._in_flight),
+            accepted.eq(channel.valid & channel.ready),
+            queue.sink.valid.eq(accepted),
+            queue.sink.addr.eq(channel.addr),
+            queue.sink.len.eq(channel.len),
+            queue.sink.id.eq(channel.id),
+        ]
+        return queue.source, accepted
+
+    def _counter(self, up: Any, down: Any, most: int) -> Any:
+        count = Signal(max=most + 1)
+        self.sync += count.eq(count + up - down)
+        return count
+
+    def _later(self, pulse: Any, cycles: int) -> Any:
+        for _ in range(cycles):
+            after = Signal()
+            self.sync += after.eq(pulse)
+            pulse = after
+        return pulse
+
+    def _reads(self) -> tuple[Any, Any, Any]:
+        """The read channels. Returns whether the processor may read in this cycle, whether the
+        accelerator does, and where."""
+        bus, answered, started, last = self.axi, Signal(), Signal(), Signal()
+        head, accepted = self._addresses(bus.ar, answered)
+        ready = self._counter(
+            self._later(accepted, self._latency - LEAST_LATENCY), started & last, self._in_flight
+        )
+        advance, offset, error = Signal(), Signal(8), Signal()
+        address = Signal(32)
+        self.comb += [
+            answered.eq(bus.r.valid & bus.r.ready & bus.r.last),
+            advance.eq(~bus.r.valid | bus.r.ready),
+            address.eq(head.addr + (offset << self._beat_bits)),
+            started.eq((ready != 0) & advance),
+            last.eq(offset == head.len),
+            head.ready.eq(started & last),
+            bus.r.data.eq(self.read_port.dat_r),
+            bus.r.resp.eq(Mux(error, _DECERR, 0)),
+        ]
+        self.sync += [
+            If(started, offset.eq(Mux(last, 0, offset + 1))),
+            If(
+                advance,
+                bus.r.valid.eq(started),
+                bus.r.last.eq(last),
+                bus.r.id.eq(head.id),
+                error.eq(~self._inside(address)),
+            ),
+        ]
+        free = Signal()
+        self.comb += free.eq(advance & ~started)
+        return free, started, self._index(address)
+
+    def _writes(self) -> tuple[Any, Any, Any, Any]:
+        """The write channels. Returns whether, where, what and which bytes the accelerator writes
+        in this cycle."""
+        bus, taken, acknowledged, offset = self.axi, Signal(), Signal(), Signal(8)
+        head, _ = self._addresses(bus.aw, acknowledged)
+        answers = stream.SyncFIFO([("id", self._id_width), ("error", 1)], self._in_flight)
+        self.submodules += answers
+        address, ends, failed, inside = Signal(32), Signal(), Signal(), Signal()
+        ready = self._counter(self._later(ends, self._latency - 1), acknowledged, self._in_flight)
+        self.comb += [
+            bus.w.ready.eq(head.valid),
+            taken.eq(bus.w.valid & bus.w.ready),
+            address.eq(head.addr + (offset << self._beat_bits)),
+            inside.eq(self._inside(address)),
+            ends.eq(taken & (offset == head.len)),
+            head.ready.eq(ends),
+            answers.sink.valid.eq(ends),
+            answers.sink.id.eq(head.id),
+            answers.sink.error.eq(failed | ~inside),
+            bus.b.valid.eq(ready != 0),
+            bus.b.id.eq(answers.source.id),
+            bus.b.resp.eq(Mux(answers.source.error, _DECERR, 0)),
+            acknowledged.eq(bus.b.valid & bus.b.ready),
+            answers.source.ready.eq(acknowledged),
+        ]
+        self.sync += If(
+            taken,
+            If(ends, offset.eq(0), failed.eq(0)).Else(
+                offset.eq(offset + 1), failed.eq(failed | ~inside)
+            ),
+        )
+        strobes = Mux(inside, bus.w.strb, 0)
+        return taken, self._index(address), bus.w.data, strobes
+
+    def _processor(
+        self, words: int, read: tuple[Any, Any, Any], written: tuple[Any, Any, Any, Any]
+    ) -> None:
+        """The Wishbone port: a word of the `words` of a beat, in cycles that are left."""
+        bus = self.bus
+        (free, started, read_index), (taken, write_index, data, strobes) = read, written
+        wanted, reads, writes, word = Signal(), Signal(), Signal(), Signal(max=max(words, 2))
+        word_bits = (words - 1).bit_length()
+        index = bus.adr[word_bits : self._size_bits - 2]
+        lane = bus.adr[:word_bits] if word_bits else 0
+        lanes = [Replicate(lane == number, 4) & bus.sel for number in range(words)]
+        self.comb += [
+            wanted.eq(bus.cyc & bus.stb & ~bus.ack),
+            reads.eq(wanted & ~bus.we & free),
+            writes.eq(wanted & bus.we & ~taken),
+            self.read_port.adr.eq(Mux(reads, index, read_index)),
+            self.read_port.re.eq(reads | started),
+            self.write_port.adr.eq(Mux(taken, write_index, index)),
+            self.write_port.dat_w.eq(Mux(taken, data, Replicate(bus.dat_w, words))),
+            If(taken, self.write_port.we.eq(strobes)).Elif(
+                writes, self.write_port.we.eq(Cat(*lanes))
+            ),
+            Case(
+                word,
+                {
+                    number: bus.dat_r.eq(self.read_port.dat_r[32 * number : 32 * (number + 1)])
+                    for number in range(words)
+                },
+            ),
+        ]
+        self.sync += [bus.ack.eq(reads | writes), word.eq(lane)]

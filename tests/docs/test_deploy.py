@@ -1,0 +1,32 @@
+"""The programs and commands of `docs/deploy.md` do what the page says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tandem.scripts.cli import app
+from tests.support.compiler.models.models import convolution
+
+pytest.importorskip("litex", reason="the extra soc")
+
+PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text()
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    convolution(tmp_path / "model.onnx")
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "docs/deploy.md", "exec"), {})
+    commands = re.findall(r"^tandem (.*?)(?:  +#.*)?$", PAGE, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        # Building and simulating is what `tests/tandem/workbench/soc` does.
+        result = CliRunner().invoke(app, shlex.split(command.replace(" --run", "")))
+        assert result.exit_code == 0, result.stderr
+    for made in ("network/tandem.c", "rtl/tandem.v", "system/gateware/soc.v", "system/LICENSES.md"):
+        assert (tmp_path / made).is_file()

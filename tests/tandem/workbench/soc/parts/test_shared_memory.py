@@ -1,0 +1,200 @@
+"""The memory of a system against `hw.memory_model`'s words: data, order, times and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+
+pytest.importorskip("litex", reason="the extra soc")
+
+from litex.gen.sim import run_simulation
+
+from tandem.workbench.soc.parts.shared_memory import SharedMemory
+
+ORIGIN, BYTES, BEAT, ID_BITS = 0x4000_0000, 1 << 10, 8, 2
+
+
+@dataclass(slots=True)
+class Burst:
+    """A burst, and when it was accepted and answered."""
+
+    address: int
+    beats: int
+    identity: int
+    data: list[int] = field(default_factory=list)
+    accepted: int = -1
+    answers: list[tuple[int, int, int]] = field(default_factory=list)
+    """Cycle, response and data of the beats, or of the acknowledgement."""
+
+
+def bursts(random: Random, count: int, *, outside: bool = False) -> list[Burst]:
+    found = []
+    for number in range(count):
+        beats = random.randint(1, 8)
+        address = ORIGIN + BEAT * random.randrange(BYTES // BEAT - beats + 1)
+        if outside and number % 3 == 2:
+            address = ORIGIN + BYTES + BEAT * random.randrange(16)
+        data = [random.getrandbits(64) for _ in range(beats)]
+        found.append(Burst(address, beats, random.randrange(1 << ID_BITS), data))
+    return found
+
+
+def memory(latency: int, in_flight: int) -> SharedMemory:
+    return SharedMemory(ORIGIN, BYTES, 8 * BEAT, ID_BITS, latency, in_flight)
+
+
+class Clock:
+    """Counts cycles, for all other processes of a simulation."""
+
+    now = 0
+
+    def process(self, cycles: int) -> Iterator[Any]:
+        for self.now in range(cycles):
+            yield
+
+
+def reader(bus: Any, clock: Clock, wanted: list[Burst], pause: float, seed: int) -> Iterator[Any]:
+    """Sends addresses and takes beats, now and then not."""
+    random = Random(f"reader {seed}")
+    sent = done = beats = 0
+    while done < len(wanted):
+        if sent < len(wanted):
+            burst = wanted[sent]
+            yield bus.ar.valid.eq(1)
+            yield bus.ar.addr.eq(burst.address)
+            yield bus.ar.len.eq(burst.beats - 1)
+            yield bus.ar.id.eq(burst.identity)
+        else:
+            yield bus.ar.valid.eq(0)
+        yield bus.r.ready.eq(random.random() >= pause)
+        yield
+        if (yield bus.ar.valid) and (yield bus.ar.ready):
+            wanted[sent].accepted = clock.now
+            sent += 1
+        if (yield bus.r.valid) and (yield bus.r.ready):
+            burst = wanted[done]
+            assert (yield bus.r.id) == burst.identity
+            burst.answers.append((clock.now, (yield bus.r.resp), (yield bus.r.data)))
+            beats += 1
+            assert (yield bus.r.last) == (beats == burst.beats)
+            if beats == burst.beats:
+                done, beats = done + 1, 0
+    yield bus.ar.valid.eq(0)
+
+
+def writer(bus: Any, clock: Clock, wanted: list[Burst]) -> Iterator[Any]:
+    """Sends addresses and data, and takes acknowledgements."""
+    beats = [(data, number) for number, burst in enumerate(wanted) for data in burst.data]
+    last = [number == len(burst.data) - 1 for burst in wanted for number in range(burst.beats)]
+    sent = written = done = 0
+    yield bus.b.ready.eq(1)
+    while done < len(wanted):
+        yield bus.aw.valid.eq(sent < len(wanted))
+        if sent < len(wanted):
+            yield bus.aw.addr.eq(wanted[sent].address)
+            yield bus.aw.len.eq(wanted[sent].beats - 1)
+            yield bus.aw.id.eq(wanted[sent].identity)
+        yield bus.w.valid.eq(written < len(beats))
+        if written < len(beats):
+            yield bus.w.data.eq(beats[written][0])
+            yield bus.w.strb.eq(0xFF)
+            yield bus.w.last.eq(last[written])
+        yield
+        if (yield bus.aw.valid) and (yield bus.aw.ready):
+            sent += 1
+        if (yield bus.w.valid) and (yield bus.w.ready):
+            wanted[beats[written][1]].accepted = clock.now
+            written += 1
+        if (yield bus.b.valid):
+            assert (yield bus.b.id) == wanted[done].identity
+            wanted[done].answers.append((clock.now, (yield bus.b.resp), 0))
+            done += 1
+    yield bus.aw.valid.eq(0)
+    yield bus.w.valid.eq(0)
+
+
+def words(bus: Any, accesses: list[tuple[int, int | None]], found: list[int]) -> Iterator[Any]:
+    """A processor's reads (None) and writes of words, one after the other."""
+    for index, value in accesses:
+        yield bus.cyc.eq(1)
+        yield bus.stb.eq(1)
+        yield bus.we.eq(value is not None)
+        yield bus.sel.eq(0xF)
+        yield bus.adr.eq(ORIGIN // 4 + index)
+        yield bus.dat_w.eq(value or 0)
+        yield
+        while not (yield bus.ack):
+            yield
+        if value is None:
+            found.append((yield bus.dat_r))
+        yield bus.cyc.eq(0)
+        yield bus.stb.eq(0)
+        yield
+
+
+@pytest.mark.parametrize(("latency", "in_flight", "pause"), [(2, 4, 0.0), (5, 2, 0.0), (3, 4, 0.4)])
+def test_reads_and_writes(latency: int, in_flight: int, pause: float) -> None:
+    random = Random(f"shared memory {latency} {in_flight}")
+    dut, clock = memory(latency, in_flight), Clock()
+    writes = bursts(random, 12, outside=True)
+    reads = bursts(random, 12, outside=True)
+    content = [0] * (BYTES // BEAT)
+
+    def all_of_it() -> Iterator[Any]:
+        yield from writer(dut.axi, clock, writes)
+        yield from reader(dut.axi, clock, reads, pause, latency)
+
+    run_simulation(dut, [clock.process(600), all_of_it()])
+    for burst in writes:
+        inside = burst.address < ORIGIN + BYTES
+        assert [answer[1] for answer in burst.answers] == [0 if inside else 3]
+        assert burst.answers[0][0] >= burst.accepted + latency
+        for number, data in enumerate(burst.data):
+            if inside:
+                content[(burst.address - ORIGIN) // BEAT + number] = data
+    before = 0
+    for burst in reads:
+        inside = burst.address < ORIGIN + BYTES
+        begin = (burst.address - ORIGIN) // BEAT
+        assert [answer[1] for answer in burst.answers] == [0 if inside else 3] * burst.beats
+        if inside:
+            assert [answer[2] for answer in burst.answers] == content[begin : begin + burst.beats]
+        if not pause:
+            # The first beat after the latency or behind the burst before, the others one a cycle.
+            first = max(burst.accepted + latency, before + 1)
+            assert [answer[0] for answer in burst.answers] == [*range(first, first + burst.beats)]
+        before = burst.answers[-1][0]
+
+
+def test_the_processor_sees_the_same_bytes() -> None:
+    random = Random("processor")
+    dut, clock = memory(2, 4), Clock()
+    values = [random.getrandbits(32) for _ in range(16)]
+    found: list[int] = []
+    reads = [Burst(ORIGIN, 8, 1)]
+    other = [Burst(ORIGIN + 256, 8, 1) for _ in range(20)]
+
+    def all_of_it() -> Iterator[Any]:
+        yield from words(dut.bus, list(enumerate(values)), found)
+        yield from reader(dut.axi, clock, reads, 0, 0)
+
+    def processor() -> Iterator[Any]:
+        yield from all_of_it()
+        # While the accelerator reads without a pause, the processor gets its cycles, too.
+        yield from words(dut.bus, [(index, None) for index in range(16)], found)
+
+    def traffic() -> Iterator[Any]:
+        while clock.now < 120:
+            yield
+        yield from reader(dut.axi, clock, other, 0, 0)
+
+    run_simulation(dut, [clock.process(900), processor(), traffic()])
+    assert [answer[2] for answer in reads[0].answers] == [
+        values[2 * number] | values[2 * number + 1] << 32 for number in range(8)
+    ]
+    assert found == values
+    assert all(len(burst.answers) == 8 for burst in other)
