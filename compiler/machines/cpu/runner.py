@@ -23,10 +23,14 @@ class NativeRunner(Runner):
         The number of threads for compilation and execution; results do not depend on it.
     reassociate
         Whether floats may be added in a faster order than the operators define.
+    without
+        Features of this processor that code may not use.
     """
 
-    def __init__(self, threads: int = 1, *, reassociate: bool = True) -> None:
-        self._target = CpuTarget.host(threads=threads)
+    def __init__(
+        self, threads: int = 1, *, reassociate: bool = True, without: Sequence[str] = ()
+    ) -> None:
+        self._target = CpuTarget.host(threads=threads).without(*without)
         self._reassociate = reassociate
         self._pool = ThreadPool(threads)
         self._compiled: dict[Hashable, NativeFunction] = {}

@@ -10,7 +10,7 @@ pytest.importorskip("onnxruntime", reason="what results are compared with")
 from tandem.compiler.frontends.onnx.operators.microsoft.packed_weights import unpacked
 from tests.support.compiler.frontends.packed_nodes import gathered, packed, product
 from tests.support.compiler.frontends.runtime_nodes import node
-from tests.support.compiler.frontends.runtime_runs import drawn, refusal
+from tests.support.compiler.frontends.runtime_runs import differences, drawn, refusal
 
 
 def test_products() -> None:
@@ -25,6 +25,12 @@ def test_rows_of_a_table() -> None:
 @pytest.mark.parametrize("bits", [2, 4, 8])
 def test_many_products(bits: int) -> None:
     drawn(lambda random: product(random, bits), range(200))
+
+
+@pytest.mark.exhaustive
+def test_products_without_avx512() -> None:
+    for seed in range(60):
+        differences(product(np.random.default_rng(seed)), without=("avx512f",))
 
 
 @pytest.mark.exhaustive
