@@ -239,9 +239,9 @@ class NetworkSource:
             case Move(source=source, target=target):
                 yield self._copy(self._address(target), self._address(source), target)
             case MoveRow(source=source, target=target, index=index):
-                number, size = self._address(index), self.tensors[source].bytes
+                size = self.tensors[source].bytes
                 yield "{"
-                yield f"    const int64_t row = *(const int64_t *)({number});"
+                yield f"    const int64_t row = *(const int64_t *)({self._address(index)});"
                 yield f"    if (row >= 0 && row < {self.tensors[target].shape[0]})"
                 place = f"{self._address(target)} + (size_t)row * {size}"
                 yield f"        {self._copy(place, self._address(source), source)}"
