@@ -39,6 +39,7 @@ from tandem.runtime.artifact.instructions import (
 from tandem.runtime.artifact.manifest import (
     HOST,
     Arena,
+    AxisScale,
     ConstantPlace,
     Count,
     Input,
@@ -62,6 +63,7 @@ __all__ = [
     "MAX_CALLS",
     "Arena",
     "Artifact",
+    "AxisScale",
     "Branch",
     "CallFunction",
     "Code",
