@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import ModelProto
 
 import tandem
 from tandem.hw.memory_model import DEFAULT_MEMORY
 from tandem.runtime.artifact import config_of
+from tandem.scripts.bench.mlperf_tiny import MLPERF_TINY
+from tandem.scripts.bench.small.kinds import KINDS
 from tandem.sim.driven.bench import BenchMachine
 from tandem.sim.driven.drive import drive
 from tandem.sim.engine import Channel, Silence
@@ -33,6 +36,9 @@ NETWORKS = (
     "gpt2-decode-tiny",
     "llama-tiny",
     "llama-decode-tiny",
+    # Of MLPerf Tiny, and of `scripts/bench/small`.
+    *("resnet8", "mobilenet-v1-0.25", "ds-cnn", "autoencoder"),
+    *("U-Net", "GRU", "EfficientNet", "Whisper"),
 )
 
 
@@ -46,7 +52,7 @@ def check(
     in_place: bool = False,
 ) -> Exported:
     """Export a network, and run it in C and in Python, more than once, on other inputs each."""
-    artifact = tandem.compile(network, machine)
+    artifact = tandem.compile(model_of(network), machine)
     options = LibraryOptions(in_place=in_place)
     exported = export_compiled(artifact.network, folder, artifact.noise(), options=options)
     config = config_of(artifact.network.artifact)
@@ -68,6 +74,12 @@ def check(
     return exported
 
 
+def model_of(network: str) -> str | ModelProto:
+    if network in MLPERF_TINY:
+        return MLPERF_TINY[network]()
+    return KINDS[network]() if network in KINDS else network
+
+
 @pytest.mark.parametrize(
     ("network", "machine", "engine", "in_place"),
     [
@@ -82,6 +94,7 @@ def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_pl
 
 
 @pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore:.*calibrated with noise")
 @pytest.mark.parametrize("machine", ["pynq", "pynq-x", "small8-x", "ultra96"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_all_networks(tmp_path: Path, network: str, machine: str) -> None:
