@@ -226,8 +226,8 @@ def export_library(
     for pattern in (f"{prefix}_kernel_*.o", *kinds):
         for path in {*folder.glob(pattern)} - {folder / file for file in files}:
             path.unlink()
-    for file, data in files.items():
-        write_atomically(folder / file, data)
+    for file, content in files.items():
+        write_atomically(folder / file, content)
     return Exported(folder, tuple(files), header, offsets, checked)
 
 

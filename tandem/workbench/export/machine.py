@@ -35,7 +35,13 @@ def machine_sources(header: Header) -> tuple[str, ...]:
     """The sources that a library has for an accelerator; none without one."""
     if not header.streams:
         return ()
-    return ("tandem.c", f"{platform_of(header)}.c")
+    return ("tandem.c", *(f"{name}.c" for name in RUNTIME[1:] if name in _platforms(header)))
+
+
+def _platforms(header: Header) -> tuple[str, ...]:
+    """The platform, and what it is made of."""
+    own = platform_of(header)
+    return (own,) if own == "tandem_bare" else ("tandem_bare", own)
 
 
 def launch_source(name: str) -> Iterator[str]:

@@ -44,33 +44,31 @@ NETWORKS = (
 
 def check(
     folder: Path,
-    network: str,
-    machine: str,
-    engine: str,
+    artifact: tandem.Artifact,
+    *engines: str,
     runs: int = 2,
-    *,
     in_place: bool = False,
 ) -> Exported:
     """Export a network, and run it in C and in Python, more than once, on other inputs each."""
-    artifact = tandem.compile(model_of(network), machine)
     options = LibraryOptions(in_place=in_place)
     exported = export_compiled(artifact.network, folder, artifact.noise(), options=options)
     config = config_of(artifact.network.artifact)
     assert config is not None
     size = sum(stream.memory_bytes + 4096 for stream in exported.header.streams)
-    # Garbage, which the runtime has to clear.
-    driven = drive(engine, config, np.full(-(-size // 4096 + 1) * 4096 + 4096, 0xA5, np.uint8))
-    library = HostedLibrary(exported, driven)
-    session = tandem.Session(artifact, engine="cycle" if engine != "functional" else engine)
-    for seed in range(runs):
-        inputs = artifact.noise(seed)
-        wanted = session.run(inputs)
-        found = library.run(inputs)
-        assert {*found} == {*wanted.outputs}
-        for name, array in found.items():
-            assert np.array_equal(array, wanted[name]), (network, name)
-        assert library.cycles == (wanted.cycles or 0)
-    driven.close()
+    for engine in engines:
+        # Garbage, which the runtime has to clear.
+        driven = drive(engine, config, np.full(-(-size // 4096 + 1) * 4096 + 4096, 0xA5, np.uint8))
+        library = HostedLibrary(exported, driven)
+        session = tandem.Session(artifact, engine="cycle" if engine != "functional" else engine)
+        for seed in range(runs):
+            inputs = artifact.noise(seed)
+            wanted = session.run(inputs)
+            found = library.run(inputs)
+            assert {*found} == {*wanted.outputs}
+            for name, array in found.items():
+                assert np.array_equal(array, wanted[name]), (engine, name)
+            assert library.cycles == (wanted.cycles or 0)
+        driven.close()
     return exported
 
 
@@ -90,7 +88,7 @@ def model_of(network: str) -> str | ModelProto:
     ],
 )
 def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_place: bool) -> None:
-    check(tmp_path, network, machine, engine, in_place=in_place)
+    check(tmp_path, tandem.compile(network, machine), engine, in_place=in_place)
 
 
 @pytest.mark.exhaustive
@@ -98,13 +96,14 @@ def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_pl
 @pytest.mark.parametrize("machine", ["pynq", "pynq-x", "small8-x", "ultra96"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_all_networks(tmp_path: Path, network: str, machine: str) -> None:
-    for in_place, engine in enumerate(("functional", "cycle")):
-        check(tmp_path / engine, network, machine, engine, in_place=bool(in_place))
+    in_place = machine in ("pynq", "small8-x")
+    artifact = tandem.compile(model_of(network), machine)
+    check(tmp_path, artifact, "functional", "cycle", in_place=in_place)
 
 
 @pytest.mark.exhaustive
 def test_resnet18_on_the_verilog(tmp_path: Path) -> None:
-    check(tmp_path, "resnet18", "pynq-x", "rtl", runs=1)
+    check(tmp_path, tandem.compile("resnet18", "pynq-x"), "rtl", runs=1)
 
 
 def test_addresses_and_undefined_behaviour(tmp_path: Path) -> None:
@@ -119,7 +118,7 @@ def test_addresses_and_undefined_behaviour(tmp_path: Path) -> None:
 
 
 ABSENT = """
-#include "tandem_bare.c"
+#include "tandem_bare.h"
 const struct tandem_platform *board_platform(void);
 const struct tandem_platform *board_platform(void)
 {
