@@ -24,6 +24,8 @@ from tandem.scripts.model_options import (
     FpuOption,
     KeepFloatOption,
     PixelsOption,
+    PortType,
+    PortTypeOption,
     ProcessorOption,
     QuantiseOption,
     model_options,
@@ -42,7 +44,7 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
-from tandem.workbench.export import LibraryOptions, check_name, export_network
+from tandem.workbench.export import Format, LibraryOptions, check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 
@@ -114,6 +116,15 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     keep_float: KeepFloatOption = None,
+    io: PortTypeOption = PortType.FLOAT32,
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="Weights and streams as files that GNU's assembler includes, as arrays in C, or "
+            "as objects for the processor.",
+        ),
+    ] = Format.BIN,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -144,6 +155,7 @@ def command(
                 "--quantize": quantize is not None,
                 "--calibrate": calibrate is not None,
                 "--keep-float": bool(keep_float),
+                "--io": io is PortType.INT8,
             }
             for option, is_set in options.items():
                 if is_set:
@@ -152,8 +164,8 @@ def command(
                     )
         host = Cpu.named(processor, threads, fpu=fpu)
         target = _device(config, memory, device, host, model)
-        library = LibraryOptions(embed_weights, threads, profile)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
+        library = LibraryOptions(embed_weights, threads, profile, form=form)
+        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = export_network(

@@ -33,6 +33,13 @@ class Quantise(Enum):
         return None if self is Quantise.NONE else Mode(self.value)
 
 
+class PortType(Enum):
+    """The values of `--io`."""
+
+    FLOAT32 = "float32"
+    INT8 = "int8"
+
+
 def model_options(
     quantise: Quantise | None,
     calibrate: Path | None,
@@ -40,20 +47,28 @@ def model_options(
     seed: int,
     shapes: Sequence[StatedShape] | None,
     keep_float: Sequence[str] | None = None,
+    io: PortType = PortType.FLOAT32,
 ) -> ModelOptions:
     """The options of a model, from those of a command line; None for one that is not given.
 
     Raises
     ------
     CommandError
-        `--calibrate` or `--keep-float` is given without quantisation.
+        `--calibrate`, `--keep-float` or `--io int8` is given without quantisation.
     """
     mode = (quantise or Quantise.MULTIPLIER).mode
-    given = {"--calibrate": calibrate is not None, "--keep-float": bool(keep_float)}
+    given = {
+        "--calibrate": calibrate is not None,
+        "--keep-float": bool(keep_float),
+        "--io int8": io is PortType.INT8,
+    }
     for option, is_given in given.items():
         if mode is None and is_given:
             raise CommandError(f"{option} is for --quantize pow2 and multiplier, not for none")
-    return ModelOptions(mode, calibrate, pixels, seed, tuple(shapes or ()), tuple(keep_float or ()))
+    return ModelOptions(
+        *(mode, calibrate, pixels, seed, tuple(shapes or ()), tuple(keep_float or ())),
+        integer_ports=io is PortType.INT8,
+    )
 
 
 MODELS: Final = f"an ONNX file, or a built-in network: {', '.join(BUILT_IN)}"
@@ -83,6 +98,14 @@ KeepFloatOption = Annotated[
         metavar="NAME",
         help="A layer that stays in float32, on the CPU: its name in the tables, or that of a node "
         "or an operator of the model, such as LRN; can be repeated.",
+    ),
+]
+PortTypeOption = Annotated[
+    PortType,
+    typer.Option(
+        "--io",
+        help="int8: the network takes and gives the integers of its first and last layers, where "
+        "these are quantised; float32: what the model takes and gives.",
     ),
 ]
 PixelsOption = Annotated[

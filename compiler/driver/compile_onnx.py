@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
@@ -29,12 +29,13 @@ from tandem.compiler.graph.nodes import Function, Var
 from tandem.compiler.graph.types import TensorType, symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.plan.target import Backend, Target
+from tandem.compiler.quantise.integer_ports import PortScale, integer_ports
 from tandem.compiler.quantise.layer_errors import LayerError, layer_errors
 from tandem.compiler.quantise.network import Quantised, has_scales, quantise_network
 from tandem.compiler.quantise.options import Mode, QuantiseOptions
 from tandem.compiler.quantise.points import int8_values, return_values
 from tandem.compiler.quantise.samples import synthetic
-from tandem.runtime.artifact import Artifact, Input, Provenance, Scale, Tensor
+from tandem.runtime.artifact import Artifact, AxisScale, Input, Provenance, Scale, Tensor
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """A function from a network's input tensors to calibration samples: values by input name."""
@@ -113,6 +114,9 @@ class CompileOptions:
         Inputs for calibration; by default normal noise with the seed `seed`.
     keep_float
         What stays in real numbers, as `QuantiseOptions` has it.
+    integer_ports
+        Whether the network takes and gives integers where it quantises inputs first, or gives what
+        was integers.
     """
 
     exact_on: tuple[Target[Any], ...]
@@ -121,6 +125,7 @@ class CompileOptions:
     samples: Samples | None = None
     seed: int = 0
     keep_float: tuple[str, ...] = ()
+    integer_ports: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,8 @@ class PreparedNetwork:
     calibration
         What the scales were measured with; None if none were: the network was not quantised, or
         states its own scales, or has nothing to quantise.
+    port_scales
+        Scales of inputs and outputs that are integers instead of real numbers.
     """
 
     function: Function
@@ -144,6 +151,7 @@ class PreparedNetwork:
     provenance: Provenance
     real: RealNetwork | None = None
     calibration: Calibration | None = None
+    port_scales: Mapping[str, PortScale] = field(default_factory=dict)
     _backends: Backends = field(default_factory=Backends, repr=False, compare=False)
 
     def build(
@@ -155,7 +163,7 @@ class PreparedNetwork:
     ) -> Artifact:
         """The artifact for `targets`; parameters and errors are those of `build`. Code that several
         artifacts share is compiled once."""
-        return build(
+        artifact = build(
             self.function,
             targets,
             self.provenance,
@@ -168,10 +176,32 @@ class PreparedNetwork:
             backends=self._backends,
             report=report,
         )
+        return _with_port_scales(artifact, self.port_scales)
 
     def backend(self, target: Target[Any]) -> Backend:
         """The back end that `build` compiles with for a target."""
         return self._backends.of(target)
+
+
+def _with_port_scales(artifact: Artifact, scales: Mapping[str, PortScale]) -> Artifact:
+    """The artifact whose inputs and outputs have these scales, by their names."""
+    if not scales:
+        return artifact
+    manifest = artifact.manifest
+    ports = (*manifest.inputs, *manifest.results)
+    known = {port.tensor: scales[port.name] for port in ports if port.name in scales}
+    tensors = []
+    for tensor in manifest.tensors:
+        match known.get(tensor.name):
+            case Scale() as scale:
+                tensor = structs.replace(tensor, scale=scale)
+            case AxisScale() as scale:
+                tensor = structs.replace(tensor, axis_scale=scale)
+            case None:
+                pass
+        tensors.append(tensor)
+    manifest = structs.replace(manifest, tensors=tuple(tensors))
+    return replace(artifact, manifest=manifest)
 
 
 def compile_network(
@@ -278,7 +308,17 @@ def prepare_network(
     if has_scales(imported.function):
         given = {**provenance.options, "scales": "given"}
         provenance = structs.replace(provenance, options=given)
-    return PreparedNetwork(function, imported, scales, provenance, real, calibration)
+    if not options.integer_ports:
+        return PreparedNetwork(function, imported, scales, provenance, real, calibration)
+    ports = integer_ports(function)
+    named = (*zip(imported.inputs, ports.inputs, strict=True),)
+    named += (*zip(imported.outputs, ports.results, strict=False),)
+    port_scales = {name: scale for name, scale in named if scale is not None}
+    provenance = structs.replace(provenance, options={**provenance.options, "io": "int8"})
+    # Without the network in real numbers, whose inputs and outputs are others.
+    return PreparedNetwork(
+        ports.function, imported, scales, provenance, None, calibration, port_scales
+    )
 
 
 def _with_tools(provenance: Provenance, mode: str, calibration: Calibration | None) -> Provenance:

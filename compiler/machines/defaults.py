@@ -24,12 +24,15 @@ def compile_options(
     samples: Samples | None = None,
     seed: int = 0,
     keep_float: Sequence[str] = (),
+    *,
+    integer_ports: bool = False,
 ) -> CompileOptions:
     """Options by which this processor and every accelerator give the same results; parameters are
     those of `CompileOptions`."""
     # All configurations have the same base instruction set.
     exact_on = (accelerator(HardwareConfig()),)
-    return CompileOptions(exact_on, host_runner, quantise, samples, seed, tuple(keep_float))
+    kept = tuple(keep_float)
+    return CompileOptions(exact_on, host_runner, quantise, samples, seed, kept, integer_ports)
 
 
 def host_runner() -> Runner:

@@ -40,6 +40,7 @@ from tandem.runtime.artifact.instructions import (
 from tandem.runtime.artifact.manifest import (
     HOST,
     Arena,
+    AxisScale,
     ConstantPlace,
     Count,
     Input,
@@ -63,6 +64,7 @@ __all__ = [
     "MAX_CALLS",
     "Arena",
     "Artifact",
+    "AxisScale",
     "Branch",
     "CallFunction",
     "Code",

@@ -2,8 +2,9 @@
 
     manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes, [functions],
                  [counts]
-    tensor     = name, shape, dtype, place, [scale], [rows], [padded]
+    tensor     = name, shape, dtype, place, [scale], [rows], [padded], [axis_scale]
     scale      = step, zero
+    axis_scale = axis, steps, zeros
     padded     = (extent, outer, inner)...
     place      = input | output | constant | arena(offset) | kept(device)
     port       = name, tensor                                   of an input or a result
@@ -67,6 +68,14 @@ class Scale(Struct, frozen=True, forbid_unknown_fields=True):
     zero: int = 0
 
 
+class AxisScale(Struct, frozen=True, forbid_unknown_fields=True):
+    """The scales of a quantised tensor, one for each index of an axis."""
+
+    axis: int
+    steps: tuple[float, ...]
+    zeros: tuple[int, ...]
+
+
 class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A dense, row-major array.
 
@@ -82,6 +91,8 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         indexes. For information only: other numbers pick the nearest row.
     padded
         Of a tensor in blocks: the axes with undefined padding.
+    axis_scale
+        The scales of an input or output that differ along an axis, instead of `scale`.
     """
 
     name: str
@@ -91,6 +102,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     scale: Scale | None = None
     rows: int | None = None
     padded: tuple[PaddedAxis, ...] = ()
+    axis_scale: AxisScale | None = None
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"

@@ -14,33 +14,6 @@
 
 #define REGISTER_BYTES 4096
 
-static uint32_t read_register(void *context, uint32_t offset)
-{
-    const struct tandem_uio *uio = context;
-
-    return uio->registers[offset / 4];
-}
-
-static void write_register(void *context, uint32_t offset, uint32_t value)
-{
-    const struct tandem_uio *uio = context;
-
-    uio->registers[offset / 4] = value;
-}
-
-static void *take(void *context, size_t bytes, uint64_t *address)
-{
-    struct tandem_uio *uio = context;
-    size_t begin = uio->used;
-
-    if (bytes > uio->bytes - begin)
-        return NULL;
-    bytes = (bytes + TANDEM_ALIGNMENT - 1) / TANDEM_ALIGNMENT * TANDEM_ALIGNMENT;
-    uio->used = bytes > uio->bytes - begin ? uio->bytes : begin + bytes;
-    *address = uio->address + begin;
-    return uio->memory + begin;
-}
-
 static void flush(void *context, const void *begin, size_t bytes)
 {
     (void)context, (void)begin, (void)bytes;
@@ -56,7 +29,7 @@ static void invalidate(void *context, void *begin, size_t bytes)
 /* The kernel masks the interrupt when it comes, until 1 is written. */
 static void wait_for_interrupt(void *context, uint32_t microseconds)
 {
-    const struct tandem_uio *uio = context;
+    const struct tandem_uio *uio = context; /* which begins with the board */
     struct pollfd file = {uio->interrupts, POLLIN, 0};
     uint32_t number = 1;
 
@@ -100,13 +73,13 @@ const struct tandem_platform *tandem_uio(
 {
     char path[128];
     void *registers, *buffer;
+    struct tandem_platform *platform = &uio->board.platform;
 
-    uio->address = number_in(memory, "phys_addr");
-    uio->bytes = (size_t)number_in(memory, "size");
-    uio->used = 0;
+    uio->board.address = number_in(memory, "phys_addr");
+    uio->board.bytes = (size_t)number_in(memory, "size");
     uio->interrupts = -1;
     uio->buffer = -1;
-    if (uio->bytes == 0 || snprintf(path, sizeof path, "/dev/%s", memory) >= (int)sizeof path) {
+    if (uio->board.bytes == 0 || snprintf(path, sizeof path, "/dev/%s", memory) >= (int)sizeof path) {
         errno = ENODEV;
         return NULL;
     }
@@ -119,21 +92,19 @@ const struct tandem_platform *tandem_uio(
         return NULL;
     }
     registers = mmap(NULL, REGISTER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, uio->interrupts, 0);
-    buffer = mmap(NULL, uio->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, uio->buffer, 0);
+    buffer = mmap(NULL, uio->board.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, uio->buffer, 0);
     if (registers == MAP_FAILED || buffer == MAP_FAILED) {
         (void)close(uio->buffer);
         (void)close(uio->interrupts);
         return NULL;
     }
-    uio->registers = registers;
-    uio->memory = buffer;
-    uio->platform.context = uio;
-    uio->platform.read = read_register;
-    uio->platform.write = write_register;
-    uio->platform.memory = take;
-    uio->platform.flush = flush;
-    uio->platform.invalidate = invalidate;
-    uio->platform.wait = wait_for_interrupt;
-    uio->platform.time = microseconds_now;
-    return &uio->platform;
+    uio->board.registers = registers;
+    uio->board.memory = buffer;
+    uio->board.wait = NULL;
+    (void)tandem_bare(&uio->board);
+    platform->flush = flush;
+    platform->invalidate = invalidate;
+    platform->wait = wait_for_interrupt;
+    platform->time = microseconds_now;
+    return platform;
 }

@@ -2,17 +2,13 @@
 #ifndef TANDEM_UIO_H
 #define TANDEM_UIO_H
 
-#include "tandem.h"
+#include "tandem_bare.h"
 
+/* The fields are the platform's own. */
 struct tandem_uio {
-    volatile uint32_t *registers;
-    unsigned char *memory;
-    uint64_t address;
-    size_t bytes;
-    size_t used;
-    int interrupts; /* file of the UIO device */
-    int buffer;     /* file of the memory */
-    struct tandem_platform platform;
+    struct tandem_bare board; /* first: functions of the platform get its address */
+    int interrupts;           /* file of the UIO device */
+    int buffer;               /* file of the memory */
 };
 
 /* Opens a UIO device such as "/dev/uio0", whose first map has the registers, and memory such as

@@ -42,8 +42,8 @@ def counted(exported: Exported) -> Counter[str]:
     header, folder = exported.header, exported.folder
     assert header.config is not None, "exported with an accelerator"
     (folder / "count.c").write_text("\n".join(_program(exported, header.config)) + "\n")
-    blobs = (f"{name}.S" for name in (f"{header.name}_weights", *header.stream_names))
-    sources = ["count.c", f"{header.name}.c", "tandem.c", "tandem_bare.c", "check.S", *blobs]
+    sources = ["count.c", f"{header.name}.c", "tandem.c", "tandem_bare.c", "check.S"]
+    sources += exported.sources
     objects = [name for name in exported.files if name.endswith(".o")]
     command = [*_COMPILER, *_FLAGS, "-o", "count", *sources, *objects]
     subprocess.run(command, cwd=folder, check=True)
@@ -127,13 +127,14 @@ def _by_function(log: Path, names: Sequence[tuple[int, str]]) -> Counter[str]:
 
 def measure(model: str) -> Iterator[Measurement]:
     """The instructions of a run, and those of each function."""
-    artifact = tandem.compile(model, _MACHINE, processor=tandem.Cpu("rv32im"))
-    with TemporaryDirectory() as folder:
-        found = counted(artifact.export(Path(folder) / "library", name="network"))
-    label = f"{model} in float32"
-    yield Measurement(label, found.total(), "instructions", _CYCLES["float32"], at_most=True)
-    for function, count in found.most_common():
-        yield Measurement(f"  {function}", count, "instructions")
+    for io, most in _CYCLES.items():
+        artifact = tandem.compile(model, _MACHINE, processor=tandem.Cpu("rv32im"), io=io)
+        with TemporaryDirectory() as folder:
+            found = counted(artifact.export(Path(folder) / "library", name="network"))
+        label = f"{model}, {io} in and out"
+        yield Measurement(label, found.total(), "instructions", most, at_most=True)
+        for function, count in found.most_common():
+            yield Measurement(f"  {function}", count, "instructions")
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from tandem.api.step_table import step_table
 from tandem.runtime.artifact import read_artifact, write_artifact
 from tandem.runtime.inputs import random_inputs
 from tandem.runtime.inputs.network import inputs_of
-from tandem.workbench.arguments import at_least, file_path
+from tandem.workbench.arguments import at_least, choice, file_path
 from tandem.workbench.networks import Network
 from tandem.workbench.round_trips import round_trips
 from tandem.workbench.table import Table
@@ -69,6 +69,7 @@ class Artifact:
         embed_weights: bool = True,
         threads: int = 1,
         profile: bool = False,
+        format: str = "bin",
     ) -> Exported:
         """Write the network as a C library, with a program that checks it (`make check`).
 
@@ -90,6 +91,9 @@ class Artifact:
             The most threads that share a layer's work.
         profile
             Whether runs can tell the time of each layer.
+        format
+            Weights and streams as files that GNU's assembler includes (`bin`), as arrays in C
+            (`c`), or as objects for the processor (`elf`).
 
         Raises
         ------
@@ -101,12 +105,13 @@ class Artifact:
             A file cannot be written.
         """
         # Imported here: sessions run artifacts without the compiler.
-        from tandem.workbench.export import LibraryOptions, export_compiled
+        from tandem.workbench.export import Format, LibraryOptions, export_compiled
 
         folder = file_path("path", path)
         given = self.noise() if inputs is None else inputs
         (batch, *_) = batches(self.name, given, inputs_of(self.network.artifact))
-        options = LibraryOptions(embed_weights, threads, profile)
+        form = Format(choice("format", format, [each.value for each in Format]))
+        options = LibraryOptions(embed_weights, threads, profile, form=form)
         return export_compiled(self.network, folder, batch, name, options=options)
 
     def with_fallback(self) -> Artifact:

@@ -25,6 +25,7 @@ from tandem.workbench.models import Source, as_text
 from tandem.workbench.networks import Network
 
 QUANTIZE = ("multiplier", "pow2", "none")
+IO = ("float32", "int8")
 
 
 def compile(
@@ -39,6 +40,7 @@ def compile(
     memory: Memory = "fast",
     pixels: str = "imagenet",
     processor: Cpu | None = None,
+    io: str = "float32",
     progress: Progress = None,
 ) -> Artifact:
     """A model compiled for a machine.
@@ -76,6 +78,10 @@ def compile(
         The values of pictures: normalised as for ImageNet (`imagenet`), or from 0 to 1 (`unit`).
     processor
         The processor beside an accelerator, for `Artifact.export`; None for this one.
+    io
+        `int8` for a network that takes and gives the integers of its first and last layers where
+        these are quantised, as its header says with their scales; by default `float32`: what the
+        model takes and gives.
     progress
         None, True for a bar, or a callback of (done, total, text).
 
@@ -93,10 +99,14 @@ def compile(
     floats = texts("keep_float", keep_float)
     if mode is None and floats:
         raise ArgumentValueError("keep_float is for quantize='multiplier' and 'pow2', not for None")
+    integers = choice("io", io, IO) == "int8"
+    if mode is None and integers:
+        raise ArgumentValueError("io='int8' is for quantize='multiplier' and 'pow2', not for None")
     kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
     device = device_of(machine, memory, hiding=hide_latency, records=records, processor=processor)
     with steps_of("compile", progress) as steps:
-        prepared = source_of(loaded, mode, calibrate, kind, floats).prepared(steps.say)
+        source = source_of(loaded, mode, calibrate, kind, floats, integer_ports=integers)
+        prepared = source.prepared(steps.say)
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
     warning = calibration_warning(artifact.manifest.provenance, loaded.name)
@@ -121,6 +131,8 @@ def source_of(
     samples: object,
     pixels: PixelNormalisation,
     keep_float: tuple[str, ...] = (),
+    *,
+    integer_ports: bool = False,
 ) -> Source:
     """The model with the options of its quantisation."""
     found = None if samples is None else calibration(model.name, samples, pixels)
@@ -133,5 +145,7 @@ def source_of(
     return replace(
         model.source,
         provenance=structs.replace(model.source.provenance, options=recorded),
-        options=compile_options(mode, found, model.options.seed, keep_float),
+        options=compile_options(
+            *(mode, found, model.options.seed, keep_float), integer_ports=integer_ports
+        ),
     )

@@ -50,6 +50,8 @@ class ModelOptions:
         Of inputs whose extents the model leaves open.
     keep_float
         Names of what stays in float32: layers, and nodes or operators of the model.
+    integer_ports
+        Whether the network takes and gives the integers of its first and last layers.
     """
 
     quantise: Mode | None = Mode.MULTIPLIER
@@ -58,6 +60,7 @@ class ModelOptions:
     seed: int = 0
     shapes: tuple[StatedShape, ...] = ()
     keep_float: tuple[str, ...] = ()
+    integer_ports: bool = False
 
 
 def compile_model(
@@ -191,7 +194,10 @@ def source_of(read: ReadModel, options: ModelOptions, offered: Arrays) -> Source
         recorded["shapes"] = shapes_text(options.shapes)
     if options.keep_float:
         recorded["keep_float"] = ", ".join(options.keep_float)
-    how = compile_options(options.quantise, _samples(options), options.seed, options.keep_float)
+    how = compile_options(
+        *(options.quantise, _samples(options), options.seed, options.keep_float),
+        integer_ports=options.integer_ports,
+    )
     imported = import_with_shapes(read.proto, options.shapes, offered, options.calibrate)
     if imported.bound:
         recorded["constant_inputs"] = ", ".join(sorted(imported.bound))

@@ -44,6 +44,11 @@ class Opened:
             frozenset[str]() if isinstance(source, Artifact) else frozenset(source.imported.bound)
         )
 
+    @property
+    def takes_integers(self) -> bool:
+        """Whether the compiled network takes integers for real numbers of the model."""
+        return isinstance(self.source, Source) and self.source.options.integer_ports
+
     def network(
         self,
         device: TargetDevice | None = None,

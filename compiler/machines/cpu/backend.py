@@ -12,17 +12,20 @@ from numpy.typing import NDArray
 
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function, Var
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.graph.passes.tabulate import Tabulate
+from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
 from tandem.compiler.machines.cpu.codegen.byte_tables import lookup_cost
 from tandem.compiler.machines.cpu.network import make_network
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
+from tandem.compiler.machines.cpu.schedules.leave_padding import LeavePadding
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
 from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
@@ -125,6 +128,15 @@ class PlannedKernel:
     plan: Plan
 
 
+def _padding_is_undefined(kernel: Function) -> bool:
+    """Whether a kernel has one result, with padding, and none of it is zero."""
+    result = infer(kernel).get(getattr(kernel.body.result, "name", ""))
+    if not isinstance(result, TensorType) or result.layout is None:
+        return False
+    padded = result.layout.padded_axes(result.static_shape("a kernel's result"))
+    return bool(padded) and not any(is_zero for _, is_zero in padded)
+
+
 class KernelBackend(Backend):
     """Compiles kernels to native code; each kernel once for all artifacts.
 
@@ -206,6 +218,8 @@ class KernelBackend(Backend):
         """The scheduled kernel and its code."""
         made = cpu_kernel(call.kernel, self._plan(call), self.target)
         machine, passes = self.target.machine, self.target.passes
+        if not machine.has_vectors and _padding_is_undefined(call.kernel):
+            passes = (*passes, LeavePadding(made.program.outputs[0].name))
         return made, emit_object(made.program, machine, passes, made.streamed)
 
     def _packer(self, packing: PrimFunc) -> Callable[[NDArray[Any]], NDArray[Any]]:

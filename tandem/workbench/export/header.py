@@ -12,6 +12,13 @@ from tandem.runtime.native import ALIGNMENT
 from tandem.workbench.export.names import c_type
 from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.stream_file import StreamFile
+from tandem.workbench.export.tensor_table import (
+    STRUCTURE,
+    TensorRow,
+    c_float,
+    scale_words,
+    stream_rows,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,15 @@ class Header:
     extents: Sequence[Extent] = ()
     streams: Sequence[StreamFile] = ()
     config: HardwareConfig | None = None
+
+    @property
+    def tensors(self) -> tuple[TensorRow, ...]:
+        """The table of tensors: inputs and outputs, and those of streams."""
+        ports = (*self.inputs, *self.outputs)
+        found = [TensorRow.of_port(port.name, port.spelled, port.tensor) for port in ports]
+        if self.config is not None:
+            found += stream_rows(self.manifest, self.streams, self.config)
+        return tuple(found)
 
     @property
     def stream_names(self) -> tuple[str, ...]:
@@ -145,9 +161,14 @@ class Header:
             yield f"#define {upper}_WEIGHT_BYTES {self.weight_bytes}"
         for port in (*self.inputs, *self.outputs):
             yield f"#define {upper}_{port.spelled.upper()}_BYTES {port.tensor.bytes}"
+            scale = port.tensor.scale
+            if scale is not None:
+                yield f"#define {upper}_{port.spelled.upper()}_STEP {c_float(scale.step)}"
+                yield f"#define {upper}_{port.spelled.upper()}_ZERO {scale.zero}"
         yield ""
         yield from self._struct("inputs", "const ", self.inputs)
         yield from self._struct("outputs", "", self.outputs)
+        yield from self._tensors()
         yield from self._network()
         yield from self._threads()
         yield from self._profile()
@@ -159,6 +180,22 @@ class Header:
         yield "#endif"
         yield ""
         yield f"#endif /* {upper}_H */"
+
+    def _tensors(self) -> Iterator[str]:
+        rows, upper = self.tensors, self.name.upper()
+        if not rows:
+            return
+        yield from STRUCTURE.splitlines()
+        yield ""
+        yield "/* The places of tensors in the table. */"
+        yield "enum {"
+        for row in rows:
+            said = f"{row.dtype}{list(row.shape)}: {row.layout}"
+            yield f"    {upper}_TENSOR_{row.spelled.upper()}, /* {_safe(said)} */"
+        yield f"    {upper}_TENSORS"
+        yield "};"
+        yield f"extern const struct tandem_tensor {self.name}_tensors[{upper}_TENSORS];"
+        yield ""
 
     def _network(self) -> Iterator[str]:
         if not self.streams:
@@ -224,6 +261,8 @@ class Header:
             yield "    char none; /* C99 has no empty structure */"
         for port in ports:
             said = str(port.tensor) + ("" if port.name == port.spelled else f", {port.name!r}")
+            if scale_words(port.tensor):
+                said += f", {scale_words(port.tensor)}"
             for extent in self.extents:
                 if extent.output == port:
                     said += f", of axis {extent.axis} the first {extent.count.spelled}"

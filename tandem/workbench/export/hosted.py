@@ -133,9 +133,8 @@ def _pointers(ports: Sequence[Port], arrays: Mapping[str, NDArray[Any]]) -> Any:
 def _build(exported: Exported, compiler: str, flags: tuple[str, ...]) -> Path:
     """The library as a shared one, in its folder."""
     header, folder = exported.header, exported.folder
-    sources = [f"{header.name}.c", "tandem.c"]
-    sources += [f"{name}.S" for name in (f"{header.name}_weights", *header.stream_names)]
-    objects = [name for name in exported.files if name.endswith(".o")]
+    sources = [f"{header.name}.c", "tandem.c", *exported.sources]
+    objects = [name for name in exported.files if name.endswith(".o") and name != "check.o"]
     # A name of its own for each build: a process loads a file once.
     path = folder / f"lib{header.name}-{os.getpid()}-{len([*folder.glob('*.so')])}.so"
     command = [compiler, *flags, "-shared", "-fPIC", "-o", str(path), *sources, *objects, "-lm"]

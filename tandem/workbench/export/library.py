@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tandem.runtime.artifact import (
 )
 from tandem.runtime.native import ALIGNMENT, ObjectCode
 from tandem.workbench.errors import ExportError
+from tandem.workbench.export.blobs import Blob, Format, made_blobs
 from tandem.workbench.export.header import Extent, Header, Port
 from tandem.workbench.export.kernels import kernels_of
 from tandem.workbench.export.machine import machine_files
@@ -82,6 +84,19 @@ class Exported:
         name = self.header.name
         return f"{name}.wasm" if f"{name}.json" in self.files else f"lib{name}.a"
 
+    @property
+    def _suffix(self) -> str:
+        """What files of bytes end with."""
+        form = self.header.options.form
+        return "o" if form is Format.ELF else form.value
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The files of bytes that the library is compiled from, beside `NAME.c`."""
+        names = (f"{self.header.name}_weights", *self.header.stream_names)
+        found = (f"{name}{suffix}" for name in names for suffix in (".S", ".c"))
+        return tuple(file for file in found if file in self.files)
+
     def as_json(self) -> dict[str, object]:
         """The command's JSON object."""
         header = self.header
@@ -93,7 +108,7 @@ class Exported:
             "code_bytes": header.code_bytes,
             "weight_bytes": header.weight_bytes,
             "streams": [
-                stream.as_json(str(self.folder / f"{name}.bin"))
+                stream.as_json(str(self.folder / f"{name}.{self._suffix}"))
                 for name, stream in zip(header.stream_names, header.streams, strict=True)
             ],
             "tensors": [
@@ -185,23 +200,44 @@ def export_library(
     files: dict[str, bytes] = {
         f"{prefix}.h": header.text().encode(),
         f"{prefix}.c": source.text(header).encode(),
-        f"{prefix}_weights.bin": weights,
         **{file: each.content for file, each in zip(objects, kernels.values(), strict=True)},
-        "check.bin": _packed([*(inputs[port.name] for port in input_ports), *results]),
     }
+    compared = _packed([*(inputs[port.name] for port in input_ports), *results])
     if is_web:
         around = web_files(header, objects, checked=checked)
+        files |= {f"{prefix}_weights.bin": weights, "check.bin": compared}
     else:
-        around = project_files(header, objects, checked=checked, shapes=shapes)
+        made = partial(
+            made_blobs, form=options.form, triple=triple, features=first.features if first else ()
+        )
+        data = made(_data_of(header, weights))
+        check = made([Blob("check_bytes", "check", compared, ".rodata.check")])
+        around = project_files(header, objects, data, check, checked=checked, shapes=shapes)
+        files |= {**data.files, **check.files}
+        if not options.embed_weights:
+            files[f"{prefix}_weights.bin"] = weights
     files |= {file: content.encode() for file, content in around.items()}
     if header.config is not None:
         files |= machine_files(header, header.config)
     folder.mkdir(parents=True, exist_ok=True)
-    for old in {path.name for path in folder.glob(f"{prefix}_kernel_*.o")} - files.keys():
-        (folder / old).unlink()
-    for file, data in files.items():
-        write_atomically(folder / file, data)
+    stems = [f"{prefix}_weights", f"{prefix}_stream_*", "check"]
+    kinds = [f"{stem}.{suffix}" for stem in stems for suffix in ("bin", "S", "c", "o")]
+    # Of a library that was here before: make would take them.
+    for pattern in (f"{prefix}_kernel_*.o", *kinds):
+        for path in {*folder.glob(pattern)} - {folder / file for file in files}:
+            path.unlink()
+    for file, content in files.items():
+        write_atomically(folder / file, content)
     return Exported(folder, tuple(files), header, offsets, checked)
+
+
+def _data_of(header: Header, weights: bytes) -> list[Blob]:
+    """The weights, if they are part of the library, and the streams."""
+    name = f"{header.name}_weights"
+    found = [Blob(name, name, weights, ".rodata.weights")] * header.options.embed_weights
+    for name, stream in zip(header.stream_names, header.streams, strict=True):
+        found.append(Blob(name, name, stream.content, ".rodata.streams"))
+    return found
 
 
 def code_of(artifact: Artifact) -> tuple[dict[str, ObjectCode], dict[str, StreamFile]]:

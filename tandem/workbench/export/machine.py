@@ -8,7 +8,6 @@ from typing import Final
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.header import c_header
-from tandem.workbench.export.blobs import blob_source
 from tandem.workbench.export.header import Header
 
 RUNTIME: Final = ("tandem", "tandem_bare", "tandem_uio")
@@ -23,9 +22,6 @@ def machine_files(header: Header, config: HardwareConfig) -> dict[str, bytes]:
         for suffix in ("h", "c")
     }
     found["tandem_registers.h"] = c_header(config).encode()
-    for name, stream in zip(header.stream_names, header.streams, strict=True):
-        found[f"{name}.bin"] = stream.content
-        found[f"{name}.S"] = blob_source(name, f"{name}.bin").encode()
     found["board.c"] = board_source(header).encode()
     return found
 
@@ -39,8 +35,13 @@ def machine_sources(header: Header) -> tuple[str, ...]:
     """The sources that a library has for an accelerator; none without one."""
     if not header.streams:
         return ()
-    streams = (f"{name}.S" for name in header.stream_names)
-    return ("tandem.c", f"{platform_of(header)}.c", *streams)
+    return ("tandem.c", *(f"{name}.c" for name in RUNTIME[1:] if name in _platforms(header)))
+
+
+def _platforms(header: Header) -> tuple[str, ...]:
+    """The platform, and what it is made of."""
+    own = platform_of(header)
+    return (own,) if own == "tandem_bare" else ("tandem_bare", own)
 
 
 def launch_source(name: str) -> Iterator[str]:

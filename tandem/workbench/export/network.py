@@ -13,6 +13,7 @@ from tandem.runtime.artifact import Artifact, config_of
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tandem.runtime.inputs import PixelNormalisation
+from tandem.runtime.inputs.network import inputs_of
 from tandem.runtime.native import ObjectCode
 from tandem.runtime.native.processor import missing_features, this_triple
 from tandem.workbench.devices import Cpu, TargetDevice
@@ -49,8 +50,15 @@ def export_network(
     CompilerError, InputError
         The model cannot be compiled; a file of inputs that does not fit.
     """
-    given = RunInputs.read(opened.name, opened.inputs, inputs, pixels, seed, opened.constants)
-    network = opened.network(device, report, warn)
+    ports = opened.inputs
+    if opened.takes_integers:
+        # Which inputs do is known once the network is quantised.
+        network = opened.network(device, report, warn)
+        integers = {tensor.name: tensor for tensor in inputs_of(network.artifact)}
+        ports = tuple(integers.get(tensor.name, tensor) for tensor in ports)
+    given = RunInputs.read(opened.name, ports, inputs, pixels, seed, opened.constants)
+    if not opened.takes_integers:
+        network = opened.network(device, report, warn)
     return export_compiled(network, folder, given.batches[0], name, report, options)
 
 

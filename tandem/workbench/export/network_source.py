@@ -40,6 +40,7 @@ from tandem.workbench.export.names import c_name, c_names, c_string
 from tandem.workbench.export.options import LibraryOptions
 from tandem.workbench.export.placement import StreamPlace, tensors_in_streams
 from tandem.workbench.export.stream_file import StreamFile
+from tandem.workbench.export.tensor_table import table_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class NetworkSource:
             "/* Kernels: operands, a workspace, and what launches parallel loops: nothing here. */",
             *self._declarations(),
             "",
+            *(table_source(self.name, header.tensors) if header.tensors else ()),
             *self._results(options),
             *(_clock(header) if options.profile else ()),
             *(

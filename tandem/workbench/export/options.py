@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tandem.workbench.errors import ExportError
+from tandem.workbench.export.blobs import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,15 @@ class LibraryOptions:
     in_place
         Whether kernels work in the accelerator's memory where they can; None: on processors without
         a system. On others that memory is not cached, and slower than a copy.
+    form
+        What weights, streams and the check's data are.
     """
 
     embed_weights: bool = True
     threads: int = 1
     profile: bool = False
     in_place: bool | None = None
+    form: Format = Format.BIN
 
     def works_in_place(self, triple: str) -> bool:
         """Whether kernels work in the accelerator's memory where they can."""
@@ -47,6 +51,7 @@ class LibraryOptions:
         for option, is_set in (
             ("--no-embed-weights", not self.embed_weights),
             ("--profile", self.profile),
+            (f"--format {self.form.value}", self.form is not Format.BIN),
         ):
             if is_set:
                 raise ExportError(f"{option} is for libraries in C, and {triple} has a module")

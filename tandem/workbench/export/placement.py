@@ -1,4 +1,4 @@
-"""Tensors that lie in the accelerator's memory, where kernels of the processor write and read them."""
+"""Tensors in the accelerator's memory, where kernels of the processor write and read them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
-from tandem.workbench.export.blobs import blob_source
+from tandem.workbench.export.blobs import Blobs
 from tandem.workbench.export.header import Header, Port
 from tandem.workbench.export.machine import failed_source, machine_sources, opened_source
 from tandem.workbench.export.names import c_type
@@ -44,51 +44,58 @@ FLAGS: Final = "-std=c99 -O2 -Wall -Wextra -Werror"
 def project_files(
     header: Header,
     objects: Sequence[str],
+    blobs: Blobs,
+    check: Blobs,
     *,
     checked: bool,
     shapes: Mapping[str, tuple[int, ...]],
 ) -> Mapping[str, str]:
-    """The files by name: weights, a check and its data, a Makefile and a CMakeLists.txt.
+    """The files by name: a check, a Makefile and a CMakeLists.txt.
 
     Parameters
     ----------
+    blobs, check
+        The weights and streams that are part of the library, and the check's data.
     shapes
         The expected shapes of outputs that have extents which are known after a run, by their names
         in C.
     """
     name, options = header.name, header.options
-    weights = {f"{name}_weights.S": blob_source(f"{name}_weights", f"{name}_weights.bin")}
     parts = [
         f"{name}.c",
         *([f"{name}_threads.c"] * (options.threads > 1)),
-        *(weights if options.embed_weights else ()),
+        *blobs.sources,
         *machine_sources(header),
     ]
+    objects = [*objects, *blobs.objects]
     return {
-        **(weights if options.embed_weights else {}),
         **(thread_files(name) if options.threads > 1 else {}),
-        "check.S": blob_source("check_bytes", "check.bin"),
         "main.c": main_source(header, checked=checked, shapes=shapes),
-        "Makefile": _makefile(header, parts, objects, checked=checked),
-        "CMakeLists.txt": _cmake_lists(header, parts, objects),
+        "Makefile": _makefile(header, parts, objects, check, checked=checked),
+        "CMakeLists.txt": _cmake_lists(header, parts, objects, check),
     }
 
 
 def _makefile(
-    header: Header, parts: Sequence[str], objects: Sequence[str], *, checked: bool
+    header: Header,
+    parts: Sequence[str],
+    objects: Sequence[str],
+    data: Blobs,
+    *,
+    checked: bool,
 ) -> str:
     """The Makefile: a static library, and a program that checks it."""
     name, options = header.name, header.options
     check = "with the expected outputs" if checked else "whose outputs are printed"
     made = " ".join(f"{part.rpartition('.')[0]}.o" for part in parts)
     threads = options.threads > 1
-    blobs = [*([f"{name}_weights"] * options.embed_weights), *header.stream_names]
     board = " board.o" if header.streams else ""
+    included = [part for part in (*parts, *data.sources) if part.endswith(".S")]
+    made_data = " check.o" * bool(data.sources)
     depends = [
-        *(f"{each}.o: {each}.S {each}.bin" for each in blobs),
+        *(f"{part[:-2]}.o: {part} {part[:-2]}.bin" for part in included),
         *([f"{name}.o main.o board.o tandem.o: tandem.h tandem_registers.h"] * bool(board)),
         *([f"{name}_threads.o main.o: {name}_threads.h {name}.h"] * threads),
-        "check.o: check.S check.bin",
         f"{name}.o main.o: {name}.h",
     ]
     return f"""# {name}: made by Tandem. CC and AR name the tools: make CC=aarch64-linux-gnu-gcc
@@ -114,25 +121,27 @@ check: main
 \t$(RUN) ./main
 
 clean:
-\trm -f main lib{name}.a main.o check.o{board} {made}
+\trm -f main lib{name}.a main.o{made_data}{board} {made}
 """
 
 
-def _cmake_lists(header: Header, parts: Sequence[str], objects: Sequence[str]) -> str:
+def _cmake_lists(header: Header, parts: Sequence[str], objects: Sequence[str], data: Blobs) -> str:
     """The same for CMake."""
     name, threads = header.name, header.options.threads > 1
-    assembled = " ".join(each for each in (*parts, "check.S") if each.endswith(".S"))
+    check = " ".join((*data.sources, *data.objects))
+    assembled = " ".join(each for each in (*parts, *data.sources) if each.endswith(".S"))
+    flags = f"""
+set_source_files_properties({assembled} PROPERTIES
+    COMPILE_OPTIONS "-I${{CMAKE_CURRENT_SOURCE_DIR}}")"""
     package = "\nset(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_package(Threads REQUIRED)" * threads
     return f"""# {name}: made by Tandem.
 cmake_minimum_required(VERSION 3.16)
 project({name} C ASM){package}
 add_library({name} STATIC {" ".join(parts)}
     {" ".join(objects)})
-target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-set_source_files_properties({assembled} PROPERTIES
-    COMPILE_OPTIONS "-I${{CMAKE_CURRENT_SOURCE_DIR}}")
+target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}}){flags * bool(assembled)}
 set_target_properties({name} PROPERTIES C_STANDARD 99)
-add_executable({name}_check main.c check.S{" board.c" * bool(header.streams)})
+add_executable({name}_check main.c {check}{" board.c" * bool(header.streams)})
 target_link_libraries({name}_check {name} m{" Threads::Threads" * threads})
 enable_testing()
 add_test(NAME {name} COMMAND {name}_check WORKING_DIRECTORY ${{CMAKE_CURRENT_SOURCE_DIR}})

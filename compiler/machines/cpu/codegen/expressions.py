@@ -29,7 +29,12 @@ from tandem.compiler.ir.operations import (
     UnaryOp,
 )
 from tandem.compiler.ir.visit import subexpressions
-from tandem.compiler.machines.cpu.codegen import integer_quantise, load_store, value_ops
+from tandem.compiler.machines.cpu.codegen import (
+    integer_dequantise,
+    integer_quantise,
+    load_store,
+    value_ops,
+)
 from tandem.compiler.machines.cpu.codegen.frame import Frame, LaneVar
 from tandem.compiler.machines.cpu.codegen.lane_patterns import values_by_lane
 from tandem.compiler.machines.cpu.codegen.llvm import (
@@ -156,6 +161,10 @@ def _binary(frame: Frame, expr: Binary) -> Any:
             if isinstance(product, Binary) and product.op is BinaryOp.MUL:
                 parts = (evaluate(frame, each) for each in (product.left, product.right, other))
                 return value_ops.fused(frame.builder, *broadcast_lanes(frame.builder, *parts))
+    scaled = None if frame.target.has_fpu else integer_dequantise.scaled_integer(expr)
+    if scaled is not None:
+        parts = (evaluate(frame, each) for each in scaled)
+        return integer_dequantise.dequantise(frame.builder, *broadcast_lanes(frame.builder, *parts))
     left, right = evaluate(frame, expr.left), evaluate(frame, expr.right)
     left, right = broadcast_lanes(frame.builder, left, right)
     if expr.op in (BinaryOp.FLOORDIV, BinaryOp.MOD) and dtype == INDEX:

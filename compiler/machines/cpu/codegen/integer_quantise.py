@@ -1,12 +1,13 @@
 """Quantisation by integers alone, for processors that have no instructions for floats.
 
-`round(x / step)`, clipped, takes some three hundred instructions where the compiler's library divides
-and rounds floats, and thirty here, on the bits of `x`. The result is the float formula's in every bit: a float
-division rounds to 24 bits before `round` rounds to a whole number, and both are followed exactly.
+`round(x / step)`, clipped, takes some five hundred instructions where the compiler's library
+divides and rounds floats, and forty here, on the bits of `x`. The result is the float formula's in
+every bit: a float division rounds to 24 bits before `round` rounds to a whole number, and both are
+followed exactly.
 
 With x = m * 2^a and step = n * 2^b, of which m and n have 24 bits, and d = a - b, the quotient is
-m / n * 2^d. `k` is a whole number next to it, by a product with the reciprocal of n; h = k + 1/2 is where
-rounding changes. The distance to h, in units of step / 2 * 2^b / n, is a difference of integers:
+m / n * 2^d. `k` is a whole number next to it, by a product with the reciprocal of n; h = k + 1/2 is
+where rounding changes. 2 n times the quotient's distance from h is a difference of integers:
 
     distance = m * 2^(d + 1) - (2 k + 1) * n
 
@@ -32,18 +33,20 @@ _HIDDEN: Final = 1 << _FRACTION
 _INFINITY: Final = 0x7F80_0000
 _WIDEST: Final = 16
 """Results have at most so many bits."""
+_EXPONENTS: Final = range(3, 255 - _WIDEST)
+"""Of steps for which quotients of denormal numbers are nearly 0, and infinity's beyond."""
 
 
 def quotient_of(expr: Expr) -> tuple[Expr, float] | None:
     """`x` and `step` of `round(x / step)` of float32, if integers can compute it; else None.
 
-    A step is positive, and so large that denormal numbers are rounded to zero.
+    A step is positive, and neither so small that denormal numbers matter nor near to infinity.
     """
     match expr:
         case Unary(
             op=UnaryOp.ROUND,
             operand=Binary(op=BinaryOp.DIV, left=number, right=Const(value=step)),
-        ) if expr.dtype == FLOAT32 and _exponent_of(float(step)) > 2:
+        ) if expr.dtype == FLOAT32 and _exponent_of(float(step)) in _EXPONENTS:
             return number, float(step)
         case _:
             return None

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import ModelProto
 
 import tandem
 from tandem.hw.memory_model import DEFAULT_MEMORY
 from tandem.runtime.artifact import config_of
+from tandem.scripts.bench.mlperf_tiny import MLPERF_TINY
+from tandem.scripts.bench.small.kinds import KINDS
 from tandem.sim.driven.bench import BenchMachine
 from tandem.sim.driven.drive import drive
 from tandem.sim.engine import Channel, Silence
@@ -33,39 +36,46 @@ NETWORKS = (
     "gpt2-decode-tiny",
     "llama-tiny",
     "llama-decode-tiny",
+    # Of MLPerf Tiny, and of `scripts/bench/small`.
+    *("resnet8", "mobilenet-v1-0.25", "ds-cnn", "autoencoder"),
+    *("U-Net", "GRU", "EfficientNet", "Whisper"),
 )
 
 
 def check(
     folder: Path,
-    network: str,
-    machine: str,
-    engine: str,
+    artifact: tandem.Artifact,
+    *engines: str,
     runs: int = 2,
-    *,
     in_place: bool = False,
 ) -> Exported:
     """Export a network, and run it in C and in Python, more than once, on other inputs each."""
-    artifact = tandem.compile(network, machine)
     options = LibraryOptions(in_place=in_place)
     exported = export_compiled(artifact.network, folder, artifact.noise(), options=options)
     config = config_of(artifact.network.artifact)
     assert config is not None
     size = sum(stream.memory_bytes + 4096 for stream in exported.header.streams)
-    # Garbage, which the runtime has to clear.
-    driven = drive(engine, config, np.full(-(-size // 4096 + 1) * 4096 + 4096, 0xA5, np.uint8))
-    library = HostedLibrary(exported, driven)
-    session = tandem.Session(artifact, engine="cycle" if engine != "functional" else engine)
-    for seed in range(runs):
-        inputs = artifact.noise(seed)
-        wanted = session.run(inputs)
-        found = library.run(inputs)
-        assert {*found} == {*wanted.outputs}
-        for name, array in found.items():
-            assert np.array_equal(array, wanted[name]), (network, name)
-        assert library.cycles == (wanted.cycles or 0)
-    driven.close()
+    for engine in engines:
+        # Garbage, which the runtime has to clear.
+        driven = drive(engine, config, np.full(-(-size // 4096 + 1) * 4096 + 4096, 0xA5, np.uint8))
+        library = HostedLibrary(exported, driven)
+        session = tandem.Session(artifact, engine="cycle" if engine != "functional" else engine)
+        for seed in range(runs):
+            inputs = artifact.noise(seed)
+            wanted = session.run(inputs)
+            found = library.run(inputs)
+            assert {*found} == {*wanted.outputs}
+            for name, array in found.items():
+                assert np.array_equal(array, wanted[name]), (engine, name)
+            assert library.cycles == (wanted.cycles or 0)
+        driven.close()
     return exported
+
+
+def model_of(network: str) -> str | ModelProto:
+    if network in MLPERF_TINY:
+        return MLPERF_TINY[network]()
+    return KINDS[network]() if network in KINDS else network
 
 
 @pytest.mark.parametrize(
@@ -78,20 +88,22 @@ def check(
     ],
 )
 def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_place: bool) -> None:
-    check(tmp_path, network, machine, engine, in_place=in_place)
+    check(tmp_path, tandem.compile(network, machine), engine, in_place=in_place)
 
 
 @pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore:.*calibrated with noise")
 @pytest.mark.parametrize("machine", ["pynq", "pynq-x", "small8-x", "ultra96"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_all_networks(tmp_path: Path, network: str, machine: str) -> None:
-    for in_place, engine in enumerate(("functional", "cycle")):
-        check(tmp_path / engine, network, machine, engine, in_place=bool(in_place))
+    in_place = machine in ("pynq", "small8-x")
+    artifact = tandem.compile(model_of(network), machine)
+    check(tmp_path, artifact, "functional", "cycle", in_place=in_place)
 
 
 @pytest.mark.exhaustive
 def test_resnet18_on_the_verilog(tmp_path: Path) -> None:
-    check(tmp_path, "resnet18", "pynq-x", "rtl", runs=1)
+    check(tmp_path, tandem.compile("resnet18", "pynq-x"), "rtl", runs=1)
 
 
 def test_addresses_and_undefined_behaviour(tmp_path: Path) -> None:
@@ -106,7 +118,7 @@ def test_addresses_and_undefined_behaviour(tmp_path: Path) -> None:
 
 
 ABSENT = """
-#include "tandem_bare.c"
+#include "tandem_bare.h"
 const struct tandem_platform *board_platform(void);
 const struct tandem_platform *board_platform(void)
 {

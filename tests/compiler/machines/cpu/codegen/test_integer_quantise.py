@@ -26,7 +26,7 @@ NEAR = 3
 
 
 def program(step: float, zero: int, to: DType, count: int) -> str:
-    low, high = float(to.low), float(to.high)
+    low, high = (f"{float(limit)} - float32(z[])" for limit in (to.low, to.high))
     return f"""
 func f(x: float32[{count}]) -> (y: {to}[{count}]):
   alloc s: float32[]
@@ -34,7 +34,7 @@ func f(x: float32[{count}]) -> (y: {to}[{count}]):
   s[] = {step!r}
   z[] = {zero}
   for i in {count}:
-    y[i] = {to}(int32(min(max(round(x[i] / s[]), {low} - float32(z[])), {high} - float32(z[]))) + int32(z[]))
+    y[i] = {to}(int32(min(max(round(x[i] / s[]), {low}), {high})) + int32(z[]))
 """
 
 
@@ -47,7 +47,7 @@ def floats(step: np.float32, seed: int) -> NDArray[np.float32]:
     ties = ((np.arange(-300, 300) + 0.5) * np.float64(step)).astype(np.float32)
     shifted = ties.view(np.int32)[:, None] + np.arange(-NEAR, NEAR + 1, dtype=np.int32)
     every = np.concatenate((words.view(np.float32), shifted.ravel().view(np.float32)))
-    return np.concatenate((every, np.float32([0.0, -0.0, np.nan, -np.nan])))
+    return np.concatenate((every, np.array([0.0, -0.0, np.nan, -np.nan], np.float32)))
 
 
 def expected(x: NDArray[np.float32], step: np.float32, zero: int, to: DType) -> NDArray[Any]:
@@ -69,18 +69,20 @@ def check(step: np.float32, zero: int, to: DType, seed: int) -> None:
     assert not wrong.size, (step, x[wrong[:5]], found[wrong[:5]], wanted[wrong[:5]])
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
-    st.integers(3 << 23, (255 << 23) - 1),
+    st.integers(3 << 23, (239 << 23) - 1),
     st.sampled_from([(INT8, 0), (INT8, -17), (UINT8, 128), (INT16, 0), (INT16, 32767)]),
     st.integers(0, 1 << 30),
 )
 def test_every_exponent(step: int, to: tuple[DType, int], seed: int) -> None:
-    """Of the step, too, but for denormal ones."""
+    """Of the step, too, but for the least and the greatest."""
     check(np.uint32(step).view(np.float32), to[1], to[0], seed)
 
 
-@pytest.mark.parametrize("step", [1.0, 0.5, 1 / 3, 0.024459345266222954, 2.0**-100, 1.9999999])
+@pytest.mark.parametrize(
+    "step", [1.0, 0.5, 1 / 3, 0.024459345266222954, 2.0**-100, 2.0**111, 1.9999999]
+)
 def test_steps(step: float) -> None:
     for seed, to in enumerate((INT8, UINT8, INT16)):
         check(np.float32(step), 0, to, seed)
@@ -90,13 +92,13 @@ def test_steps(step: float) -> None:
 def test_many_steps() -> None:
     random = np.random.default_rng(50)
     for seed in range(400):
-        word = int(random.integers(3 << 23, (255 << 23) - 1))
+        word = int(random.integers(3 << 23, (239 << 23) - 1))
         check(np.uint32(word).view(np.float32), int(random.integers(-128, 128)), INT8, seed)
 
 
-@pytest.mark.parametrize("step", [2.0**-127, 2.0**-125, 0.0, -1.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("step", [2.0**-127, 2.0**-125, 2.0**112, 0.0, -1.0, np.inf, np.nan])
 def test_steps_that_floats_divide_by(step: float) -> None:
-    """Denormal numbers may be quantised by so small a step: the formula in floats stays."""
+    """Denormal numbers or infinity may be quantised otherwise: the formula in floats stays."""
     assert quotient_of(rounded(step)) is None
 
 
@@ -106,8 +108,9 @@ def rounded(step: float) -> Expr:
 
 def test_bounds() -> None:
     assert quotient_of(rounded(0.5)) == (Const(1.0, FLOAT32), 0.5)
-    assert fits(-128, 127) and fits(-65535, 65535)
-    assert not fits(-65536, 0) and not fits(0, 65536)
+    assert fits(-65535, 65535)
+    assert not fits(-65536, 0)
+    assert not fits(0, 65536)
 
 
 def test_no_float_is_computed() -> None:
@@ -116,6 +119,7 @@ def test_no_float_is_computed() -> None:
         target = PROCESSORS[name]
         target = target if name == "rv32im" else target.without_fpu()
         code = emit_object(parse(program(0.02, 3, INT8, 8)), target).code
-        assert b"__divsf3" not in code and b"__aeabi_fdiv" not in code
+        assert b"__divsf3" not in code
+        assert b"__aeabi_fdiv" not in code
         plain = emit_object(parse(program(3 * 2.0**-127, 3, INT8, 8)), target).code
         assert b"__divsf3" in plain or b"__aeabi_fdiv" in plain
