@@ -97,10 +97,10 @@ def command(
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Make a system on chip of an accelerator, a processor and firmware that runs a network.
+    """Make a system on chip that runs a network.
 
-    The folder has the Verilog, made by LiteX, the firmware with the network as `tandem export`
-    writes it, a simulator for Verilator, and a list of licences. With --run all of that is built
+    It has an accelerator, a processor, memory that both share, and firmware. The folder has the
+    Verilog, made by LiteX, the firmware with the network as `tandem export` writes it, a simulator for Verilator, and a list of licences. With --run all of that is built
     here and run: the outputs are compared with those here, and cycles are told by part.
     """
     with errors_in_one_line(debug):

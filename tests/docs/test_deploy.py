@@ -21,7 +21,8 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     convolution(tmp_path / "model.onnx")
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "docs/deploy.md", "exec"), {})
+    with pytest.warns(UserWarning, match="calibrated with noise"):
+        exec(compile(code, "docs/deploy.md", "exec"), {})
     commands = re.findall(r"^tandem (.*?)(?:  +#.*)?$", PAGE, re.MULTILINE)
     assert len(commands) == 2
     for command in commands:

@@ -8,7 +8,12 @@ from tandem.workbench.installation.cache_folder import cache_check
 from tandem.workbench.installation.check import Check
 from tandem.workbench.installation.requirements import package_checks
 from tandem.workbench.installation.simulators import simulators_check
-from tandem.workbench.installation.tools import processor_check, python_check, tool_checks
+from tandem.workbench.installation.tools import (
+    firmware_check,
+    processor_check,
+    python_check,
+    tool_checks,
+)
 
 
 def examine(say: Callable[[str], None], *, compile_now: bool = False) -> Iterator[Check]:
@@ -27,6 +32,7 @@ def examine(say: Callable[[str], None], *, compile_now: bool = False) -> Iterato
     yield from package_checks()
     say("tools")
     yield from tool_checks()
+    yield firmware_check()
     say("the cache")
     yield cache_check()
     say("the simulators")

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from typing import Final
 
 from tandem.sim.errors import BuildError
 from tandem.sim.rtl.toolchain import find_compiler, find_verilator, tool_version
 from tandem.workbench.installation.check import Check
 
 LEAST_PYTHON = (3, 11)
+FIRMWARE_COMPILER: Final = "riscv64-unknown-elf-gcc"
+"""What builds the firmware of `tandem soc`, with picolibc."""
+FIRMWARE_PACKAGES: Final = "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+"""Debian's names of both."""
 
 
 def python_check() -> Check:
@@ -53,6 +59,15 @@ def tool_checks() -> list[Check]:
         return version("verilator")
 
     return [_tool("C++ compiler", compiler), _tool("Verilator", verilator)]
+
+
+def firmware_check() -> Check:
+    """The compiler of systems on chip, which few installations need."""
+    name, purpose = "RISC-V compiler", "firmware of tandem soc"
+    if shutil.which(FIRMWARE_COMPILER) is None:
+        detail, remedy = f"no {FIRMWARE_COMPILER} ({purpose})", f"apt install {FIRMWARE_PACKAGES}"
+        return Check(name, False, False, detail, remedy)
+    return Check(name, True, False, f"{FIRMWARE_COMPILER} ({purpose})")
 
 
 def _tool(name: str, find: Callable[[], str]) -> Check:

@@ -12,21 +12,20 @@ from tandem.base.cache import ContentCache, content_key, default_cache
 from tandem.base.processes import ProcessGroup
 from tandem.sim.rtl.toolchain import Toolchain, find_toolchain
 from tandem.workbench.errors import SocError
+from tandem.workbench.installation.tools import FIRMWARE_COMPILER, FIRMWARE_PACKAGES
 from tandem.workbench.soc.firmware import FIRMWARE
 
 SIMULATOR: Final = "soc_simulator"
-_COMPILER: Final = "riscv64-unknown-elf-gcc"
-_PACKAGES: Final = "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf make"
 _ERROR_LINES: Final = 12
 
 
 def check_tools() -> None:
     """Raise `SocError`, which says what to install, if the firmware cannot be built."""
-    for tool in (_COMPILER, "make"):
+    for tool in (FIRMWARE_COMPILER, "make"):
         if shutil.which(tool) is None:
             raise SocError(
                 f"no {tool}, which builds the firmware: install it (Debian: apt install "
-                f"{_PACKAGES})"
+                f"{FIRMWARE_PACKAGES} make)"
             )
 
 

@@ -123,7 +123,8 @@ def soc_sources(
     program = ("-P", "-m", "tandem.workbench.soc.system")
     with ProcessGroup() as group:
         status, output = group.run(
-            (sys.executable, *program, str(work / "description.json"), str(gateware)), work
+            (sys.executable, *program, str(work / "description.json"), str(gateware)),
+            work,
         )
     if status:
         tail = "\n".join(output.splitlines()[-_ERROR_LINES:])

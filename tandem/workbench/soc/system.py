@@ -70,9 +70,10 @@ def generate(description: SocDescription, folder: Path) -> None:
     soc = TandemSoC(platform, description)
     soc.finalize()
     verilog = platform.get_verilog(soc, name="soc")
-    # The first lines have the date, and so would differ each time.
+    # The first and last lines have the date, and so would differ each time.
     text = verilog.main_source
-    (folder / "soc.v").write_text(text[text.index("`timescale") :], encoding="utf-8")
+    text = text[text.index("`timescale") : text.rindex("endmodule")]
+    (folder / "soc.v").write_text(f"{text}endmodule\n", encoding="utf-8")
     for name, content in verilog.data_files.items():
         (folder / name).write_text(content, encoding="utf-8")
     found = {

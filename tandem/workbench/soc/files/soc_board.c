@@ -56,13 +56,14 @@ static uint64_t microseconds(void)
 #if defined SOC_DATA_CACHE && !defined SOC_NO_INVALIDATE
 /* VexRiscv's data cache writes through, so that what the processor writes is in memory at once; and
  * it has an instruction that empties it, and none for a range. */
-static void invalidate(void *begin, size_t bytes)
+static void empty_cache(void *begin, size_t bytes)
 {
     (void)begin, (void)bytes;
     __asm__ volatile(".word 0x500F" ::: "memory");
 }
+#define INVALIDATE empty_cache
 #else
-#define invalidate NULL
+#define INVALIDATE NULL
 #endif
 
 #if defined SOC_INTERRUPTS && !defined SOC_POLL
@@ -91,8 +92,9 @@ static void wait_for_interrupt(uint32_t limit)
     __asm__ volatile(CSR("csrci mstatus, 8") ::: "memory");
     __asm__ volatile(CSR("csrw " MASK ", zero"));
 }
+#define WAIT wait_for_interrupt
 #else
-#define wait_for_interrupt NULL
+#define WAIT NULL
 #ifdef SOC_INTERRUPTS
 void soc_interrupt(void);
 
@@ -112,8 +114,8 @@ const struct tandem_platform *board_platform(void)
     board.address = SOC_MAIN_RAM;
     board.bytes = SOC_MAIN_RAM_BYTES;
     board.flush = NULL;
-    board.invalidate = invalidate;
-    board.wait = wait_for_interrupt;
+    board.invalidate = INVALIDATE;
+    board.wait = WAIT;
     board.time = microseconds;
     return tandem_bare(&board);
 }

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
-from tandem.workbench.installation.tools import processor_check, python_check, tool_checks
+from tandem.workbench.installation.tools import (
+    firmware_check,
+    processor_check,
+    python_check,
+    tool_checks,
+)
 
 
 def test_python_and_processor_of_the_tests() -> None:
@@ -32,3 +38,12 @@ def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler, _ = tool_checks()
     assert not compiler.ok
     assert compiler.remedy.startswith("install one (Debian: apt install g++)")
+
+
+@pytest.mark.parametrize("found", [None, "/usr/bin/riscv64-unknown-elf-gcc"])
+def test_the_compiler_of_firmware(found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: found)
+    check = firmware_check()
+    assert (check.ok, check.required) == (found is not None, False)
+    assert "riscv64-unknown-elf-gcc (firmware of tandem soc)" in check.detail
+    assert bool(check.remedy) != check.ok
