@@ -30,7 +30,9 @@ from tandem.scripts.resources import (
 )
 from tandem.scripts.timing import find_timing, print_timing, timing_json
 from tandem.workbench.clock import DEFAULT_SEEDS
-from tandem.workbench.verilog_files import COMPANIONS, FILE_LIST, write_design
+from tandem.workbench.ip.constraints import DEFAULT_MHZ
+from tandem.workbench.ip.names import COMPANION_FILES, FILE_LIST
+from tandem.workbench.verilog_files import write_design
 
 MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")
 END_OF_MODULE = re.compile(r"^\s*endmodule\b")
@@ -96,6 +98,10 @@ def command(
             help="Say in attributes src which line of hw/rtl made what.",
         ),
     ] = False,
+    mhz: Annotated[
+        float,
+        typer.Option("--mhz", min=1, metavar="MHZ", help="The clock of the constraints, in MHz."),
+    ] = DEFAULT_MHZ,
     config: ConfigOption = DEFAULT_CONFIG,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -105,8 +111,11 @@ def command(
 
     Next to the Verilog it writes tandem.f (a list of the files, for tools that take one),
     config.json (the whole configuration), tandem_registers.h (the registers, for C), tandem.rdl
-    (the registers as SystemRDL, from which PeakRDL makes documents and more) and lint.vlt (what
-    Verilator's lint may say, with reasons).
+    (the registers as SystemRDL, from which PeakRDL makes documents and more), lint.vlt (what
+    Verilator's lint may say, with reasons), tandem.core (for FuseSoC), tandem.sdc and tandem.xdc
+    (constraints of the clock), tandem_vivado.v (a wrapper with the interfaces as Vivado knows them)
+    and block_design.tcl (a script for Vivado, of which only the syntax was checked). The folder
+    bench has a testbench for cocotb, which runs a small program, or a network of `tandem export`.
     """
     if family and not resources:
         raise typer.BadParameter("--family is an option of --resources")
@@ -123,10 +132,10 @@ def command(
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-        companion_files = {f"{name} in --output": folder / name for name in COMPANIONS}
+        companion_files = {f"{name} in --output": folder / name for name in COMPANION_FILES}
         check_outputs(companion_files, (config_input(config),), force=force)
         design = generate(machine, events=not no_events, locations=locations)
-        extras = write_design(folder, machine, design)
+        extras = write_design(folder, machine, design, mhz)
         contents = {**design.files, **extras}
         if not as_json:
             _print_table(folder, design, extras)
@@ -166,7 +175,7 @@ def module_lines(text: str) -> Iterator[tuple[str, int]]:
             name = None
 
 
-def _print_table(folder: Path, design: VerilogDesign, extras: dict[str, str]) -> None:
+def _print_table(folder: Path, design: VerilogDesign, extras: dict[str, str | bytes]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("file", "module"):
         table.add_column(column, overflow="fold")
@@ -174,8 +183,9 @@ def _print_table(folder: Path, design: VerilogDesign, extras: dict[str, str]) ->
     for name, text in design.files.items():
         for count, (module, lines) in enumerate(module_lines(text)):
             table.add_row("" if count else name, module, f"{lines:,}")
-    for name, text in extras.items():
-        table.add_row(name, "", f"{len(text.splitlines()):,}")
+    for name, content in extras.items():
+        length = f"{len(content.splitlines()):,}" if isinstance(content, str) else ""
+        table.add_row(name, "", length)
     console = Console(highlight=False)
     console.print(table)
     total = sum(len(text.splitlines()) for text in design.files.values())

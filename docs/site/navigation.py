@@ -55,6 +55,7 @@ PARTS = {
         "docs/presets",
         "docs/instruction-set",
         "docs/registers",
+        "docs/ip",
         "docs/operators",
         "docs/networks",
         "docs/tuning",

@@ -12,26 +12,39 @@ from tandem.hw.config_files import dump_config
 from tandem.hw.header import c_header
 from tandem.hw.rtl.verilog import GENERATED, VerilogDesign
 from tandem.hw.system_rdl import system_rdl
+from tandem.workbench.ip.constraints import DEFAULT_MHZ
+from tandem.workbench.ip.files import core_files
+from tandem.workbench.ip.names import CONFIG_FILE, FILE_LIST, HEADER_FILE, LINT_FILE, RDL_FILE
 
-FILE_LIST = "tandem.f"
-CONFIG_FILE = "config.json"
-HEADER_FILE = "tandem_registers.h"
-RDL_FILE = "tandem.rdl"
-LINT_FILE = "lint.vlt"
 COMPANIONS = (FILE_LIST, CONFIG_FILE, HEADER_FILE, RDL_FILE, LINT_FILE)
+"""The files that describe a machine, beside its Verilog."""
 
 _LINE = 1 << 10
 """The maximum number of bytes of a file's first line that are looked at."""
 
 
-def write_design(folder: AnyPath, machine: HardwareConfig, design: VerilogDesign) -> dict[str, str]:
+def write_design(
+    folder: AnyPath,
+    machine: HardwareConfig,
+    design: VerilogDesign,
+    mhz: float = DEFAULT_MHZ,
+    core: str | None = None,
+) -> dict[str, str | bytes]:
     """Write a machine's Verilog, and beside it what tools and drivers need.
 
     All files of the design are new then, or none is; see `write_files`. Files of a design that the
-    folder had are removed. Returns the contents of the files that are no Verilog, by name.
+    folder had are removed. Returns the contents of the files that are not the machine's Verilog, by
+    name.
+
+    Parameters
+    ----------
+    mhz
+        The clock of the constraints.
+    core
+        FuseSoC's name of the machine; `core_name` unless given.
     """
     folder = Path(folder)
-    extras = companions(machine, design)
+    extras = {**companions(machine, design), **core_files(machine, design, mhz, core)}
     files = {**design.files, **extras}
     write_files(folder, files, FILE_LIST, generated_files(folder) - files.keys())
     return extras

@@ -14,11 +14,11 @@ from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.runtime.inputs.network import inputs_of
-from tandem.runtime.native import ObjectCode
-from tandem.runtime.native.processor import missing_features, this_triple
 from tandem.workbench.devices import Cpu, TargetDevice
+from tandem.workbench.export.launches import with_launches
 from tandem.workbench.export.library import Exported, export_library
 from tandem.workbench.export.options import PLAIN, LibraryOptions
+from tandem.workbench.export.processor import runs_here
 from tandem.workbench.networks import Network, Report
 from tandem.workbench.opened import Opened
 from tandem.workbench.run_inputs import RunInputs
@@ -73,7 +73,8 @@ def export_compiled(
     """Write the library of a compiled network, to be checked with a batch. Raises as
     `export_library`."""
     expected = outputs_of(_here(network, report), batch)
-    return export_library(network.artifact, folder, batch, expected, name, options)
+    exported = export_library(network.artifact, folder, batch, expected, name, options)
+    return with_launches(exported, network, batch, report)
 
 
 def _here(network: Network, report: Report | None) -> Artifact:
@@ -85,14 +86,6 @@ def _here(network: Network, report: Report | None) -> Artifact:
         targets = replace(network.accelerator, host=Cpu(1)).targets()
         return prepared.build(targets, report, fallback=True)
     return artifact if runs_here(artifact) else Cpu(1).build(prepared, report)
-
-
-def runs_here(artifact: Artifact) -> bool:
-    """Whether this processor can run an artifact's code."""
-    codes = artifact.of_kind(ObjectCode).values()
-    return all(
-        code.triple == this_triple() and not missing_features(code.features) for code in codes
-    )
 
 
 def outputs_of(

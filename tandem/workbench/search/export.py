@@ -14,7 +14,8 @@ from tandem.compiler.search.points import Point
 from tandem.compiler.tune.records import Record, dump_records
 from tandem.hw.config import NAME_LENGTH
 from tandem.sim.rtl.design import verilog_of
-from tandem.workbench.verilog_files import COMPANIONS, FILE_LIST, companions, generated_files
+from tandem.workbench.ip.names import FILE_LIST
+from tandem.workbench.verilog_files import COMPANIONS, companions, generated_files
 
 POINT_FILE = "point.json"
 RECORDS_FILE = "records.jsonl"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
-from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,8 +13,9 @@ import tandem
 from tandem.hw.isa import Program
 from tandem.runtime.artifact import StreamCode, streams_of
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export.stream_file import MAGIC, pack, stream_file
+from tandem.workbench.export.stream_file import pack, stream_file
 from tests.support.sim.programs import random_program
+from tests.support.sim.streams import memory_of
 
 
 @pytest.fixture(scope="module")
@@ -24,25 +23,6 @@ def code() -> StreamCode:
     artifact = tandem.compile("digits", "tiny-x").network.artifact
     (found,) = streams_of(artifact).values()
     return found
-
-
-def memory_of(content: bytes) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]], int, int]:
-    """Memory as a file says, where its instructions begin, and how many there are; read anew from
-    the format's description."""
-    words = struct.unpack_from("<9I", content, 4)
-    size, checksum, memory_bytes, begin, count, checks, bases, segments = words[1:]
-    assert content[:4] == MAGIC
-    assert size == len(content)
-    assert checksum == crc32(content[16:])
-    memory = np.zeros(memory_bytes, np.uint8)
-    at = 40 + 8 * checks + 4 * bases
-    data = at + 8 * segments
-    for _ in range(segments):
-        place, length = struct.unpack_from("<2I", content, at)
-        memory[place : place + length] = np.frombuffer(content, np.uint8, length, data)
-        at, data = at + 8, data + length
-    assert data == len(content)
-    return memory, begin, count
 
 
 def test_a_network(code: StreamCode) -> None:

@@ -1,0 +1,100 @@
+"""The launches of a run as files, for testbenches: what is written before each, what is there then.
+
+    launches = format, network, config, data, launch...
+    launch   = stream, inputs, outputs
+    tensor   = name, address, shape, dtype, offset, bytes, extent...
+    extent   = outer, inner, extent
+
+`data` names a file with the bytes of all tensors, in which `offset` and `bytes` find one.
+`address` counts from the begin of the stream's memory. The extents say which axes of a tensor in
+blocks end within a block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.runtime.artifact import PaddedAxis, PlacedTensor
+
+FORMAT: Final = "tandem-launches 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A tensor in the memory of a stream, its value before or after a launch, and its axes in
+    blocks."""
+
+    tensor: PlacedTensor
+    value: NDArray[Any]
+    padded: tuple[PaddedAxis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLaunch:
+    """A launch: the name of its stream, the inputs before it, and the outputs after it."""
+
+    stream: str
+    inputs: tuple[Transfer, ...]
+    outputs: tuple[Transfer, ...]
+
+
+def launch_files(
+    prefix: str, config: str, launches: Sequence[RecordedLaunch], streams: Sequence[str]
+) -> dict[str, bytes]:
+    """The two files of a network's launches, by name.
+
+    Parameters
+    ----------
+    prefix
+        What the names of the files begin with: `PREFIX_launches.json` and `.bin`.
+    config
+        The name of the machine.
+    streams
+        The file of each launch's stream.
+    """
+    data, blob = f"{prefix}_launches.bin", bytearray()
+
+    def described(transfers: Iterable[Transfer]) -> list[dict[str, object]]:
+        found = []
+        for transfer in transfers:
+            content = np.ascontiguousarray(transfer.value).tobytes()
+            tensor = transfer.tensor
+            found.append(
+                {
+                    "name": tensor.name,
+                    "address": tensor.address,
+                    "shape": [*tensor.shape],
+                    "dtype": tensor.dtype,
+                    "offset": len(blob),
+                    "bytes": len(content),
+                    "extents": [
+                        {"outer": axis.outer, "inner": axis.inner, "extent": axis.extent}
+                        for axis in transfer.padded
+                    ],
+                }
+            )
+            blob.extend(content)
+        return found
+
+    entries = [
+        {
+            "stream": file,
+            "inputs": described(launch.inputs),
+            "outputs": described(launch.outputs),
+        }
+        for launch, file in zip(launches, streams, strict=True)
+    ]
+    listing = {
+        "format": FORMAT,
+        "network": prefix,
+        "config": config,
+        "data": data,
+        "launches": entries,
+    }
+    return {f"{prefix}_launches.json": json.dumps(listing, indent=2).encode(), data: bytes(blob)}

@@ -1,0 +1,132 @@
+"""The page of the core: its ports, offsets, limits and formats are the machine's."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tandem.hw.axi import ID_BITS, INCR
+from tandem.hw.config import PAGE_BYTES, HardwareConfig
+from tandem.hw.config_files import load_config
+from tandem.hw.faults import Fault
+from tandem.hw.registers import (
+    ADDRESS_BITS,
+    MAGIC,
+    NO_INSTRUCTION,
+    VERSION,
+    Control,
+    Interrupt,
+    Status,
+    register_map,
+)
+from tandem.hw.rtl.verilog import Port
+from tandem.hw.timing import FETCH_BURST
+from tandem.runtime.artifact import PaddedAxis, PlacedTensor
+from tandem.sim.rtl.design import verilog_of
+from tandem.workbench.ip.core_file import core_name
+from tandem.workbench.ip.launches import RecordedLaunch, Transfer, launch_files
+from tandem.workbench.ip.names import COMPANION_FILES
+
+PAGE = Path("docs/ip.md").read_text("utf-8")
+
+
+def table(heading: str) -> list[list[str]]:
+    """The cells of the first table behind a heading, without its first two rows."""
+    rows = PAGE.partition(f"\n## {heading}\n")[2].split("\n\n|", 1)[1].split("\n\n", 1)[0]
+    lines = rows.splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def code(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+@pytest.mark.parametrize(
+    "config", [*map(load_config, ("tiny", "ultra96"))], ids=["tiny", "ultra96"]
+)
+def test_ports(config: HardwareConfig) -> None:
+    listed = {
+        Port(name, _bits(config, row[2]), row[1] == "in")
+        for row in table("Ports")
+        for name in code(row[0])
+    }
+    assert listed == {*verilog_of(config).ports}
+
+
+def _bits(config: HardwareConfig, cell: str) -> int:
+    if cell.isdigit():
+        return int(cell)
+    field, _, divisor = cell.strip("`").partition(" / ")
+    value: int = getattr(config, field)
+    return value // int(divisor or 1)
+
+
+def test_the_bus() -> None:
+    rows = {row[0]: row[1:] for row in table("The memory bus")}
+    assert INCR == 1
+    assert f"| {ID_BITS} | the same for all bursts" in PAGE
+    assert f"There are {['one', 'two', 'three', 'four'][(1 << ID_BITS) - 1]} IDs" in PAGE
+    beats = rows["beats of a burst, at most"]
+    assert beats == [
+        f"`longest_burst`; of instructions, {FETCH_BURST} instructions",
+        "`longest_burst`",
+    ]
+    assert f"a multiple of {PAGE_BYTES:,} bytes" in rows["4 KiB"][0]
+    fields = {name for row in rows.values() for cell in row for name in code(cell)}
+    limits = {"longest_burst", "reads_in_flight", "writes_in_flight"}
+    assert fields == limits | {Fault.BUS_READ.name, Fault.BUS_WRITE.name}
+    assert limits < {*HardwareConfig.__dataclass_fields__}
+    assert f"Decode {(1 << ADDRESS_BITS) >> 10} KiB" in PAGE
+
+
+def test_the_sequence() -> None:
+    offsets = {register.name: register.offset for register in register_map()}
+    registers = {register.name: register for register in register_map()}
+    found = []
+    for _, names, offset, access, _ in table("Programming"):
+        *_, name = code(names)
+        assert offsets[name] == int(offset, 16), name
+        if access == "write":
+            assert registers[name].access.value != "ro", name
+        found.append(name)
+    assert found.index("instruction_address") < found.index("control") < found.index("cycles")
+    assert f"0x{MAGIC:08X}" in PAGE
+    assert VERSION >> 16 == 1
+    assert f"0x{NO_INSTRUCTION:08X}".replace("0X", "0x") in PAGE
+    assert (Control.LAUNCH, Control.SOFT_RESET) == (1, 2)
+    assert Interrupt.DONE | Interrupt.ERROR == 3
+    bits = [("RUNNING", 0), ("DONE", 1), ("ERROR", 2), ("DRAINING", 3), ("FENCED", 4)]
+    assert [(flag.name, flag.bit_length() - 1) for flag in Status] == bits
+
+
+def test_the_names_of_a_launch() -> None:
+    tensor = PlacedTensor("x", 0, (1, 2, 1, 1, 1, 8), "int8")
+    transfer = Transfer(tensor, np.zeros(16, np.int8), (PaddedAxis(10, 1, 5),))
+    launch = RecordedLaunch("s", (transfer,), (transfer,))
+    listing = json.loads(launch_files("net", "tiny", [launch], ["s.bin"])["net_launches.json"])
+    keys = {*listing, *listing["launches"][0], *listing["launches"][0]["inputs"][0]}
+    rows = table("The launches of a network")
+    assert {name for row in rows for name in code(row[0])} == keys - {"format"}
+    assert {*listing["launches"][0]["inputs"][0]["extents"][0]} == {"outer", "inner", "extent"}
+
+
+def test_the_words_of_a_file() -> None:
+    """Its head; `tests.support.sim.streams` reads the whole anew."""
+    head, *lists = table("The file of a stream")
+    assert head[0] == "10"
+    assert [row[0] for row in lists] == ["2 a check", "1 a base", "2 a segment"]
+    words = head[1].replace(", and the numbers of", ",").replace(" and ", ", ").split(", ")
+    assert words[:2] == ['"TDNS"', "version 1"]
+    assert len(words) == 10
+
+
+def test_names_of_files_and_cores() -> None:
+    name = core_name(load_config("small8-x")).rpartition(":")[0]
+    assert PAGE.count(name) >= 3
+    for file in ("tandem.sdc", "tandem.xdc", "tandem_vivado.v", "block_design.tcl", "lint.vlt"):
+        assert f"`{file}`" in PAGE
+        assert file in COMPANION_FILES
