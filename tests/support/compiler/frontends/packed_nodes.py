@@ -16,11 +16,11 @@ from tests.support.compiler.frontends.runtime_nodes import (
 
 def packed(codes: Array, bits: int) -> Array:
     """Codes along the last axis as bytes, the first in the low bits; the last byte is filled up."""
-    each = 8 // bits
-    missing = -codes.shape[-1] % each
+    count = 8 // bits
+    missing = -codes.shape[-1] % count
     padded = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, missing)])
-    parts = padded.reshape(*codes.shape[:-1], -1, each).astype(np.uint32)
-    return (parts << (bits * np.arange(each))).sum(-1).astype(np.uint8)
+    parts = padded.reshape(*codes.shape[:-1], -1, count).astype(np.uint32)
+    return (parts << (bits * np.arange(count))).sum(-1).astype(np.uint8)
 
 
 def product(random: Random, bits: int | None = None) -> RandomNode:
