@@ -7,7 +7,6 @@ digits count.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -27,18 +26,9 @@ from tandem.hw.isa import disassemble
 from tests.support.compiler.plan.accelerated_networks import accelerated_network
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.plan.random_offloads import Offloading
+from tests.support.compiler.rounded_text import rounded_text
 
 CASES = 15
-_REAL = re.compile(r"-?\d+\.\d+(e[-+]\d+)?|-?\d+e[-+]\d+")
-_LONG = re.compile(r"-?\d{5,}")
-_CONSTANT = re.compile(r"\bh[0-9a-f]{32}\b")
-
-
-def _rounded(said: str) -> str:
-    """The text without what depends on the last bits of real numbers."""
-    said = _CONSTANT.sub("H", said)
-    said = _REAL.sub(lambda found: f"{float(found[0]):.2g}", said)
-    return _LONG.sub(lambda found: f"{float(found[0]):.2g}", said)
 
 
 def _reasons(function: Function) -> Iterator[str]:
@@ -66,7 +56,7 @@ def _network(seed: int) -> str:
         lines += [f"{call.name} {call.source} {dict(call.plan.choice)}" for call in stream.calls]
         lines += [f"{name} {tensor}" for name, tensor in stream.stream.tensors.items()]
         lines += [disassemble(stream.stream.program), str(stream.stream.sites)]
-    return _rounded("\n".join(lines))
+    return rounded_text("\n".join(lines))
 
 
 def test_networks(recorded: Callable[[str, Mapping[str, str]], None]) -> None:
