@@ -195,9 +195,13 @@ define internal void @describe(
   ret void
 }
 
-; Runs chunks of a loop until none is left or the call is stopped. Worker 0, the caller, polls.
+; Runs chunks of a loop until none is left or the call is stopped. Worker 0, the caller, polls: it
+; looks at the clock after a chunk, and again after as many as could take it to the next poll if all
+; took as long as the call has until then. No chunk is larger than the one before.
 define internal void @work(ptr %loop, i64 %worker) {
 entry:
+  %unclocked = alloca i64
+  store i64 0, ptr %unclocked
   %next.at = getelementptr i8, ptr %loop, i64 $loop_next
   %call.at = getelementptr i8, ptr %loop, i64 $loop_call
   %call = load ptr, ptr %call.at
@@ -234,20 +238,35 @@ take:
   br i1 %taken, label %run, label %choose
 run:
   call void %task(ptr %closure, i64 %begin, i64 %end, i64 %worker)
-  br i1 %is_caller, label %clock, label %chunk
+  br i1 %is_caller, label %count, label %chunk
+count:
+  %before = load i64, ptr %unclocked
+  %fewer = sub i64 %before, 1
+  store i64 %fewer, ptr %unclocked
+  %skips = icmp sgt i64 %before, 0
+  br i1 %skips, label %chunk, label %clock
 clock:
   %time = call i64 @now()
   %next_poll.at = getelementptr i8, ptr %call, i64 $call_next_poll
   %next_poll = load i64, ptr %next_poll.at
   %due = icmp sge i64 %time, %next_poll
-  br i1 %due, label %poll, label %chunk
+  %every.at = getelementptr i8, ptr %call, i64 $call_poll_every
+  %every = load i64, ptr %every.at
+  br i1 %due, label %poll, label %plan
+plan:
+  %rest = sub i64 %next_poll, %time
+  %polled.last = sub i64 %next_poll, %every
+  %since = sub i64 %time, %polled.last
+  %taken.most = call i64 @llvm.smax.i64(i64 %since, i64 1)
+  %chunks = sdiv i64 %rest, %taken.most
+  store i64 %chunks, ptr %unclocked
+  br label %chunk
 poll:
   %poll.at = getelementptr i8, ptr %call, i64 $call_poll
   %function = load ptr, ptr %poll.at
   call void %function()
   %polled = call i64 @now()
-  %every.at = getelementptr i8, ptr %call, i64 $call_poll_every
-  %every = load i64, ptr %every.at
+  store i64 0, ptr %unclocked
   %later = add i64 %polled, %every
   store i64 %later, ptr %next_poll.at
   br label %chunk
