@@ -110,6 +110,7 @@ class WriteMaster(Block):
         ]
         self._send(m, lengths, flushing)
         self._answer(m, outstanding_writes)
+        # Orders without a burst have numbers, too: the last address is remembered at each.
         accepted = Signal()
         m.d.sync += accepted.eq(outstanding_writes.i.valid)
         m.submodules.addresses = addresses = OldestAddress(bits=config.address_bits, depth=depth)
