@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tandem.compiler.driver import build
 from tandem.compiler.errors import Refusal
 from tandem.compiler.graph import Call, Constant, Function, Var
 from tandem.compiler.graph.evaluate import evaluate
@@ -20,7 +21,9 @@ from tandem.compiler.ir.dtypes import INT32
 from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.plan.offload import Offload, Plans, offload_passes
+from tandem.runtime.artifact import Provenance
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.plan.offloaded import HOST, image, run_on
 from tests.support.compiler.plan.quantised_graphs import Net, residual_net
 
 RUN = NativeRunner(reassociate=False)
@@ -143,6 +146,22 @@ def test_only_images_from_outside_have_their_windows_packed() -> None:
     assert found.count("= pack_windows(") == 1
     assert "int8[2, 9, 1, 1]" in found
     assert "int8[3, 2, 3, 3]" in found
+
+
+def test_small_processors_pack_no_windows() -> None:
+    """The array reads the image as it is, with more products and the same results."""
+    net = Net()
+    y = net.conv("c1", net.quantise("x8", Var("x")), (1, 2), 3, 1, 1)
+    function = net.function((1, 1, 8, 8), net.logits("out", net.mean("mean", y, 64), 2, 2))
+    config = machine("tiny")
+    given, results = image((1, 1, 8, 8)), []
+    for is_small in (False, True):
+        target = accelerator(config, small_host=is_small)
+        artifact = build(function, [target, HOST], Provenance("test"))
+        operators = {name for step in artifact.manifest.steps for name in step.operators}
+        assert ("pack_windows" in operators) is not is_small
+        results.append(run_on(artifact, "functional", given).outputs["out"])
+    np.testing.assert_array_equal(*results)
 
 
 @pytest.mark.parametrize("config", ["tiny", "tall"])
