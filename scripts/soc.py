@@ -100,8 +100,9 @@ def command(
     """Make a system on chip that runs a network.
 
     It has an accelerator, a processor, memory that both share, and firmware. The folder has the
-    Verilog, made by LiteX, the firmware with the network as `tandem export` writes it, a simulator for Verilator, and a list of licences. With --run all of that is built
-    here and run: the outputs are compared with those here, and cycles are told by part.
+    Verilog, made by LiteX, the firmware with the network as `tandem export` writes it, a simulator
+    for Verilator, and a list of licences. With --run all of that is built here and run: the outputs
+    are compared with those here, and cycles are told by part.
     """
     with errors_in_one_line(debug):
         core = soc_processor(processor)

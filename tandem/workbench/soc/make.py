@@ -54,6 +54,7 @@ class SocOptions:
         The timing of the memory that accelerator and processor share.
     defines
         Macros of the firmware: `SOC_POLL` for one that polls instead of waiting for the interrupt,
+        for tests `SOC_LOOK` for one that reads old outputs while a launch runs, and
         `SOC_NO_INVALIDATE` for one that forgets the data cache.
     """
 
