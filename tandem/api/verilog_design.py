@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from tandem.api.accelerator import Accelerator
@@ -20,6 +21,7 @@ from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.arguments import at_least, choice, file_path
 from tandem.workbench.clock import DEFAULT_SEEDS
 from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.ip.constraints import DEFAULT_MHZ
 from tandem.workbench.verilog_files import write_design
 
 
@@ -120,11 +122,14 @@ def verilog(
     *,
     events: bool = True,
     locations: bool = False,
+    mhz: float = DEFAULT_MHZ,
 ) -> Design:
     """Write a machine's Verilog to a folder, made if need be, with what tools and drivers need.
 
     Beside the Verilog are tandem.f (a list of the files), config.json, tandem_registers.h (for C),
-    tandem.rdl (SystemRDL) and lint.vlt. All files are new, or none is.
+    tandem.rdl (SystemRDL), lint.vlt, tandem.core (for FuseSoC), tandem.sdc and tandem.xdc
+    (constraints), tandem_vivado.v and block_design.tcl (for Vivado), and bench, a folder with a
+    testbench. All files are new, or none is.
 
     Parameters
     ----------
@@ -134,6 +139,8 @@ def verilog(
         False to leave out the port for simulators and logic analysers.
     locations
         True to say in attributes `src` which line of the source made what.
+    mhz
+        The clock of the constraints, above 0.
 
     Raises
     ------
@@ -143,6 +150,8 @@ def verilog(
         The folder cannot be written.
     """
     accelerator = accelerator_of(machine, "verilog")
+    if isinstance(mhz, bool) or not isinstance(mhz, int | float) or not 0 < mhz < inf:
+        raise ArgumentValueError(f"mhz is {mhz!r}: it must be a number above 0")
     place = file_path("folder", folder)
     if place.exists() and not place.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
@@ -150,6 +159,6 @@ def verilog(
         design = verilog_of(accelerator.config)
     else:
         design = generate(accelerator.config, events=events, locations=locations)
-    extras = write_design(place, accelerator.config, design)
+    extras = write_design(place, accelerator.config, design, mhz)
     files = tuple(place / name for name in (*design.files, *extras))
     return Design(accelerator, place, files, design)

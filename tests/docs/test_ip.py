@@ -25,7 +25,7 @@ from tandem.hw.registers import (
 )
 from tandem.hw.rtl.verilog import Port
 from tandem.hw.timing import FETCH_BURST
-from tandem.runtime.artifact import PaddedAxis, PlacedTensor
+from tandem.runtime.artifact import PaddedAxis, PlacedTensor, Scale
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.ip.core_file import core_name
 from tandem.workbench.ip.launches import RecordedLaunch, Transfer, launch_files
@@ -107,8 +107,11 @@ def test_the_names_of_a_launch() -> None:
     tensor = PlacedTensor("x", 0, (1, 2, 1, 1, 1, 8), "int8")
     transfer = Transfer(tensor, np.zeros(16, np.int8), (PaddedAxis(10, 1, 5),))
     launch = RecordedLaunch("s", (transfer,), (transfer,))
-    listing = json.loads(launch_files("net", "tiny", [launch], ["s.bin"])["net_launches.json"])
+    scales = {"x": Scale(0.5)}
+    files = launch_files("net", "tiny", [launch], ["s.bin"], scales)
+    listing = json.loads(files["net_launches.json"])
     keys = {*listing, *listing["launches"][0], *listing["launches"][0]["inputs"][0]}
+    assert {*listing["scales"][0]} == {"name", "step", "zero"}
     rows = table("The launches of a network")
     assert {name for row in rows for name in code(row[0])} == keys - {"format"}
     assert {*listing["launches"][0]["inputs"][0]["extents"][0]} == {"outer", "inner", "extent"}

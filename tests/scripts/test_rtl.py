@@ -23,7 +23,8 @@ def test_files_and_json(tmp_path: Path) -> None:
     assert set(found) == {"files", "config", "modules"}
     assert found["config"] == "tiny"
     folder = tmp_path / "new" / "rtl"
-    assert sorted(found["files"]) == sorted(str(path) for path in folder.iterdir())
+    there = (str(path) for path in folder.rglob("*") if path.is_file())
+    assert sorted(found["files"]) == sorted(there)
     tiny = load_config("tiny")
     assert load_config(str(folder / "config.json")) == tiny
     assert (folder / "tandem_registers.h").read_text() == c_header(tiny)
@@ -40,6 +41,16 @@ def test_without_events_and_with_places_in_source(tmp_path: Path) -> None:
     text = (tmp_path / "tandem.v").read_text()
     assert "events" not in text
     assert '(* src = "hw/rtl/' in (tmp_path / "tandem_control.v").read_text()
+
+
+def test_the_clock_of_the_constraints(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["rtl", "--config", "tiny", "-o", str(tmp_path), "--mhz", "80"]
+    )
+    assert result.exit_code == 0, result.output
+    for name in ("tandem.sdc", "tandem.xdc"):
+        assert "create_clock -name aclk -period 12.500 " in (tmp_path / name).read_text()
+    assert "PCW_FPGA0_PERIPHERAL_FREQMHZ 80" in (tmp_path / "block_design.tcl").read_text()
 
 
 def test_a_refusal_leaves_no_folder(tmp_path: Path) -> None:

@@ -34,7 +34,9 @@ def with_launches(
     launches = record_launches(artifact, batch)
     streams = [f"{files[launch.stream]}.bin" for launch in launches]
     config = header.config.name if header.config else ""
-    written = launch_files(header.name, config, launches, streams)
+    tensors = network.artifact.manifest.tensors
+    scales = {tensor.name: tensor.scale for tensor in tensors if tensor.scale is not None}
+    written = launch_files(header.name, config, launches, streams, scales)
     for file, content in written.items():
         write_atomically(exported.folder / file, content)
     return replace(exported, files=(*exported.files, *written))

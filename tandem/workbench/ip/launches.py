@@ -1,26 +1,28 @@
 """The launches of a run as files, for testbenches: what is written before each, what is there then.
 
-    launches = format, network, config, data, launch...
+    launches = format, network, config, data, scale..., launch...
+    scale    = name, step, zero
     launch   = stream, inputs, outputs
     tensor   = name, address, shape, dtype, offset, bytes, extent...
     extent   = outer, inner, extent
 
-`data` names a file with the bytes of all tensors, in which `offset` and `bytes` find one.
-`address` counts from the begin of the stream's memory. The extents say which axes of a tensor in
-blocks end within a block.
+`data` names a file with the bytes of all tensors, in which `offset` and `bytes` find one. Scales
+are those of the network's quantised tensors: the real number is (integer - zero) * step. `address`
+counts from the begin of the stream's memory. The extents say which axes of a tensor in blocks end
+within a block.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tandem.runtime.artifact import PaddedAxis, PlacedTensor
+from tandem.runtime.artifact import PaddedAxis, PlacedTensor, Scale
 
 FORMAT: Final = "tandem-launches 1"
 
@@ -45,7 +47,11 @@ class RecordedLaunch:
 
 
 def launch_files(
-    prefix: str, config: str, launches: Sequence[RecordedLaunch], streams: Sequence[str]
+    prefix: str,
+    config: str,
+    launches: Sequence[RecordedLaunch],
+    streams: Sequence[str],
+    scales: Mapping[str, Scale],
 ) -> dict[str, bytes]:
     """The two files of a network's launches, by name.
 
@@ -57,6 +63,8 @@ def launch_files(
         The name of the machine.
     streams
         The file of each launch's stream.
+    scales
+        Of the network's quantised tensors, by name, where they are known.
     """
     data, blob = f"{prefix}_launches.bin", bytearray()
 
@@ -95,6 +103,9 @@ def launch_files(
         "network": prefix,
         "config": config,
         "data": data,
+        "scales": [
+            {"name": name, "step": scale.step, "zero": scale.zero} for name, scale in scales.items()
+        ],
         "launches": entries,
     }
     return {f"{prefix}_launches.json": json.dumps(listing, indent=2).encode(), data: bytes(blob)}

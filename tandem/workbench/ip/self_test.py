@@ -40,7 +40,7 @@ def self_test_files(config: HardwareConfig) -> dict[str, bytes]:
         (Transfer(PlacedTensor("output", at[MemoryId.OUT], output.shape, "int8"), output),),
     )
     file = f"{NAME}.bin"
-    return {file: stream, **launch_files(NAME, config.name, [launch], [file])}
+    return {file: stream, **launch_files(NAME, config.name, [launch], [file], {})}
 
 
 def _places(config: HardwareConfig) -> dict[MemoryId, int]:

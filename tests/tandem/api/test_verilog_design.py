@@ -130,5 +130,8 @@ def test_refusals(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="Not a directory"):
         verilog("tiny", tmp_path / "file")
+    for mhz in (0, True, float("nan")):
+        with pytest.raises(ArgumentValueError, match=f"mhz is {mhz}: it must be a number above 0"):
+            verilog("tiny", tmp_path, mhz=mhz)
     with pytest.raises(ArgumentTypeError, match="machine of verilog is Cpu"):
         verilog(tandem.Cpu(), tmp_path)
