@@ -13,7 +13,7 @@ from migen import ClockSignal, Instance, ResetSignal, Signal
 from tandem.hw.axi import ID_BITS
 from tandem.hw.config_files import load_config
 from tandem.hw.registers import ADDRESS_BITS
-from tandem.workbench.verilog_files import CONFIG_FILE, FILE_LIST
+from tandem.workbench.ip.names import CONFIG_FILE, FILE_LIST
 
 REGISTERS_BYTES = 1 << 12
 """What the registers take of a system's addresses."""
