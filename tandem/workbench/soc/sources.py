@@ -18,11 +18,12 @@ from tandem.hw.memory_model import MemoryModel
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.errors import MissingPackageError, SocError
 from tandem.workbench.export.header import Header
+from tandem.workbench.ip.names import FILE_LIST
 from tandem.workbench.soc.cores import SocProcessor
 from tandem.workbench.soc.description import LEAST_LATENCY, SocDescription
 from tandem.workbench.soc.firmware import SocMap, firmware_files
 from tandem.workbench.soc.licences import licences
-from tandem.workbench.verilog_files import FILE_LIST, companions
+from tandem.workbench.verilog_files import companions
 
 EXTRA: Final = "tandem-workbench[soc]"
 LICENCES: Final = "LICENSES.md"

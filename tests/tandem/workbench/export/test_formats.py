@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,7 +83,8 @@ def test_streams(tmp_path: Path, form: str) -> None:
     inputs = artifact.noise(3)
     wanted = tandem.Session(artifact, engine="functional").run(inputs)
     assert np.array_equal(library.run(inputs)["output"], wanted["output"])
-    (stream,) = exported.as_json()["streams"]
+    written: Any = exported.as_json()
+    (stream,) = written["streams"]
     assert Path(stream["file"]).exists()
 
 
