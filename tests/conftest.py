@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 # While tests are collected nothing becomes garbage.
 gc.disable()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts commands in the background so, and what tests start inherits it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
