@@ -120,9 +120,9 @@ class NetworkSource:
         if not self.in_place:
             return self.frames.size
         ends = (
-            each.place.offset + each.bytes
-            for each in self.manifest.tensors
-            if isinstance(each.place, Arena) and each.name not in self.in_place
+            tensor.place.offset + tensor.bytes
+            for tensor in self.manifest.tensors
+            if isinstance(tensor.place, Arena) and tensor.name not in self.in_place
         )
         return max(ends, default=0)
 
