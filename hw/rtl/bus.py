@@ -40,8 +40,9 @@ class Bus(Block):
         Give up all that is outstanding, while the core is halted.
     closed
         There was a fence for each ID: nothing new can be begun before a reset.
-    address
-        When `expired` rises, the address of the oldest outstanding burst.
+    keep, address
+        When `expired` rises, the address of the oldest outstanding burst; it stays while `keep`
+        is high from the next cycle on.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -54,6 +55,7 @@ class Bus(Block):
                 "limit": In(BUS_TIMEOUT_BITS),
                 "fence": In(1),
                 "closed": Out(1),
+                "keep": In(1),
                 "address": Out(config.address_bits),
             }
         )
@@ -83,12 +85,14 @@ class Bus(Block):
         # the cycle before, as the addresses are.
         reader = Signal.like(reads.fault_client)
         written = Signal()
+        hold = Signal()
         m.d.sync += [
             reader.eq(reads.fault_client),
             core.of_write.eq(reads.idle & ~writes.client.idle),
-            # What was given up has an address, and no instruction: as a fetch of the program.
-            written.eq(~reads.owes),
         ]
+        with m.If(~hold):
+            # What was given up has an address, and no instruction: as a fetch of the program.
+            m.d.sync += written.eq(~reads.owes)
         m.d.comb += [
             core.reads_idle.eq(reads.idle),
             core.idle.eq(reads.idle & writes.client.idle),
@@ -97,6 +101,9 @@ class Bus(Block):
             timer.limit.eq(self.limit),
             timer.silent.eq((reads.owes | writes.owes) & ~(reads.moves | writes.moves)),
             core.expired.eq(timer.expired),
+            hold.eq(timer.expired | self.keep),
+            reads.hold.eq(hold),
+            writes.hold.eq(hold),
             self.address.eq(Mux(written, writes.oldest, reads.oldest)),
         ]
         self._join(m, reads, writes)

@@ -40,5 +40,5 @@ class BusTimer(Block):
         ]
         with m.If(~silent):
             m.d.sync += count.eq(0)
-        with m.Elif(~ends):
-            m.d.sync += count.eq(count + 1)
+        with m.Else():
+            m.d.sync += count.eq(count + ~ends)

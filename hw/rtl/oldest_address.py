@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from tandem.hw.rtl.block import Block
@@ -11,29 +11,38 @@ from tandem.hw.rtl.scratchpad import OnChipMemory
 
 
 class OldestAddress(Block):
-    """Remembers the addresses of up to `depth` bursts (a power of two) that are answered in order.
+    """Remembers the addresses of the bursts in a Queue of `depth`.
 
     Members
     -------
-    push, address
-        A burst was issued in the cycle before.
-    pop
-        The oldest burst is answered.
+    push
+        A payload came into the queue in the cycle before.
+    address
+        Its address; of one that has no address, and while none comes, the last address.
     clear
-        Nothing will be answered any more: until the next `push`, `oldest` is the last one issued.
+        The queue is reset in this cycle.
+    waits, first, last
+        The queue's `o.valid`, `first` and `last`.
+    hold
+        Keep `oldest` as it is.
     oldest
-        The address of the burst that was the oldest a cycle ago, if it was issued before.
+        The address of the payload that was shown a cycle ago, if it came before; while the queue
+        is empty, from two cycles after `clear` on, the last one.
     """
 
     def __init__(self, *, bits: int, depth: int) -> None:
         self._bits = bits
         self._depth = depth
+        number = clog2(depth)
         super().__init__(
             {
                 "push": In(1),
                 "address": In(bits),
-                "pop": In(1),
                 "clear": In(1),
+                "waits": In(1),
+                "first": In(number),
+                "last": In(number),
+                "hold": In(1),
                 "oldest": Out(bits),
             }
         )
@@ -46,19 +55,14 @@ class OldestAddress(Block):
         m.submodules.storage = storage = OnChipMemory(
             bits=self._bits, depth=self._depth, grain=self._bits
         )
-        head = Signal(clog2(self._depth))
-        tail = Signal.like(head)
         cleared = Signal()
+        m.d.sync += cleared.eq(self.clear)
         m.d.comb += [
-            storage.write_enable.eq(self.push),
-            storage.write_address.eq(tail),
+            # An address lies at its payload's number; the last one, for a queue without any, too.
+            storage.write_enable.eq(self.push | cleared),
+            storage.write_address.eq(self.last),
             storage.write_data.eq(self.address),
-            storage.read_enable.eq(1),
-            storage.read_address.eq(head - cleared),
+            storage.read_enable.eq(~self.hold),
+            storage.read_address.eq(Mux(self.waits, self.first, self.last)),
             self.oldest.eq(storage.read_data),
         ]
-        m.d.sync += [tail.eq(tail + self.push), head.eq(head + self.pop)]
-        with m.If(self.clear):
-            m.d.sync += [head.eq(tail + self.push), cleared.eq(1)]
-        with m.Elif(self.push):
-            m.d.sync += cleared.eq(0)

@@ -24,24 +24,31 @@ class Queue(Block):
         the payload of a queue up to `SHALLOW`.
     level
         Number of payloads in the queue.
+    first, last
+        Only of a queue that is `numbered`: the numbers of the payload that is shown and of the one
+        that came in last, counted from 1 modulo `depth`. If there is none, `first` is the next's.
     """
 
-    def __init__(self, shape: ShapeLike, depth: int) -> None:
+    def __init__(self, shape: ShapeLike, depth: int, *, numbered: bool = False) -> None:
         if depth < 2 or depth & (depth - 1):
             raise ValueError(f"queue depth is {depth}: it must be a power of two, 2 or more")
         self._shape = shape
         self._depth = depth
+        self._numbered = numbered
+        numbers = {"first": Out(clog2(depth), init=1), "last": Out(clog2(depth))}
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "level": Out(clog2(depth) + 1),
+                **(numbers if numbered else {}),
             }
         )
 
     def variant(self) -> str:
-        """Module suffix: bits and depth."""
-        return f"{Shape.cast(self._shape).width}x{self._depth}"
+        """Module suffix: bits and depth, and whether payloads are numbered."""
+        numbered = "_numbered" if self._numbered else ""
+        return f"{Shape.cast(self._shape).width}x{self._depth}{numbered}"
 
     def build(self, m: Module) -> None:
         # Every payload is written to the memory, and keeps its place there until it is taken.
@@ -66,6 +73,8 @@ class Queue(Block):
             self._read_ahead(m, tail, push, pop)
         else:
             self._read_next(m, tail, push, pop)
+        if self._numbered:
+            m.d.comb += self.last.eq(tail)
 
     def _read_ahead(self, m: Module, tail: Signal, push: Signal, pop: Signal) -> None:
         """Show the head in a register, and in the memory's output the payload after the head.
@@ -88,6 +97,8 @@ class Queue(Block):
                 (push & ~pop & self.o.valid) | (several & ~(pop & ~push & (self.level == 2)))
             ),
         ]
+        if self._numbered:
+            m.d.comb += self.first.eq(after_head)
         with m.If(pop | ~self.o.valid):
             with m.If(several):
                 m.d.sync += shown.eq(read.data)
@@ -115,6 +126,8 @@ class Queue(Block):
             next_head.eq(head + pop),
         ]
         m.d.sync += [head.eq(next_head), fresh.eq(push & (tail == next_head))]
+        if self._numbered:
+            m.d.sync += self.first.eq(self.first + pop)
         with m.If(push):
             m.d.sync += newest.eq(self.i.payload)
         with m.If(fresh):

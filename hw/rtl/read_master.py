@@ -38,7 +38,7 @@ class ReadMaster(Block):
     fault, fault_client
         Error response to a beat of this client (an index into `READ_PRIORITY`); without a fault,
         the client of the oldest burst, or 0.
-    oldest
+    hold, oldest
         The address of the oldest burst, see `OldestAddress`.
     """
 
@@ -54,6 +54,7 @@ class ReadMaster(Block):
                 "idle": Out(1),
                 "owes": Out(1),
                 "moves": Out(1),
+                "hold": In(1),
                 "fault": Out(1),
                 "fault_client": Out(clog2(len(READ_PRIORITY))),
                 "oldest": Out(config.address_bits),
@@ -67,7 +68,7 @@ class ReadMaster(Block):
         # Data returns in the order of the addresses (of one ID): a queue holds each burst's client.
         # The address register keeps ARVALID and its payload steady until ARREADY.
         depth = storage_of(config)["read_owners"].depth
-        read_owners = Queue(range(len(READ_PRIORITY)), depth)
+        read_owners = Queue(range(len(READ_PRIORITY)), depth, numbered=True)
         m.submodules.read_owners = ResetBy(self.fence, read_owners)
         m.submodules.addresses = addresses = OldestAddress(bits=config.address_bits, depth=depth)
         layout = data.StructLayout({"valid": 1, "id": ID_BITS, "burst": burst_layout(config)})
@@ -88,8 +89,11 @@ class ReadMaster(Block):
             self.moves.eq((axi.arvalid & axi.arready) | axi.rvalid),
             addresses.push.eq(accepted),
             addresses.address.eq(address.burst.address),
-            addresses.pop.eq(answered & axi.rlast),
             addresses.clear.eq(self.fence),
+            addresses.waits.eq(read_owners.o.valid),
+            addresses.first.eq(read_owners.first),
+            addresses.last.eq(read_owners.last),
+            addresses.hold.eq(self.hold),
             self.oldest.eq(addresses.oldest),
         ]
         m.d.sync += accepted.eq(read_owners.i.valid & read_owners.i.ready)

@@ -40,7 +40,7 @@ class WriteMaster(Block):
     owes, moves
         An order is outstanding, or something of a burst is to be sent; memory takes an address or
         a beat, or acknowledges a burst, or an order is done.
-    oldest
+    hold, oldest
         The address of the oldest burst, see `OldestAddress`.
     """
 
@@ -56,6 +56,7 @@ class WriteMaster(Block):
                 "fence": In(1),
                 "owes": Out(1),
                 "moves": Out(1),
+                "hold": In(1),
                 "oldest": Out(config.address_bits),
             }
         )
@@ -68,7 +69,7 @@ class WriteMaster(Block):
         # `outstanding_writes` holds orders without a response, `lengths` the beats of bursts whose
         # data is still to be sent.
         waiting = data.StructLayout({"writes": 1, "ends": 1, "push": 1, "index": INDEX_BITS})
-        outstanding_writes = Queue(waiting, depth)
+        outstanding_writes = Queue(waiting, depth, numbered=True)
         m.submodules.outstanding_writes = ResetBy(self.fence, outstanding_writes)
         m.submodules.lengths = lengths = Queue(BEATS_BITS, depth)
         layout = data.StructLayout({"valid": 1, "id": ID_BITS, "burst": burst_layout(config)})
@@ -108,13 +109,19 @@ class WriteMaster(Block):
             lengths.i.payload.eq(address.burst.beats),
         ]
         self._send(m, lengths, flushing)
-        acknowledged = self._answer(m, outstanding_writes)
+        self._answer(m, outstanding_writes)
+        # Orders without a burst have numbers, too: the last address is remembered at each.
+        accepted = Signal()
+        m.d.sync += accepted.eq(outstanding_writes.i.valid)
         m.submodules.addresses = addresses = OldestAddress(bits=config.address_bits, depth=depth)
         m.d.comb += [
-            addresses.push.eq(new_address),
+            addresses.push.eq(accepted),
             addresses.address.eq(address.burst.address),
-            addresses.pop.eq(acknowledged),
             addresses.clear.eq(self.fence),
+            addresses.waits.eq(outstanding_writes.o.valid),
+            addresses.first.eq(outstanding_writes.first),
+            addresses.last.eq(outstanding_writes.last),
+            addresses.hold.eq(self.hold),
             self.oldest.eq(addresses.oldest),
             client.idle.eq(outstanding_writes.level == 0),
             self.owes.eq(~client.idle | address.valid | lengths.o.valid),
@@ -155,8 +162,8 @@ class WriteMaster(Block):
         with m.Elif(flushed):
             m.d.sync += flushing.eq(0)
 
-    def _answer(self, m: Module, outstanding_writes: Queue) -> Signal:
-        """The B channel; returns whether the oldest order's burst is acknowledged.
+    def _answer(self, m: Module, outstanding_writes: Queue) -> None:
+        """The B channel.
 
         One order is done a cycle; responses wait for their orders in `responses`, with their error
         bits.
@@ -179,4 +186,3 @@ class WriteMaster(Block):
             client.index.eq(oldest.index),
             client.fault.eq(acknowledged & responses.o.payload),
         ]
-        return acknowledged

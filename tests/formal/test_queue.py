@@ -22,7 +22,7 @@ DEEP = ("SHALLOW = 64", "SHALLOW = 1")
 def queue_harness(queue: Any, depth: int, *, deep: bool = False) -> Harness:
     """Anything goes in whenever, and is taken whenever."""
     harness = Harness()
-    harness.module.submodules.dut = dut = queue(WIDTH, depth)
+    harness.module.submodules.dut = dut = queue(WIDTH, depth, numbered=True)
     harness.free(dut.i.valid, dut.i.payload, dut.o.ready)
     push = dut.i.valid & dut.i.ready
     pop = dut.o.valid & dut.o.ready
@@ -34,6 +34,10 @@ def queue_harness(queue: Any, depth: int, *, deep: bool = False) -> Harness:
     harness.must("never_above_depth", count <= depth)
     harness.must("takes_while_there_is_room", dut.i.ready == (count != depth))
     harness.must("offers_a_cycle_later", dut.o.valid == (count != 0))
+    places = (depth - 1).bit_length()
+    came, left = harness.counter(places, push, 0), harness.counter(places, pop, 0)
+    harness.must("numbers_the_last", dut.last == came)
+    harness.must("numbers_the_shown", dut.first == (left + 1)[:places])
     harness.must("comes_out_in_turn", implies(entry.is_next, dut.o.payload == entry.word))
     harness.steady("output", dut.o.valid, dut.o.ready, dut.o.payload)
 

@@ -16,7 +16,7 @@ from tandem.hw.topology import MemoryId, Unit
 
 ADDRESSES = re.compile(r"^  tandem_oldest_address_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]
-INSTANCE = re.compile(r"^  tandem_queue_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
+INSTANCE = re.compile(r"^  tandem_queue_(\d+)x(\d+)(?:_numbered)? (?:\\?(\w+)) \(", re.MULTILINE)
 
 
 @pytest.mark.every(2)

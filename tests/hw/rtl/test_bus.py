@@ -176,6 +176,34 @@ def test_silence_tells_the_oldest_burst() -> None:
     simulate(bus, bench)
 
 
+def test_the_address_stays_while_it_is_kept() -> None:
+    """Also when the burst is answered in the very cycle in which silence is told."""
+    bus = Bus(TINY)
+    limit = 9
+
+    async def bench(ctx: Context) -> None:
+        ctx.set(bus.limit, limit)
+        ctx.set(bus.axi.arready, 1)
+        await ask(ctx, bus, "fetch", 64, 1)
+        await ask(ctx, bus, "load", 256, 1)
+        while not ctx.get(bus.core.expired):
+            await ctx.tick()
+        assert ctx.get(bus.address) == 64
+        await answer(ctx, bus, 0)
+        ctx.set(bus.keep, 1)
+        for address in (512, 576):
+            await answer(ctx, bus, 0)
+            assert not ctx.get(bus.core.expired)
+            await ask(ctx, bus, "load", address, 1)
+            assert ctx.get(bus.address) == 64
+        ctx.set(bus.keep, 0)
+        for _ in range(3):
+            await ctx.tick()
+        assert ctx.get(bus.address) == 576
+
+    simulate(bus, bench)
+
+
 def test_there_is_a_fence_for_each_id() -> None:
     bus = Bus(TINY)
 
@@ -213,5 +241,37 @@ def test_what_was_given_up_has_an_address_and_no_order() -> None:
         assert ctx.get(bus.core.expired)
         assert not ctx.get(bus.core.of_write)
         assert (ctx.get(bus.core.read_client), ctx.get(bus.address)) == (FETCH, 192)
+
+    simulate(bus, bench)
+
+
+def test_an_order_without_a_burst_behind_what_was_given_up() -> None:
+    """The address that memory never takes is still the one that is told."""
+    bus = Bus(TINY)
+    limit = 9
+
+    async def bench(ctx: Context) -> None:
+        writes = bus.core.writes
+        ctx.set(bus.limit, limit)
+        ctx.set(bus.axi.wready, 1)
+        burst = {"address": 192, "beats": 1}
+        ctx.set(writes.order.payload, {"burst": burst, "writes": 1, "ends": 1, "index": 7})
+        ctx.set(writes.order.valid, 1)
+        await ctx.tick()
+        ctx.set(writes.order.valid, 0)
+        await fence(ctx, bus)
+        ctx.set(writes.order.payload, {"burst": {"address": 256}, "writes": 0, "ends": 1})
+        ctx.set(writes.order.valid, 1)
+        done = 0
+        for _ in range(9):
+            await ctx.tick()
+            done += ctx.get(writes.done)
+        ctx.set(writes.order.valid, 0)
+        assert done > 4
+        assert not ctx.get(bus.core.expired)
+        for _ in range(limit + 3):
+            await ctx.tick()
+        assert ctx.get(bus.core.expired)
+        assert ctx.get(bus.address) == 192
 
     simulate(bus, bench)

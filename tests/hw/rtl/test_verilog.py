@@ -177,7 +177,7 @@ def test_memories_are_block_ram(name: str) -> None:
             seen += 1
             writes = re.findall(rf"\b{memory}\[([^\]]+)\](?:\[\d+:\d+\])? <= ", text)
             assert len(set(writes)) == 1, f"{file}: {memory} is written at {set(writes)}"
-            shallow = re.fullmatch(r"tandem_queue_\d+x(\d+)(?:_\d+)?\.v", file)
+            shallow = re.fullmatch(r"tandem_queue_\d+x(\d+)(?:_numbered)?(?:_\d+)?\.v", file)
             clocked = shallow is None or int(shallow[1]) > SHALLOW
             assign = "<=" if clocked else "="
             reads = re.findall(rf"{assign} {memory}\[([^\]]+)\]", text)
