@@ -31,7 +31,7 @@ def test_equal_to_real_numbers() -> None:
     (result,) = integers.network.artifact.manifest.results
     steps = tensors[result.tensor].axis_scale
     assert steps is not None
-    inputs = whole.noise(5)["input"]
+    inputs = whole.noise(5)["input"].astype(np.float32)
     given = np.clip(np.rint(inputs / np.float32(scale.step)) + scale.zero, -128, 127)
     found = tandem.Session(integers, engine="functional").run(given.astype(np.int8))["output"]
     wanted = tandem.Session(whole, engine="functional").run(inputs)["output"]

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from tandem.runtime.artifact import Arena, Input, Manifest, Output, PlacedTensor, Provenance, Step
-from tandem.runtime.artifact import Tensor as ArtifactTensor
+from tandem.runtime.artifact import (
+    Arena,
+    Input,
+    Manifest,
+    Output,
+    Place,
+    PlacedTensor,
+    Provenance,
+    Step,
+    Tensor,
+)
 from tandem.workbench.export.placement import StreamPlace, tensors_in_streams
 from tandem.workbench.export.stream_file import StreamFile
 
@@ -12,12 +21,12 @@ TENSORS = ("x", "a", "b", "c", "d", "y")
 
 def manifest(*steps: tuple[str, str, str]) -> Manifest:
     """A network of steps: code, inputs and outputs, each a letter for a tensor."""
-    places = {"x": Input(), "y": Output()}
+    places: dict[str, Place] = {"x": Input(), "y": Output()}
     return Manifest(
         "net",
         Provenance("net"),
         tuple(
-            ArtifactTensor(name, (64,), "int8", places.get(name, Arena(64 * at)))
+            Tensor(name, (64,), "int8", places.get(name, Arena(64 * at)))
             for at, name in enumerate(TENSORS)
         ),
         (),
