@@ -161,8 +161,8 @@ def test_small_processors_pack_no_windows() -> None:
         operators = {name for step in artifact.manifest.steps for name in step.operators}
         assert ("pack_windows" in operators) is not is_small
         results.append(run_on(artifact, "functional", given).outputs["out"])
-    windows, image_itself = results
-    np.testing.assert_array_equal(windows, image_itself)
+    one, other = results
+    np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("config", ["tiny", "tall"])

@@ -31,9 +31,8 @@ def test_equal_to_real_numbers() -> None:
     (result,) = integers.network.artifact.manifest.results
     steps = tensors[result.tensor].axis_scale
     assert steps is not None
-    inputs = whole.noise(5)["input"]
-    steps_of_input = np.rint(inputs.astype(np.float32) / np.float32(scale.step))
-    given = np.clip(steps_of_input + scale.zero, -128, 127)
+    inputs = whole.noise(5)["input"].astype(np.float32)
+    given = np.clip(np.rint(inputs / np.float32(scale.step)) + scale.zero, -128, 127)
     found = tandem.Session(integers, engine="functional").run(given.astype(np.int8))["output"]
     wanted = tandem.Session(whole, engine="functional").run(inputs)["output"]
     zeros, factors = np.array(steps.zeros, np.int32), np.array(steps.steps, np.float32)

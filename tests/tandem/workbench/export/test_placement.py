@@ -11,8 +11,8 @@ from tandem.runtime.artifact import (
     PlacedTensor,
     Provenance,
     Step,
+    Tensor,
 )
-from tandem.runtime.artifact import Tensor as ArtifactTensor
 from tandem.workbench.export.placement import StreamPlace, tensors_in_streams
 from tandem.workbench.export.stream_file import StreamFile
 
@@ -26,7 +26,7 @@ def manifest(*steps: tuple[str, str, str]) -> Manifest:
         "net",
         Provenance("net"),
         tuple(
-            ArtifactTensor(name, (64,), "int8", places.get(name, Arena(64 * at)))
+            Tensor(name, (64,), "int8", places.get(name, Arena(64 * at)))
             for at, name in enumerate(TENSORS)
         ),
         (),
