@@ -45,8 +45,8 @@ def view_readers(
         joined, size = frozenset[int]().union(*readers), len(members[last])
         if readers and all(readers) and all(sizes[each] + size <= limit for each in joined):
             found |= dict.fromkeys(members[last], joined)
-            for each in joined:
-                sizes[each] += size
+            for group in joined:
+                sizes[group] += size
     return found
 
 
