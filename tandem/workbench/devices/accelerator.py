@@ -38,6 +38,9 @@ class Accelerator(TargetDevice):
         Whether latency is hidden, with two virtual threads instead of one.
     host
         The processor beside it; by default this one.
+    small_host
+        Whether streams are made for a processor without vectors, to which the array leaves less
+        work; None: whether `host` is one.
     """
 
     kind: ClassVar[str] = "accelerator"
@@ -46,6 +49,7 @@ class Accelerator(TargetDevice):
     memory: MemoryModel
     hiding: bool = True
     host: Cpu = field(default_factory=Cpu)
+    small_host: bool | None = None
 
     @property
     def name(self) -> str:
@@ -72,7 +76,9 @@ class Accelerator(TargetDevice):
             self.timing,
             hiding=self.hiding,
             tuned=self.tuned,
-            small_host=not self.host.machine.has_vectors,
+            small_host=not self.host.machine.has_vectors
+            if self.small_host is None
+            else self.small_host,
         )
 
     def targets(self) -> tuple[Target[Any], ...]:

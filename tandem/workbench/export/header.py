@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from tandem.hw.config import HardwareConfig
 from tandem.runtime.artifact import Manifest, Tensor
 from tandem.runtime.native import ALIGNMENT
-from tandem.workbench.export.names import c_type
+from tandem.workbench.export.names import c_names_in_order, c_type
 from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.stream_file import StreamFile
 from tandem.workbench.export.tensor_table import (
@@ -88,7 +88,9 @@ class Header:
         found = [TensorRow.of_port(port.name, port.spelled, port.tensor) for port in ports]
         if self.config is not None:
             found += stream_rows(self.manifest, self.streams, self.config)
-        return tuple(found)
+        # An input and an output may have one name.
+        spelled = c_names_in_order([row.spelled for row in found])
+        return tuple(replace(row, spelled=name) for row, name in zip(found, spelled, strict=True))
 
     @property
     def stream_names(self) -> tuple[str, ...]:

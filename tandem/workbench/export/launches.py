@@ -49,7 +49,9 @@ def _runnable(network: Network, report: Report | None) -> Artifact | None:
         return network.artifact
     if network.prepared is None or network.accelerator is None:
         return None
-    here = replace(network.accelerator, host=Cpu(1)).build(network.prepared, report)
+    device = network.accelerator
+    beside_small = not device.host.machine.has_vectors
+    here = replace(device, host=Cpu(1), small_host=beside_small).build(network.prepared, report)
     streams = streams_of(network.artifact)
     found = streams_of(here)
     equal = found.keys() == streams.keys() and all(

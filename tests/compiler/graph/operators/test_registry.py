@@ -29,6 +29,7 @@ from tandem.compiler.operators import (
     pool,
     quantised,
     reduce,
+    rows,
     sample,
     scatter,
     slicing,
@@ -52,7 +53,7 @@ MODULES = (
         matmul,
         norm,
     ),
-    *(pad, pool, quantised, reduce, sample, scatter, slicing, top_k),
+    *(pad, pool, quantised, reduce, rows, sample, scatter, slicing, top_k),
 )
 HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})
 FUNCTIONS: dict[str, Callable[..., object]] = {

@@ -34,7 +34,8 @@ def listing_of(folder: Path, name: str = "net") -> tuple[dict[str, Any], bytes]:
     return listing, (folder / listing["data"]).read_bytes()
 
 
-def test_another_engine_makes_the_same_of_them(folder: Path) -> None:
+def replay(folder: Path) -> None:
+    """Assert that the engine `cycle` makes the same outputs of the listed inputs."""
     listing, data = listing_of(folder)
     assert (listing["network"], listing["config"]) == ("net", CONFIG.name)
     values = np.frombuffer(data, np.uint8)
@@ -60,6 +61,10 @@ def test_another_engine_makes_the_same_of_them(folder: Path) -> None:
         engine.close()
 
 
+def test_another_engine_makes_the_same_of_them(folder: Path) -> None:
+    replay(folder)
+
+
 def test_tensors_fit_their_shapes_and_the_data_has_no_holes(folder: Path) -> None:
     listing, data = listing_of(folder)
     end = 0
@@ -76,9 +81,18 @@ def test_tensors_fit_their_shapes_and_the_data_has_no_holes(folder: Path) -> Non
 
 def test_another_processor_has_the_same_launches(folder: Path, tmp_path: Path) -> None:
     model = folder.parent / "net.onnx"
+    artifact = tandem.compile(model, CONFIG.name, processor=tandem.Cpu("cortex-a72"))
+    artifact.export(tmp_path / "net_a72", name="net")
+    assert listing_of(tmp_path / "net_a72") == listing_of(folder)
+
+
+def test_small_processors_have_launches_of_their_own(folder: Path, tmp_path: Path) -> None:
+    """They pack no windows: the array reads the image as it is."""
+    model = folder.parent / "net.onnx"
     artifact = tandem.compile(model, CONFIG.name, processor=tandem.Cpu("rv32imc"))
     artifact.export(tmp_path / "net_rv", name="net")
-    assert listing_of(tmp_path / "net_rv") == listing_of(folder)
+    replay(tmp_path / "net_rv")
+    assert listing_of(tmp_path / "net_rv") != listing_of(folder)
 
 
 def test_they_belong_to_the_exported_files(folder: Path, tmp_path: Path) -> None:

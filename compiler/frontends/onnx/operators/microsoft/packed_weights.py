@@ -51,6 +51,8 @@ def _product(node: Node) -> Value:
     packed = node.needed(node.known(1), "B is missing")
     columns, depth = node.integer("N"), node.integer("K")
     size, bits = node.integer("block_size"), _bits(node)
+    if node.integer("weight_prepacked"):
+        node.unsupported("weights that ONNX Runtime has packed for a processor")
     if node.optional(4) is not None:
         node.unsupported("g_idx: blocks in another order")
     if min(columns, depth, size) < 1 or size * bits % 8:
@@ -147,12 +149,13 @@ CONVERTERS: tuple[Converter, ...] = (
         define(
             "A: T1, B: T2, scales: T1, zero_points: T3?, g_idx: T4?, bias: T1?",
             "Y: T1",
-            {"T1": _FLOATS, "T2": (UINT8, INT32), "T3": (UINT8, *_FLOATS), "T4": (INT32,)},
+            {"T1": _FLOATS, "T2": (UINT8,), "T3": (UINT8, *_FLOATS), "T4": (INT32,)},
             K=Kind.INT,
             N=Kind.INT,
             bits=4,
             block_size=Kind.INT,
             accuracy_level=0,
+            weight_prepacked=0,
         ),
         "weights of 2, 4 and 8 bits that are known; computed in float32",
     ),

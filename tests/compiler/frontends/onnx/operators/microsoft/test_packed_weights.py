@@ -58,6 +58,7 @@ def test_refusals() -> None:
     assert "weights of 3 bits: 2, 4, 8 are possible" in why(data, weights, scales, bits=3)
     assert "B has 48 bytes, for 3 x 1 blocks of 64" in why(data, weights, scales, block_size=64)
     assert "float32[3] for 3 x 2 blocks" in why(data, weights, scales, block_size=16)
+    assert "packed for a processor" in why(data, weights, scales, weight_prepacked=1)
     order = np.zeros(32, np.int32)
     assert "g_idx" in why(data, weights, scales, None, order)
     points = np.zeros(1, np.uint8)
