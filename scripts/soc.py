@@ -22,6 +22,8 @@ from tandem.scripts.model_options import (
     CalibrateOption,
     KeepFloatOption,
     PixelsOption,
+    PortType,
+    PortTypeOption,
     QuantiseOption,
     model_options,
 )
@@ -91,6 +93,7 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     keep_float: KeepFloatOption = None,
+    io: PortTypeOption = PortType.FLOAT32,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -117,7 +120,7 @@ def command(
         check_outputs(written, chain(model_inputs(model), given), force=force)
         defines = ("SOC_POLL",) if poll else ()
         options = SocOptions(load_config(config), core, parse_memory(memory), defines)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
+        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io)
         with show_activity("soc", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = make_soc(

@@ -59,10 +59,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # Commands that share files are run together; `utilization` is run below.
 TOUR: tuple[tuple[str, ...], ...] = (
-    *(("run", "compile"), ("export",), ("disasm", "sim"), ("rtl",)),
+    *(("run", "compile"), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
     *(("tune", "run"), ("search",), ("doctor",)),
 )
-SLOW = ("run", "rtl", "tune", "search")
+SLOW = ("run", "rtl", "soc", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
 

@@ -3,7 +3,7 @@
 from tandem.workbench.export.blobs import Format
 from tandem.workbench.export.library import Exported, export_library
 from tandem.workbench.export.names import check_name
-from tandem.workbench.export.network import export_compiled, export_network
+from tandem.workbench.export.network import compiled_with_inputs, export_compiled, export_network
 from tandem.workbench.export.options import LibraryOptions
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Format",
     "LibraryOptions",
     "check_name",
+    "compiled_with_inputs",
     "export_compiled",
     "export_library",
     "export_network",

@@ -50,6 +50,24 @@ def export_network(
     CompilerError, InputError
         The model cannot be compiled; a file of inputs that does not fit.
     """
+    network, given = compiled_with_inputs(
+        opened, device, inputs, pixels, seed, report=report, warn=warn
+    )
+    return export_compiled(network, folder, given.batches[0], name, report, options)
+
+
+def compiled_with_inputs(
+    opened: Opened,
+    device: TargetDevice,
+    inputs: Sequence[Path],
+    pixels: PixelNormalisation,
+    seed: int,
+    *,
+    report: Report | None,
+    warn: Callable[[str], None],
+) -> tuple[Network, RunInputs]:
+    """An opened network for a device, and inputs for it: real numbers or integers. Raises as
+    `export_network`."""
     ports = opened.inputs
     if opened.takes_integers:
         # Which inputs do is known once the network is quantised.
@@ -59,7 +77,7 @@ def export_network(
     given = RunInputs.read(opened.name, ports, inputs, pixels, seed, opened.constants)
     if not opened.takes_integers:
         network = opened.network(device, report, warn)
-    return export_compiled(network, folder, given.batches[0], name, report, options)
+    return network, given
 
 
 def export_compiled(

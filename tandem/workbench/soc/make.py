@@ -20,11 +20,10 @@ from tandem.runtime.element_types import dtype_of
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench.devices import Accelerator, Cpu
 from tandem.workbench.errors import SocError
-from tandem.workbench.export import LibraryOptions, export_compiled
+from tandem.workbench.export import LibraryOptions, compiled_with_inputs, export_compiled
 from tandem.workbench.export.header import Header
 from tandem.workbench.networks import Report
 from tandem.workbench.opened import Opened
-from tandem.workbench.run_inputs import RunInputs
 from tandem.workbench.soc.build import build_firmware, build_simulator, check_tools, write_tree
 from tandem.workbench.soc.console import SocRun, read_console
 from tandem.workbench.soc.cores import SocProcessor
@@ -119,10 +118,11 @@ def make_soc(
     check_memory(options.memory)
     if run:
         check_tools()
-    given = RunInputs.read(opened.name, opened.inputs, inputs, pixels, seed, opened.constants)
     host = Cpu(1, options.processor.target)
     device = Accelerator(options.config, options.memory, host=host)
-    network = opened.network(device, report, warn)
+    network, given = compiled_with_inputs(
+        opened, device, inputs, pixels, seed, report=report, warn=warn
+    )
     launching = _launching(network.artifact)
     with TemporaryDirectory(prefix="tandem-soc-") as temporary:
         work = Path(temporary)

@@ -95,7 +95,7 @@ def test_a_testbench_written_by_the_page(tmp_path: Path) -> None:
     bench = Path(__file__).parent / "digits_by_the_page.v"
     sources = [rtl / name for name in (rtl / "tandem.f").read_text().split()]
     build = ("iverilog", "-g2012", "-s", "tb", "-o", tmp_path / "tb", bench, *sources)
-    subprocess.run(build, check=True)
+    subprocess.run([*map(str, build)], check=True)
     run = ("vvp", "-n", tmp_path / "tb")
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
     assert "20 logits right, 0 failures" in done.stdout, done.stdout + done.stderr
