@@ -61,7 +61,7 @@ class HostedLibrary:
         flags: tuple[str, ...] = FLAGS,
         interrupt: bool = True,
     ) -> None:
-        if replace(exported.header.options, in_place=None) != PLAIN:
+        if replace(exported.header.options, in_place=None, form=PLAIN.form) != PLAIN:
             raise ExportError("a library with threads, profiles or a file of weights does not run")
         self._header = exported.header
         self._library = ctypes.CDLL(str(_build(exported, compiler, flags)))
