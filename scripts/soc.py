@@ -173,6 +173,7 @@ def _as_json(soc: Soc) -> dict[str, object]:
             ],
             "cycles": {
                 "total": run.total,
+                "alone": run.alone,
                 "launches": run.launches,
                 "cpu": run.total - run.launches,
                 "kernels": run.kernels,
@@ -210,10 +211,11 @@ def _print_run(soc: Soc, run: SocRun) -> None:
         ("CPU kernels", run.kernels, ""),
         ("configuration", run.configuration, "copies, registers, caches, waiting"),
         ("firmware", run.firmware, "between steps"),
-        ("total", run.total, f"the first run {run.first:,}, to load {run.load:,}"),
+        ("total", run.total, f"{run.alone:,} without reading the clock between steps"),
     ):
         table.add_row(name, f"{cycles:,}", remark)
     plain_console().print(table)
+    typer.echo(f"the first run {run.first:,}, to load {run.load:,}")
     for output in run.outputs:
         error = f", apart by {output.error:.1e} of the greatest" if output.error else ""
         typer.echo(f"{output.name}: {output.equal:,} of {output.count:,} elements equal{error}")

@@ -126,10 +126,12 @@ static enum tandem_result check_file(const unsigned char *file, size_t bytes)
 enum tandem_result tandem_load(
     struct tandem *machine, const void *file, size_t bytes, struct tandem_stream *stream)
 {
+    static const unsigned char zeros[64];
     const struct tandem_platform *platform = machine->platform;
     const unsigned char *head = file, *at, *content;
     enum tandem_result result = check_file(head, bytes);
     uint32_t i, segments;
+    size_t part;
 
     if (result != TANDEM_RESULT_OK)
         return result;
@@ -148,8 +150,10 @@ enum tandem_result tandem_load(
         || (machine->address_bits < 64
             && (stream->address + stream->bytes - 1) >> machine->address_bits != 0))
         return TANDEM_RESULT_NO_MEMORY;
-    for (i = 0; i < stream->bytes; i++)
-        stream->memory[i] = 0;
+    for (i = 0; i < stream->bytes; i += (uint32_t)part) {
+        part = stream->bytes - i < sizeof zeros ? stream->bytes - i : sizeof zeros;
+        (void)memcpy(stream->memory + i, zeros, part);
+    }
     at += (size_t)4 * stream->base_count;
     segments = word(head + 4 * HEAD_SEGMENTS);
     content = at + (size_t)8 * segments;

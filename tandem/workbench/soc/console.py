@@ -50,8 +50,9 @@ class SocRun:
     ----------
     load
         To find the machine and load weights and instructions, once.
-    first, total
-        Of the first call, and of the second, which is told by parts.
+    first, total, alone
+        Of the first run; of the second, which is told by parts; and of the last, in which no clock
+        is read between steps.
     launches
         Of the accelerator, from launches to their ends, by its own counter.
     kernels
@@ -67,6 +68,7 @@ class SocRun:
     load: int
     first: int
     total: int
+    alone: int
     launches: int
     kernels: int
     configuration: int
@@ -122,7 +124,7 @@ def read_console(
     of_launches = sum(cycles for cycles, launches in zip(steps, launching, strict=True) if launches)
     launches = said["machine"][0]
     return SocRun(
-        *(outputs, said["load"][0], said["first"][0], said["run"][0], launches),
+        *(outputs, said["load"][0], said["first"][0], said["run"][0], said["alone"][0], launches),
         *(sum(steps) - of_launches, of_launches - launches),
         *(int(end.group(1)), float(end.group(2))),
     )

@@ -32,7 +32,8 @@ def expected() -> dict[str, np.ndarray]:
 
 
 def console(steps: tuple[int, ...], equal: int, words: np.ndarray | None = None) -> str:
-    lines = [f"load 9\nfirst 700\nrun {sum(steps) + 5}\nmachine {steps[2] - 1}\n"]
+    lines = [f"load 9\nfirst 700\nrun {sum(steps) + 5}\nzeros 600\nalone {sum(steps)}\n"]
+    lines.append(f"machine {steps[2] - 1}\n")
     lines += [f"step {cycles}\n" for cycles in steps]
     lines.append(f"equal {equal}\n")
     if words is not None:
@@ -48,6 +49,7 @@ def test_parts_add_up(steps: tuple[int, ...]) -> None:
     assert run.kernels == steps[0] + steps[1] + steps[3]
     assert run.firmware == 5
     assert (run.simulated, run.seconds, run.load, run.first) == (1234, 0.5, 9, 700)
+    assert run.alone == run.total - 5
 
 
 def test_reals_may_be_rounded_otherwise() -> None:
