@@ -168,8 +168,8 @@ def _count(port: Port) -> int:
 def _main(header: Header) -> Iterator[str]:
     name, upper = header.name, header.name.upper()
     yield f"/* Runs {name} on zeros and on the input of the check, with a profile of its steps and"
-    yield " * then without. Says how many cycles the runs took, and how many elements of the outputs"
-    yield " * are as expected."
+    yield " * then without. Says how many cycles the runs took, and how many elements of the"
+    yield " * outputs are as expected."
     yield " * Made by Tandem. */"
     yield '#include "soc_board.h"'
     yield f'#include "{name}.h"'
