@@ -12,6 +12,7 @@ from tandem.scripts.bench import processor_share
 from tests.support.workbench.cross import CROSS
 
 
+@pytest.mark.exhaustive
 def test_digits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     CROSS["rv32im"].require()
     if shutil.which("riscv64-unknown-elf-nm") is None:
