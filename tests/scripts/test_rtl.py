@@ -43,6 +43,7 @@ def test_without_events_and_with_places_in_source(tmp_path: Path) -> None:
     assert '(* src = "hw/rtl/' in (tmp_path / "tandem_control.v").read_text()
 
 
+@pytest.mark.exhaustive
 def test_the_clock_of_the_constraints(tmp_path: Path) -> None:
     result = CliRunner().invoke(
         app, ["rtl", "--config", "tiny", "-o", str(tmp_path), "--mhz", "80"]

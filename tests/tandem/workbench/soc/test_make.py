@@ -36,6 +36,7 @@ def simulated(model: str, how: SocOptions, folder: Path) -> tuple[Soc, SocRun]:
     return found, found.run
 
 
+@pytest.mark.exhaustive
 def test_a_network_runs(tmp_path: Path) -> None:
     """One simulator, programs that wait for the interrupt, poll, and forget the cache."""
     model = str(convolution(tmp_path / "net.onnx"))
