@@ -85,7 +85,7 @@ $(RIVALS): $(STAMP)
 
 bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	@status=0; \
-	for what in isa functional rtl cycle utilization throughput conv2d resnet18 small_networks steps microcontrollers compiling features blur; do \
+	for what in isa functional rtl cycle utilization throughput conv2d resnet18 small_networks thread_counts steps microcontrollers compiling features blur; do \
 		echo "$$what"; $(BIN)/python -m tandem.scripts.bench.$$what || status=1; \
 	done; exit $$status
 

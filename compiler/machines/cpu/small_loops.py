@@ -16,10 +16,10 @@ from tandem.compiler.ir.stmt import (
 from tandem.compiler.ir.visit import children, map_children, subexpressions
 from tandem.compiler.machines.cpu.codegen.vector_strips import registers_of
 
-_LEAST = 1 << 15
-"""The least instructions that are worth threads. They take some four microseconds and more, since
-several are one where products are added up, and a launch takes two thirds of one, even where no
-helper comes."""
+_LEAST = 3 << 14
+"""The least instructions that are worth threads. They take some six microseconds and more, since
+several are one where products are added up. A launch that a helper joins takes some three: the loop
+is half as long then, and no longer before it has six."""
 _OF_INTRINSIC = 3
 """The instructions of a tensor intrinsic: a load, what brings it into place, a product."""
 
