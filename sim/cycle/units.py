@@ -5,6 +5,7 @@ from __future__ import annotations
 from tandem.base.jit import compiled, inlined
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa.columns import (
+    CODING,
     DRAM_BASE,
     MEMORY_TYPE,
     OPCODE,
@@ -106,7 +107,7 @@ def start(machine: Machine, run: Run, reads: Reads, stores: Stores, unit: int) -
         state[READY_AT + unit] = stores.state[READY]
     elif opcode == OP_LOAD and row[X_SIZE] > 0:
         memory = row[MEMORY_TYPE]
-        size = run.element_bytes[memory]
+        size = run.element_bytes[memory, row[CODING]]
         address = run.bases[memory] + row[DRAM_BASE] * size
         stride = row[X_STRIDE] * size
         which = LOAD if unit == U_LOAD else COMPUTE

@@ -118,3 +118,31 @@ def test_nothing_known_is_left(function: Function) -> None:
     for let in all_lets(found.body):
         if isinstance(types[let.name], TensorType):
             assert not all(isinstance(atom, Constant) for atom in atoms(let.value))
+
+
+def test_weights_that_layers_read_stay_compressed() -> None:
+    table = "table=[0, 1, -2, -1]"
+    program = f"""
+func @f(x: int8[1, 3], y: int8[2, 3]):
+  w = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), uint4[2, 2](1, 2, 3, 4), {table}, group=2)
+  d = dense(x, w)
+  v = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), {table})
+  t = transpose(v, perm=[1, 0])
+  m = matmul(x, t)
+  u = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), {table})
+  a = add(y, u)
+  o = (d, m, a)
+  return o
+"""
+    after = f"""
+func @f(x: int8[1, 3], y: int8[2, 3]):
+  w = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), uint4[2, 2](1, 2, 3, 4), {table}, group=2)
+  d = dense(x, w)
+  v = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), {table})
+  t = transpose(v, perm=[1, 0])
+  m = matmul(x, t)
+  a = add(y, int8[2, 3](0, 1, -2, -1, 0, 1))
+  o = (d, m, a)
+  return o
+"""
+    becomes(FoldConstants(Interpreter()), program, after)

@@ -1,0 +1,46 @@
+"""Which weights stay compressed: those that layers read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tandem.compiler.graph.nodes import Body, Call, Value
+from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.visit import all_lets, names_of
+
+WIDENING: Final = frozenset({"widen"})
+"""Operators whose operands take fewer bits than their results."""
+_LAYERS: Final = frozenset({"conv2d", "dense", "gemm", "matmul"})
+"""Operators that multiply by weights."""
+
+
+def is_widening(value: Value) -> bool:
+    """Whether a value is computed from compressed weights, element by element."""
+    return _operator(value) in WIDENING
+
+
+def kept_compressed(body: Body) -> frozenset[str]:
+    """The names of widened values that a layer reads, directly or in another order: transposed or
+    reshaped, say. To compute them ahead would take the memory that compression saves."""
+    wanted, found = set[str](), set[str]()
+    for let in reversed([*all_lets(body)]):
+        if _operator(let.value) in _LAYERS or (let.name in wanted and _moves(let.value)):
+            wanted |= names_of(let.value)
+        elif let.name in wanted and is_widening(let.value):
+            found.add(let.name)
+    return frozenset(found)
+
+
+def _operator(value: Value) -> str:
+    if isinstance(value, Call) and isinstance(value.callee, OpSpec):
+        return value.callee.name
+    return ""
+
+
+def _moves(value: Value) -> bool:
+    """Whether an operator only moves elements."""
+    return (
+        isinstance(value, Call)
+        and isinstance(value.callee, OpSpec)
+        and value.callee.pattern is OpPattern.INJECTIVE
+    )
