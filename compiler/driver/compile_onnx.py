@@ -32,9 +32,9 @@ from tandem.compiler.plan.target import Backend, Target
 from tandem.compiler.quantise.integer_ports import PortScale, integer_ports
 from tandem.compiler.quantise.layer_errors import LayerError, layer_errors
 from tandem.compiler.quantise.network import has_scales, quantise_network
-from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.options import Mode, QuantiseOptions
 from tandem.compiler.quantise.points import int8_values, return_values
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.samples import synthetic
 from tandem.runtime.artifact import Artifact, AxisScale, Input, Provenance, Scale, Tensor
 

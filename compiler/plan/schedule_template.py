@@ -39,10 +39,13 @@ class Arguments:
         Weights and per-channel values, by the names of the program's inputs.
     immediates
         Instruction immediates, by the names of the program's inputs.
+    forms
+        For tensors that the machine stores in a form of its own, that form, by the same names.
     """
 
     tensors: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     immediates: Mapping[str, int] = field(default_factory=dict)
+    forms: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tandem.compiler.ir.ops import index
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
 from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from tandem.compiler.machines.accelerator.templates.coded_packing import coded_forms
 from tandem.compiler.machines.accelerator.templates.conv2d_bound import least_cycles
 from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
@@ -87,7 +88,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             groups,
             passes,
         )
-        return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
+        forms = coded_forms(found, machine.config, given.groups)
+        tensors = {"weight": weight, **numbers.tensors}
+        return workload, Arguments(tensors, numbers.immediates, forms)
 
     def minimum_traffic(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
         image, taps = needed_parts(workload.windows)

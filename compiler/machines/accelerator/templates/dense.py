@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from tandem.compiler.machines.accelerator.templates.coded_packing import coded_forms
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.conv2d_tiled import (
     loops_of_tiles,
@@ -84,7 +85,9 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         passes, numbers = requantise_passes(found, largest, machine.config)
         weight = Products.weight(found, machine.config)
         workload = DenseWorkload(Products.of(found, machine.config), passes)
-        return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
+        forms = coded_forms(found, machine.config)
+        tensors = {"weight": weight, **numbers.tensors}
+        return workload, Arguments(tensors, numbers.immediates, forms)
 
     def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
         return _CONVOLUTION.start(workload.products.images(workload.passes), machine)

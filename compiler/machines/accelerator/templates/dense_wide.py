@@ -13,6 +13,7 @@ from tandem.compiler.machines.accelerator.intrinsics.base import alu_binary, alu
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from tandem.compiler.machines.accelerator.templates.coded_packing import coded_forms
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
@@ -50,7 +51,8 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         bits = 8 * np.arange(PLANES, dtype=np.int32)[:, None, None]
         amounts = np.broadcast_to(bits, (PLANES, config.batch, config.block_out)).copy()
         weight = Products.weight(found, config)
-        return Products.of(found, config), Arguments({"weight": weight, "amounts": amounts})
+        tensors = {"weight": weight, "amounts": amounts}
+        return Products.of(found, config), Arguments(tensors, forms=coded_forms(found, config))
 
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
         """The unscheduled stages: `out_sum`; `out_moved`, shifted sums; `out`, low bytes."""
