@@ -12,7 +12,7 @@ from tandem.compiler.errors import LoweringError
 from tandem.compiler.ir.buffer import Buffer, Scope
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import buffers_in
-from tandem.compiler.machines.accelerator.lower.coded_weights import CodedWeights
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.lower.commands import SetTable
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.hw.config import PAGE_BYTES, HardwareConfig
@@ -39,7 +39,7 @@ class Operator:
     tensors: Mapping[str, str]
     name: str = ""
     immediates: Mapping[str, int] = field(default_factory=dict)
-    coded: Mapping[str, CodedWeights] = field(default_factory=dict)
+    coded: Mapping[str, CodedBlocks] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[SetTable, ...]:
@@ -58,7 +58,7 @@ class DramTensor:
 
     address: int
     buffer: Buffer
-    coded: CodedWeights | None = None
+    coded: CodedBlocks | None = None
 
     @property
     def size(self) -> int:
@@ -147,7 +147,7 @@ def layout_of(
     config = target.config
     page = dram_alignment(config)
     found: dict[str, Buffer] = {}
-    coded: dict[str, CodedWeights] = {}
+    coded: dict[str, CodedBlocks] = {}
     for operator, function in zip(operators, lowered, strict=True):
         buffers = _global_buffers(function)
         unknown = operator.tensors.keys() - {each.name for each in buffers}

@@ -10,7 +10,7 @@ import numpy as np
 from tandem.compiler.errors import LoweringError
 from tandem.compiler.machines.accelerator.intrinsics.base import check_immediate
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
-from tandem.compiler.machines.accelerator.lower.coded_weights import with_codes
+from tandem.compiler.machines.accelerator.lower.coded_blocks import with_codes
 from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.errors import Refusal
-from tandem.compiler.machines.accelerator.lower.coded_weights import CodedWeights
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.templates.packing import block_groups, pack_weight
 from tandem.compiler.plan.codes import Codes
 from tandem.compiler.plan.schedule_template import KernelMatch
@@ -23,7 +23,7 @@ _RANK = 4
 
 def coded_forms(
     found: KernelMatch, config: HardwareConfig, groups: int = 1
-) -> dict[str, CodedWeights]:
+) -> dict[str, CodedBlocks]:
     """The form in which a machine stores the weight of a match: its blocks of codes if the graph
     has codes that the machine widens, else none, for int8."""
     if "weight" not in found.match.codes:
@@ -34,7 +34,7 @@ def coded_forms(
         return {}
 
 
-def coded_weight(codes: Codes, config: HardwareConfig, groups: int = 1) -> CodedWeights:
+def coded_weight(codes: Codes, config: HardwareConfig, groups: int = 1) -> CodedBlocks:
     """The blocks of a weight [O, C, KH, KW] or [O, C], as `pack_weight` orders them.
 
     Parameters
@@ -70,7 +70,7 @@ def coded_weight(codes: Codes, config: HardwareConfig, groups: int = 1) -> Coded
     zero = table.index(0) if 0 in table else 0
     filled = packed(given ^ np.uint8(zero)) ^ np.uint8(zero)
     scales = _row_scales(packed(codes.scale_of_each), inside, config) if coding.scaled else None
-    return CodedWeights(coding, table, packed_blocks(config, coding, filled, scales))
+    return CodedBlocks(coding, table, packed_blocks(config, coding, filled, scales))
 
 
 def _row_scales(

@@ -17,7 +17,7 @@ _HALF = TABLE_ENTRIES // 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CodedWeights:
+class CodedBlocks:
     """The weights of an operator as blocks of codes, which LOADs widen to the int8 values that its
     program names.
 
@@ -50,7 +50,7 @@ class CodedWeights:
         return self.data.shape[-1]
 
 
-def with_codes(command: Command, coded: Mapping[str, CodedWeights]) -> Command:
+def with_codes(command: Command, coded: Mapping[str, CodedBlocks]) -> Command:
     """The command as one that loads codes, if it loads weights of which there are codes.
 
     Raises
