@@ -203,8 +203,8 @@ class Matcher:
         self._match(pattern, Var(name), lets, operands, "the result")
         codes: dict[str, Codes] = {}
         for operand, bound in operands.items():
-            found = self._codes(bound) if isinstance(bound, Var) else None
-            if found is not None and bound.name in lets:
+            found = self._codes(bound)
+            if found is not None and isinstance(bound, Var) and bound.name in lets:
                 codes[operand], operands[operand] = found, found.widened
         ordered = tuple(let for let in self.body.lets if let.name in lets)
         return Match(ordered, operands, codes)

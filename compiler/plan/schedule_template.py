@@ -165,6 +165,11 @@ class ScheduleTemplate(ABC, Generic[W, M]):
             A primitive refuses a setting of a choice for which `fits` is false.
         """
 
+    def stored(self, workload: W, machine: M) -> Mapping[str, Any]:
+        """The forms in which the machine stores tensors of the program, by name, without a layer's
+        numbers: programs take the same time with them (`Arguments.forms`)."""
+        return {}
+
     def layout(self, match: Match, name: str, shapes: Shapes, machine: M) -> Layout | None:
         """How the machine takes an operand, by its name in the pattern, or leaves the result,
         `RESULT`; None for row-major, by default."""

@@ -58,11 +58,12 @@ def with_codes(command: Command, coded: Mapping[str, CodedBlocks]) -> Command:
     LoweringError
         The command copies such a tensor to another memory than WGT.
     """
-    if not isinstance(command, Copy) or command.tensor not in coded:
+    tensor = command.tensor if isinstance(command, Copy) else None
+    if not isinstance(command, Copy) or tensor is None or tensor not in coded:
         return command
     if command.memory is not MemoryId.WGT:
         raise LoweringError(
-            f"{command.tensor} lies in DRAM as codes, which are loaded into WGT, not into "
+            f"{tensor} lies in DRAM as codes, which are loaded into WGT, not into "
             f"{command.memory.name}"
         )
-    return replace(command, memory=MemoryId.WGT_CODES, coding=coded[command.tensor].coding)
+    return replace(command, memory=MemoryId.WGT_CODES, coding=coded[tensor].coding)

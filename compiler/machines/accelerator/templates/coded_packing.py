@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.errors import ConfigError
 from tandem.hw.features import Feature
+from tandem.hw.topology import MemoryId
 from tandem.hw.weight_blocks import packed_blocks
 
 _RANK = 4
@@ -32,6 +34,22 @@ def coded_forms(
         return {"weight": coded_weight(found.match.codes["weight"], config, groups)}
     except Refusal:
         return {}
+
+
+def coding_of(forms: Mapping[str, CodedBlocks]) -> Coding | None:
+    """How a weight with these forms lies in DRAM; None for int8."""
+    return forms["weight"].coding if "weight" in forms else None
+
+
+def blank_forms(
+    weight: Sequence[int], coding: Coding | None, config: HardwareConfig
+) -> dict[str, CodedBlocks]:
+    """Forms of a packed weight of a shape without numbers of its own, to measure time with."""
+    if coding is None:
+        return {}
+    size = config.element_bytes(MemoryId.WGT_CODES, coding)
+    table = (0,) * (1 << coding.bits)
+    return {"weight": CodedBlocks(coding, table, np.zeros((*weight[:-2], size), np.uint8))}
 
 
 def coded_weight(codes: Codes, config: HardwareConfig, groups: int = 1) -> CodedBlocks:
