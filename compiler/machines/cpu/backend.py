@@ -56,6 +56,8 @@ class CpuKernel:
         Programs that pack parameters into inputs of the program, by the input's index.
     sources
         The indices of the parameters that these programs read, by the input's index.
+    prefetches
+        Whether the program prefetches what is packed.
     operators
         Names of the kernel's operators, in order.
     macs
@@ -68,11 +70,13 @@ class CpuKernel:
     sources: Mapping[int, tuple[int, ...]]
     operators: tuple[str, ...]
     macs: int
+    prefetches: bool = True
 
     @property
     def streamed(self) -> tuple[str, ...]:
-        """The names of inputs that are read in the order of their memory."""
-        return tuple(self.program.inputs[at].name for at in self.packing)
+        """The names of inputs that are read in the order of their memory, and prefetched."""
+        packed = self.packing if self.prefetches else ()
+        return tuple(self.program.inputs[at].name for at in packed)
 
 
 def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
@@ -92,7 +96,8 @@ def scheduled_kernel(
     """The kernel of a workload, scheduled by a choice of a template."""
     schedule = template.schedule(workload, choice, target.machine)
     packers = template.packings(workload, choice, target.machine)
-    return _kernel(workload.kernel, schedule, packers)
+    made = _kernel(workload.kernel, schedule, packers)
+    return replace(made, prefetches=template.prefetches)
 
 
 def _kernel(kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = ()) -> CpuKernel:

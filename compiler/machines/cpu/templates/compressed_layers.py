@@ -41,6 +41,10 @@ _CODES, _SCALES = Operand("codes", constant=True), Operand("scales", constant=Tr
 _WEIGHTS = Apply("widen", (_CODES, _SCALES)), Apply("widen", (_CODES,))
 _BIAS = Operand("bias", constant=None)
 
+_TILE_REGISTERS = 13 / 32
+"""The share of registers for tiles; others hold widened weights and the sums of groups. Measured:
+with a vector more a layer of one row takes half as long again."""
+
 
 @dataclass(frozen=True, slots=True)
 class CompressedWorkload(LayerWorkload):
@@ -75,6 +79,9 @@ class CompressedDenseOnCpu(LayerOnCpu):
     """A dense layer with constant compressed weights, whose codes are packed once."""
 
     name = "compressed_dense"
+    # Weights of few bits take longer to compute with than to bring: measured, the processor's own
+    # prefetches are enough, and further ones take a quarter of the bandwidth.
+    prefetches = False
     patterns = tuple(
         Apply("dense", (_DATA, weights, *bias)) for weights in _WEIGHTS for bias in ((), (_BIAS,))
     )
@@ -103,9 +110,8 @@ class CompressedDenseOnCpu(LayerOnCpu):
         return channels, 1, rows
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
-        # Widened weights and the sums of groups take as many registers again.
         space = super()._tiles(workload, machine)
-        return replace(space, registers=max(space.registers // 2, 1))
+        return replace(space, registers=max(int(space.registers * _TILE_REGISTERS), 1))
 
     def layer(
         self, workload: LayerWorkload, choice: Choice | None, machine: CpuTarget

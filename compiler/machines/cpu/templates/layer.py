@@ -223,8 +223,11 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         operator's attributes by keyword; None if packed weights do not help.
     scheduled
         Returns the schedule of the second program, from the layer and the kernel's output.
+    prefetches
+        Whether the second program prefetches packed weights, which it reads in order.
     """
 
+    prefetches: ClassVar[bool] = True
     packed: ClassVar[Callable[..., PackedLayer | None]]
     scheduled: ClassVar[Callable[..., Schedule]]
 
