@@ -21,8 +21,8 @@ TEMPLATES = (
     Conv2dOnCpu(),
     DottedDepthwiseOnCpu(),
     DepthwiseOnCpu(),
-    DenseOnCpu(),
     CompressedDenseOnCpu(),
+    DenseOnCpu(),
     MatmulOnCpu(),
     ComputedMatmulOnCpu(),
 )

@@ -10,10 +10,9 @@ import numpy as np
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.graph.expressions import tensors
-from tandem.compiler.graph.nodes import Atom, Call, Var
+from tandem.compiler.graph.nodes import Call
 from tandem.compiler.graph.operators.compressed import Widen
 from tandem.compiler.graph.opspec import AnyOp, OpSpec, keywords
-from tandem.compiler.graph.visit import use_counts
 from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
@@ -24,22 +23,20 @@ from tandem.compiler.machines.cpu.templates.compressed_dense import (
     schedule_compressed_dense,
 )
 from tandem.compiler.machines.cpu.templates.layer import (
+    COMPRESSED,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
     element_by_element,
+    layer_patterns,
     placeholders,
+    weight_parameters,
 )
 from tandem.compiler.machines.cpu.templates.register_tiles import TileSpace
-from tandem.compiler.plan.pattern import Apply, Match, Operand
+from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.knobs import Choice
-
-_DATA = Operand("data", ranks=(2,), constant=None)
-_CODES, _SCALES = Operand("codes", constant=True), Operand("scales", constant=True)
-_WEIGHTS = Apply("widen", (_CODES, _SCALES)), Apply("widen", (_CODES,))
-_BIAS = Operand("bias", constant=None)
 
 _TILE_REGISTERS = 13 / 32
 """The share of registers for tiles; others hold widened weights and the sums of groups. Measured:
@@ -54,17 +51,12 @@ class CompressedWorkload(LayerWorkload):
     ----------
     widening
         The position of `widen` in the kernel's body.
+    parameters
+        The positions of the codes, and of the scales where there are any, among parameters.
     """
 
     widening: int
-
-    @property
-    def parameters(self) -> tuple[int, ...]:
-        """The positions of the codes, and of the scales where there are any, among parameters."""
-        names = [param.name for param in self.kernel.params]
-        call = self.kernel.body.lets[self.widening].value
-        assert isinstance(call, Call), "matched"
-        return tuple(names.index(_variable(arg)) for arg in call.args)
+    parameters: tuple[int, ...]
 
     @property
     def attributes(self) -> Widen:
@@ -82,26 +74,18 @@ class CompressedDenseOnCpu(LayerOnCpu):
     # Weights of few bits take longer to compute with than to bring: measured, the processor's own
     # prefetches are enough, and further ones take a quarter of the bandwidth.
     prefetches = False
-    patterns = tuple(
-        Apply("dense", (_DATA, weights, *bias)) for weights in _WEIGHTS for bias in ((), (_BIAS,))
-    )
+    patterns = layer_patterns("dense", 2, COMPRESSED)
     scheduled = staticmethod(schedule_compressed_dense)
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
         kernel, match = found.kernel, found.match
         widening, layer = match.let("widen"), match.lets[-1]
         _refuse_axis_and_products(match)
-        counts, names = use_counts(kernel.body), {param.name for param in kernel.params}
-        assert isinstance(widening.value, Call), "matched"
-        for arg in widening.value.args:
-            if not isinstance(arg, Var) or arg.name not in names:
-                raise Refusal("the weights are constants of one element")
-            if counts[arg.name] != 1:
-                raise Refusal("the codes or scales are used elsewhere too")
+        parameters, lets = weight_parameters(found), kernel.body.lets
         element_by_element(kernel, layer)
-        lets, params = kernel.body.lets, [param.name for param in kernel.params]
-        codes = params.index(_variable(widening.value.args[0]))
-        workload = CompressedWorkload(kernel, lets.index(layer), codes, lets.index(widening))
+        workload = CompressedWorkload(
+            kernel, lets.index(layer), parameters[0], lets.index(widening), parameters
+        )
         self.check(workload, machine)
         return workload, Arguments()
 
@@ -147,11 +131,6 @@ class CompressedDenseOnCpu(LayerOnCpu):
         changed = replace(kernel, body=replace(kernel.body, lets=tuple(lets)))
         (output,) = tensors(changed, inputs)
         return made[0], output
-
-
-def _variable(atom: Atom) -> str:
-    assert isinstance(atom, Var), "bound to a parameter"
-    return atom.name
 
 
 def _refuse_axis_and_products(match: Match) -> None:
