@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tandem.compiler import te
-from tandem.compiler.ir.dtypes import (
-    BOOL,
-    INT8,
-    INT32,
-    UINT2,
-    UINT4,
-    UINT8,
-    UINT32,
-    UINT64,
-    DType,
-)
+from tandem.compiler.ir.code_tables import entry_of
+from tandem.compiler.ir.dtypes import BOOL, INT8, UINT2, UINT4
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.operators.checks import axis_of, refuse, show
 from tandem.compiler.te import Tensor, compute
@@ -24,9 +15,6 @@ CODES = (BOOL, UINT2, UINT4)
 """The types of codes: of 1, 2 and 4 bits."""
 SCALES = UINT4
 """The type of the scale of a group."""
-_BYTE = 8
-_WORDS = {UINT2: UINT32, UINT4: UINT64}
-"""The type that holds the entries of a table for two bits of a code, or for three."""
 
 
 def widen(
@@ -99,33 +87,3 @@ def _checked_groups(codes: Tensor, scales: Tensor, axis: int, group: int, name: 
             f"of {show(codes)}",
         )
     return along
-
-
-def entry_of(code: Expr, table: Sequence[int]) -> Expr:
-    """The entry of a code, an int8; entries of equal distances are computed, others shifted out of
-    a constant."""
-    if code.dtype == BOOL:
-        return te.select(code, te.const(table[1], INT8), te.const(table[0], INT8))
-    bits = code.dtype.bits
-    for signed in (False, True):
-        numbers = [number - (number >> (bits - 1) << bits) * signed for number in range(1 << bits)]
-        step, start = table[1] - table[0], table[0]
-        if [start + step * number for number in numbers] == [*table]:
-            value = te.cast(code, UINT8)
-            if signed:
-                # Sign extension of a code of few bits.
-                value = te.cast(value, INT8) << (_BYTE - bits) >> (_BYTE - bits)
-            return te.cast(te.cast(value, INT32) * step + start, INT8)
-    word, many = _WORDS[code.dtype], _WORDS[code.dtype].bits // _BYTE
-    halves = [_word(table[first : first + many], word) for first in range(0, len(table), many)]
-    number = te.cast(code, word)
-    if len(halves) == 1:
-        found: Expr = halves[0]
-    else:
-        found = te.select(number < many, halves[0], halves[1])
-    return te.cast(found >> (number % many * _BYTE), INT8)
-
-
-def _word(entries: Sequence[int], dtype: DType) -> Expr:
-    """The bytes of entries in a constant, the first in its low bits."""
-    return te.const(sum((entry & 0xFF) << (_BYTE * at) for at, entry in enumerate(entries)), dtype)

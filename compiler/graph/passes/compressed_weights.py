@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from tandem.compiler.graph.nodes import Body, Call, Value
+from tandem.compiler.graph.nodes import Body, Call, Let, Value
 from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.passes.grouping import Edge
 from tandem.compiler.graph.visit import all_lets, names_of
 
 WIDENING: Final = frozenset({"widen"})
@@ -29,6 +31,30 @@ def kept_compressed(body: Body) -> frozenset[str]:
         elif let.name in wanted and is_widening(let.value):
             found.add(let.name)
     return frozenset(found)
+
+
+def widened_readers(
+    lets: Sequence[Let],
+    groups: Sequence[int],
+    users: Sequence[Sequence[Edge]],
+    escapes: Sequence[bool],
+) -> dict[int, frozenset[int]]:
+    """The groups that widen weights themselves, for each value that is widened from constants and
+    that only layers read.
+
+    Parameters
+    ----------
+    groups
+        The last value of the group of each of `lets`.
+    """
+    found = {}
+    for number, let in enumerate(lets):
+        known = is_widening(let.value) and not names_of(let.value)
+        readers = [edge.user for edge in users[number]]
+        read = readers and all(_operator(lets[user].value) in _LAYERS for user in readers)
+        if known and read and not escapes[number] and groups.count(groups[number]) == 1:
+            found[number] = frozenset(groups[user] for user in readers)
+    return found
 
 
 def _operator(value: Value) -> str:

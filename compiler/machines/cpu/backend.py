@@ -51,8 +51,11 @@ class CpuKernel:
         The scheduled program that computes the kernel.
     operands
         For each input of the program, the index of the kernel's parameter.
+        For an input that is packed of several, the first.
     packing
         Programs that pack parameters into inputs of the program, by the input's index.
+    sources
+        The indices of the parameters that these programs read, by the input's index.
     operators
         Names of the kernel's operators, in order.
     macs
@@ -62,6 +65,7 @@ class CpuKernel:
     program: PrimFunc
     operands: tuple[int, ...]
     packing: Mapping[int, PrimFunc]
+    sources: Mapping[int, tuple[int, ...]]
     operators: tuple[str, ...]
     macs: int
 
@@ -88,17 +92,19 @@ def scheduled_kernel(
     """The kernel of a workload, scheduled by a choice of a template."""
     schedule = template.schedule(workload, choice, target.machine)
     packers = template.packings(workload, choice, target.machine)
-    return _kernel(workload.kernel, schedule, packers, workload.weight)
+    return _kernel(workload.kernel, schedule, packers)
 
 
-def _kernel(
-    kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = (), weight: int = 0
-) -> CpuKernel:
-    """The kernel of a schedule; `packers` pack the parameter `weight`."""
+def _kernel(kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = ()) -> CpuKernel:
+    """The kernel of a schedule; `packers` pack parameters, of which they have the names."""
     program = replace(schedule.program, name=kernel.name)
     numbers = {param.name: number for number, param in enumerate(kernel.params)}
     by_output = {packer.outputs[0].name: packer for packer in packers}
-    numbers |= dict.fromkeys(by_output, weight)
+    read = {
+        name: tuple(numbers[buffer.name] for buffer in packer.inputs)
+        for name, packer in by_output.items()
+    }
+    numbers |= {name: first for name, (first, *_) in read.items()}
     operators = tuple(
         let.value.callee.name
         for let in kernel.body.lets
@@ -110,8 +116,9 @@ def _kernel(
         for at, buffer in enumerate(program.inputs)
         if buffer.name in by_output
     }
+    sources = {at: read[program.inputs[at].name] for at in packing}
     macs = macs_of(tensors(kernel, placeholders(kernel)))
-    return CpuKernel(program, operands, packing, operators, macs)
+    return CpuKernel(program, operands, packing, sources, operators, macs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +180,11 @@ class KernelBackend(Backend):
         inputs = []
         for at, number in enumerate(plan.operands):
             packing = plan.packing.get(at)
-            packed = None if packing is None else self._packer(packing)
-            inputs.append(parts.tensor_of(call.operands[number], packed, repr(packing)))
+            if packing is None:
+                inputs.append(parts.tensor_of(call.operands[number]))
+                continue
+            read = [call.operands[source] for source in plan.sources[at]]
+            inputs.append(parts.packed_tensor(read, self._packer(packing), repr(packing)))
         return Step(
             name=call.name,
             device=HOST,
@@ -222,8 +232,8 @@ class KernelBackend(Backend):
             passes = (*passes, LeavePadding(made.program.outputs[0].name))
         return made, emit_object(made.program, machine, passes, made.streamed)
 
-    def _packer(self, packing: PrimFunc) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    def _packer(self, packing: PrimFunc) -> Callable[..., NDArray[Any]]:
         if packing not in self._packers:
             self._packers[packing] = compile_function(packing, CpuTarget.host(threads=1))
         run = self._packers[packing]
-        return lambda array: np.asarray(run(array)[0])
+        return lambda *arrays: np.asarray(run(*arrays)[0])

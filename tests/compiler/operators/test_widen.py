@@ -110,5 +110,6 @@ def test_text_both_ways() -> None:
     given = [codes.astype(UINT4.numpy), scales.astype(UINT4.numpy), np.array([True, False, True])]
     found = evaluate_graph(function, given)
     assert isinstance(found, tuple)
-    same(found[0], np.array([[0, 1, 7, -16, -2], [-105, 30, 45, 0, 0]], np.int8))
-    same(found[1], np.array([1, -1, 1], np.int8))
+    wide, signs = map(np.asarray, found)
+    same(wide, np.array([[0, 1, 7, -16, -2], [-105, 30, 45, 0, 0]], np.int8))
+    same(signs, np.array([1, -1, 1], np.int8))

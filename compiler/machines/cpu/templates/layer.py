@@ -166,7 +166,12 @@ def copy_on_threads(schedule: Schedule, stage: Tensor, outer: str, inner: str) -
 
 
 def carry_in_registers(
-    schedule: Schedule, sums: str, terms: Sequence[str], pixels: Sequence[str], dot: PrimFunc | None
+    schedule: Schedule,
+    sums: str,
+    terms: Sequence[str],
+    pixels: Sequence[str],
+    dot: PrimFunc | None,
+    weights: str = "",
 ) -> Schedule:
     """Accumulates a tile's sums in registers: reduction loops around an unrolled tile, with a
     vector of channels for each pixel.
@@ -180,6 +185,8 @@ def carry_in_registers(
         dot products that share data, and a tile's pixels.
     dot
         The dot product instruction to use, if any.
+    weights
+        A stage that each iteration of the innermost term computes first.
     """
     schedule = schedule.set_scope(sums, Scope.LOCAL)
     if dot is None:
@@ -188,6 +195,8 @@ def carry_in_registers(
         schedule = schedule.split(sums, "l", dot.outputs[0].size, ("vector", "lane"))
         schedule = schedule.reorder(sums, *terms, *pixels, "vector", "lane", "k")
         schedule = schedule.unroll(sums, "vector")
+    if weights:
+        schedule = schedule.compute_at(weights, sums, terms[-1])
     for axis in pixels:
         schedule = schedule.unroll(sums, axis)
     schedule = schedule.decompose_reduction(sums, terms[0])

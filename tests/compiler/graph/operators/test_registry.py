@@ -56,7 +56,7 @@ MODULES = (
     ),
     *(pad, pool, quantised, reduce, rows, sample, scatter, slicing, top_k, widen),
 )
-HELPERS = frozenset({"add_bias", "blocks", "elements", "entry_of", "inside", "mapped", "reduced"})
+HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})
 FUNCTIONS: dict[str, Callable[..., object]] = {
     **{each.name: each.scalar for each in ELEMENTWISE.values()},
     **{
