@@ -33,6 +33,12 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console
+from tandem.scripts.weight_options import (
+    MaxLossOption,
+    SmoothOption,
+    WeightGroupOption,
+    WeightsOption,
+)
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 from tandem.workbench.soc import PROCESSORS, Soc, SocOptions, SocRun, make_soc, soc_processor
@@ -93,6 +99,10 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     keep_float: KeepFloatOption = None,
+    weights: WeightsOption = None,
+    weight_group: WeightGroupOption = None,
+    max_loss: MaxLossOption = None,
+    smooth: SmoothOption = False,
     io: PortTypeOption = PortType.FLOAT32,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     seed: SeedOption = 0,
@@ -120,7 +130,8 @@ def command(
         check_outputs(written, chain(model_inputs(model), given), force=force)
         defines = ("SOC_POLL",) if poll else ()
         options = SocOptions(load_config(config), core, parse_memory(memory), defines)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io)
+        formats = (weights, weight_group, max_loss, smooth)
+        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io, formats)
         with show_activity("soc", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = make_soc(

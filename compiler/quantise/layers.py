@@ -14,7 +14,7 @@ from tandem.compiler.quantise.forms import Scale
 from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.rules import DATA_MOVEMENT
 
-_PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise")
+_PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise", "widen")
 _EXACT = {*DATA_MOVEMENT, "dequantise", "identity"}
 """Operators that round nothing."""
 

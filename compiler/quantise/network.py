@@ -29,6 +29,7 @@ from tandem.compiler.quantise.calibrate import calibrate
 from tandem.compiler.quantise.clipped_sums import with_common_scales
 from tandem.compiler.quantise.compressed.compressor import Compression
 from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
+from tandem.compiler.quantise.compressed.results import with_results
 from tandem.compiler.quantise.compressed.samples import DataSamples
 from tandem.compiler.quantise.compressed_network import compressed_network, data_of
 from tandem.compiler.quantise.fold_affine import FoldAffine
@@ -200,4 +201,4 @@ def apply_scales(
         for let in all_lets(callee.body)
     }
     kept = {name: scale for name, scale in scales.items() if name in left}
-    return Quantised(found, function, kept, tuple(weights.values()))
+    return Quantised(found, function, kept, with_results(function, weights.values()))

@@ -12,7 +12,7 @@ from tandem.hw.weight_formats import BINARY, INT4, MXFP4, NF4, TERNARY, WeightFo
 GROUPS: Final = (16, 32, 64, 128)
 """The numbers of input channels that may have one scale."""
 DEFAULT_GROUP: Final = 32
-DEFAULT_LOSS: Final = 3.0
+DEFAULT_LOSS: Final = 6.0
 """What `WeightKind.AUTO` may lose unless somebody says otherwise, in decibels."""
 
 

@@ -90,6 +90,6 @@ class Compression:
         tensor = self.tensors.get(name, name)
         if coded is None:
             reason = self.refusals.get(tensor, "")
-            return LayerWeights(tensor, "int8", None, weights.size * 8, reason)
+            return LayerWeights(tensor, "int8", None, weights.size, weights.size * 8, reason)
         group = coded.group if coded.form.scaled else None
-        return LayerWeights(tensor, coded.form.name, group, coded.bits)
+        return LayerWeights(tensor, coded.form.name, group, weights.size, coded.bits)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.graph.evaluate import NestedArray, Runner, evaluate
 from tandem.compiler.graph.nodes import Function
-from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.graph.passes import Fuse, WidenWeights, transform
 from tandem.compiler.quantise.signal_to_noise import SignalToNoise
 
 
@@ -44,7 +44,9 @@ class NetworkLoss:
 
     def decibels(self, function: Function) -> float:
         """The ratio of a quantised network, over the results of floats of all samples."""
-        fused, total = transform(function, (Fuse(),)), SignalToNoise()
+        # Weights are widened once, not for each sample.
+        passes = (WidenWeights(lambda _: False), Fuse())
+        fused, total = transform(function, passes), SignalToNoise()
         for sample, wanted in zip(self.samples, self.wanted, strict=True):
             found = evaluate(fused, sample, self.run)
             for own, real in zip(_arrays(found), _arrays(wanted), strict=True):

@@ -13,7 +13,7 @@ from tandem.compiler.quantise.options import Mode
 from tandem.hw.weight_formats import WeightFormat
 
 _Rows = NDArray[np.float32]
-_GROUP_FACTORS = np.linspace(0.6, 1.1, 8)
+_GROUP_FACTORS = np.array([0.6, 0.7, 0.8, 0.88, 0.94, 1.0, 1.07, 8 / 7])
 """Scales of a group that are tried, relative to that of its largest weight."""
 _CHANNEL_FACTORS = np.linspace(0.7, 1.3, 9)
 """Scales of a channel that are tried, relative to that of its group of the largest scale."""
@@ -174,7 +174,7 @@ class ScaleSearch:
         wanted, the better."""
         if not self.form.scaled:
             ones = np.ones(wanted.shape, np.uint8)
-            return self._group_errors(rows, ones * channels[:, None]).sum(1), ones
+            return self._group_errors(rows, channels[:, None] * np.ones(wanted.shape)).sum(1), ones
         quotients = np.floor(wanted / channels[:, None])
         low = np.clip(quotients, 1, self.form.largest_scale)
         high = np.clip(quotients + 1, 1, self.form.largest_scale)
@@ -197,22 +197,23 @@ class ScaleSearch:
     def _refined(
         self, rows: _Rows, channels: NDArray[np.float64], groups: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The scales of channels by least squares, for the entries that they round to."""
+        """The scales of channels by least squares, for the entries that they round to, and then
+        those of groups again."""
         table = NearestEntries.of(self.form)
-        spread = self.grouping.spread(groups).astype(np.float32)
         best = self._group_errors(rows, groups * channels[:, None]).sum(1)
         for _ in range(_REFINEMENTS):
+            spread = self.grouping.spread(groups).astype(np.float32)
             entries = table.value(rows / (spread * channels[:, None].astype(np.float32))) * spread
             weighted = entries * self.weights
             squares = (weighted * entries).sum(1)
             fitted = (weighted * rows).sum(1) / np.where(squares > 0, squares, 1)
-            fitted = np.where(fitted > 0, fitted, channels)
-            candidate = np.maximum(fitted, self.least)
-            off = self._group_errors(rows, groups * candidate[:, None]).sum(1)
+            candidate = np.maximum(np.where(fitted > 0, fitted, channels), self.least)
+            off, near = self._near(rows, candidate, groups * channels[:, None])
             better = off < best
             if not better.any():
                 break
             channels = np.where(better, candidate, channels)
+            groups = np.where(better[:, None], near, groups)
             best = np.where(better, off, best)
         return channels, groups
 
