@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.graph.attributes import Attributes
@@ -18,6 +18,8 @@ from tandem.compiler.ir.dtypes import DType
 from tandem.compiler.plan.codes import Codes
 
 A = TypeVar("A", bound=Attributes)
+WIDEN: Final = "widen"
+"""The operator of codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,9 @@ class Match:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Names of the operators."""
-        return tuple(_call(let).callee.name for let in self.lets)
+        """Names of the operators, those that widen codes last."""
+        names = [_call(let).callee.name for let in self.lets]
+        return tuple(sorted(names, key=lambda name: name == WIDEN))
 
     def let(self, operator: str) -> Let:
         """The first operator of that name."""
