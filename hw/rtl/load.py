@@ -10,11 +10,12 @@ from tandem.hw.codings import TABLE_ENTRIES
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode, memory_layout, table_layout
 from tandem.hw.rtl.block import Block
-from tandem.hw.rtl.code_lane import ENTRY_BITS, TABLE_WRITE
 from tandem.hw.rtl.gate import Gate
 from tandem.hw.rtl.layouts import UnitStatus, clog2, loaded_by, queued_layout, view_of
 from tandem.hw.rtl.load_dma import LoadDma, WritePort, bases_layout
 from tandem.hw.rtl.ports import ReadPort, TokenPort
+from tandem.hw.rtl.scaled_weight import WEIGHT_BITS
+from tandem.hw.rtl.widener import TABLE_WRITE
 from tandem.hw.storage import INDEX_BITS, storage_of
 from tandem.hw.topology import MemoryId, Unit
 from tandem.hw.widening import TABLE_CYCLES
@@ -119,16 +120,16 @@ class LoadUnit(Block):
         given = data.View(view_of(table_layout(self._config)), word)
         setting = Signal()
         last = Signal()
-        entries = Signal(TABLE_CYCLES * ENTRY_BITS, reset_less=True)
+        entries = Signal(TABLE_CYCLES * WEIGHT_BITS, reset_less=True)
         place = Signal(clog2(TABLE_ENTRIES), reset_less=True)
         m.d.comb += [
             last.eq(setting & place[: clog2(TABLE_CYCLES)].all()),
             self.set_entry.valid.eq(setting),
             self.set_entry.index.eq(place),
-            self.set_entry.entry.eq(entries[:ENTRY_BITS]),
+            self.set_entry.entry.eq(entries[:WEIGHT_BITS]),
         ]
         with m.If(setting):
-            m.d.sync += [entries.eq(entries >> ENTRY_BITS), place.eq(place + 1), setting.eq(~last)]
+            m.d.sync += [entries.eq(entries >> WEIGHT_BITS), place.eq(place + 1), setting.eq(~last)]
         with m.If(start):
             m.d.sync += [
                 setting.eq(1),
