@@ -55,7 +55,9 @@ def onnx_model(tensors: Mapping[str, Array], tokens: int) -> ModelProto:
     """The encoder: `tokens` int64[1, T] and `mask` float32[1, T], 1 for tokens and 0 for padding,
     to `embedding` float32[1, features] of length 1."""
     nodes = _Nodes(tensors)
-    words = nodes.call("Gather", "words", nodes.tensor("embeddings.word_embeddings.weight"), "tokens")
+    words = nodes.call(
+        "Gather", "words", nodes.tensor("embeddings.word_embeddings.weight"), "tokens"
+    )
     places = tensors["embeddings.position_embeddings.weight"][:tokens]
     added = places + tensors["embeddings.token_type_embeddings.weight"][0]
     whole = nodes.call("Add", "placed", words, nodes.constant("places", added[None]))
@@ -115,10 +117,6 @@ def _layer(nodes: _Nodes, name: str, data: str, mask: str, tokens: int) -> str:
     data = nodes.norm(
         f"{name}.attention.output.LayerNorm", nodes.call("Add", f"{name}.attended", mixed, data)
     )
-    inner = nodes.call(
-        "Gelu", f"{name}.gelu", nodes.product(f"{name}.intermediate.dense", data)
-    )
+    inner = nodes.call("Gelu", f"{name}.gelu", nodes.product(f"{name}.intermediate.dense", data))
     outer = nodes.product(f"{name}.output.dense", inner)
-    return nodes.norm(
-        f"{name}.output.LayerNorm", nodes.call("Add", f"{name}.summed", outer, data)
-    )
+    return nodes.norm(f"{name}.output.LayerNorm", nodes.call("Add", f"{name}.summed", outer, data))
