@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.compiler.graph.attributes import Attributes
-from tandem.compiler.graph.operators.symbolic import axis_of, passed_through, same_axes
+from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
 from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.operators import quantised, widen
@@ -39,7 +39,7 @@ def _numbers(query: TypeQuery, attributes: DequantiseBlocks) -> tuple[TensorType
                 query.fail(
                     f"{query.show(position)} is not known to have axis {axis} of {query.show(0)}"
                 )
-    shared = {(at, axis): axis for at in range(1, len(query.types)) for _, axis in axes}
+    shared: AxisMap = {(at, axis): axis for at in range(1, len(query.types)) for _, axis in axes}
     return passed_through(query, axes | shared)
 
 
