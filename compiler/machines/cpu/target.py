@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tandem.compiler.graph.nodes import Call
 from tandem.compiler.lower.lowering import LOOP_PASSES
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
@@ -44,4 +45,11 @@ def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarg
         make_backend=KernelBackend,
         tuned=tuned,
         make_runner=exact_runner,
+        takes_compressed=_is_dense,
     )
+
+
+def _is_dense(call: Call) -> bool:
+    """Whether an operator is a dense layer, which reads each weight once for few rows: its codes
+    are widened as they are read."""
+    return call.callee.name == "dense"
