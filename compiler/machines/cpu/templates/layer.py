@@ -14,6 +14,7 @@ from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function, Let, Var
 from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec, keywords
+from tandem.compiler.graph.passes.compressed_weights import is_widening
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.visit import atoms, use_counts
 from tandem.compiler.ir.buffer import Scope
@@ -24,7 +25,7 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import DotTerms
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, TileSpace
-from tandem.compiler.plan.pattern import Apply, Operand, Pattern
+from tandem.compiler.plan.pattern import Apply, Match, Operand, Pattern
 from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.te import Tensor, placeholder
@@ -206,9 +207,14 @@ def carry_in_registers(
     return schedule.vectorize(f"{sums}_init", "lane").tensorize(sums, "lane", dot)
 
 
-_CODES, _SCALES = Operand("codes", constant=True), Operand("scales", constant=True)
+_CODES, _SCALES, _ZEROS = (Operand(name, constant=True) for name in ("codes", "scales", "zeros"))
 COMPRESSED = Apply("widen", (_CODES, _SCALES)), Apply("widen", (_CODES,))
 """Patterns of compressed weights."""
+BLOCKED = (
+    Apply("dequantise_blocks", (_CODES, _SCALES)),
+    Apply("dequantise_blocks", (_CODES, _SCALES, _ZEROS)),
+)
+"""Patterns of real weights of few bits."""
 
 
 def layer_patterns(
@@ -224,8 +230,16 @@ def layer_patterns(
     )
 
 
+def widening_of(match: Match) -> Call:
+    """The call in a match that computes the weight from codes."""
+    return next(
+        let.value for let in match.lets if isinstance(let.value, Call) and is_widening(let.value)
+    )
+
+
 def weight_parameters(found: KernelMatch) -> tuple[int, ...]:
-    """The positions of the parameters that hold a layer's weight: one, or its codes and scales.
+    """The positions of the parameters that hold a layer's weight: one, or its codes, scales and
+    zero points.
 
     Raises
     ------
@@ -236,9 +250,7 @@ def weight_parameters(found: KernelMatch) -> tuple[int, ...]:
     assert isinstance(layer.value, Call), "matched"
     read = [layer.value.args[1]]
     if "codes" in found.match.operands:
-        widening = found.match.let("widen").value
-        assert isinstance(widening, Call), "matched"
-        read = [*widening.args]
+        read = [*widening_of(found.match).args]
     counts, names = use_counts(kernel.body), [param.name for param in kernel.params]
     positions = []
     for atom in read:
