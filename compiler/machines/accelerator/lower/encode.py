@@ -14,6 +14,7 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     Copy,
     Ints,
     SetMode,
+    SetTable,
 )
 from tandem.compiler.machines.accelerator.lower.residency import KernelStore
 from tandem.compiler.machines.accelerator.lower.tokens import TokenedCommands
@@ -50,6 +51,9 @@ def encode_stream(
     for name, column in added.items():
         # Instructions without a command (-1) take the last entry.
         values[name] += np.append(column, 0)[command]
+    units = np.array([place_units(each, config) for each in commands.prototypes], np.int64)
+    for name in ("dram_base", "x_stride"):
+        values[name] *= np.append(units[commands.which], 1)[command]
     for verb, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
         # `prev` and `next`: neighbours in the order load, compute, store.
         values[f"{verb}_prev"] = (slots.unit > Unit.LOAD) & (bits << 1 >> slots.unit)
@@ -57,6 +61,15 @@ def encode_stream(
     finish = {name: np.append(column, 0) for name, column in values.items()}
     finish["opcode"][-1] = Opcode.FINISH
     return Program.from_columns(config, Columns(**finish))
+
+
+def place_units(command: Command, config: HardwareConfig) -> int:
+    """What places in DRAM count in a command's instruction, of an element of its memory; the
+    command itself counts elements."""
+    if not isinstance(command, Copy):
+        return 1
+    size = config.element_bytes(command.memory, command.coding)
+    return size // config.dram_unit(command.memory)
 
 
 def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
@@ -78,6 +91,7 @@ def fields_of(command: Command) -> dict[str, int]:
             "y_size": command.rows,
             "x_size": command.columns,
             "x_stride": command.stride,
+            "coding": command.coding,
             **dict(zip(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), command.pads, strict=True)),
         }
     elif isinstance(command, SetMode):
@@ -86,6 +100,13 @@ def fields_of(command: Command) -> dict[str, int]:
             values |= {name: int(value) for name, value in mode.immediates.items()}
             values["par_base"] = mode.par
             values |= {"par_factor_out": command.outer, "par_factor_in": command.inner}
+    elif isinstance(command, SetTable):
+        low, high = (
+            int.from_bytes(bytes(entry & 0xFF for entry in half), "little")
+            for half in (command.entries[:4], command.entries[4:])
+        )
+        values = {"opcode": Opcode.TABLE, "upper_half": int(command.upper)}
+        values |= {"entries_low": low, "entries_high": high}
     else:
         values = {"uop_end": len(command.kernel)}
         for side, loop in (("out", command.outer), ("in", command.inner)):
