@@ -20,7 +20,7 @@ from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
-from tandem.scripts.explain import print_reasons, print_round_trips
+from tandem.scripts.explain import print_reasons, print_round_trips, print_weights
 from tandem.scripts.model_options import (
     MODELS,
     CalibrateOption,
@@ -50,6 +50,12 @@ from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import RecordsOption, records_input, warn, with_records
 from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.weight_options import (
+    MaxLossOption,
+    SmoothOption,
+    WeightGroupOption,
+    WeightsOption,
+)
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.models import (
     Source,
@@ -91,6 +97,10 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     keep_float: KeepFloatOption = None,
+    weights: WeightsOption = None,
+    weight_group: WeightGroupOption = None,
+    max_loss: MaxLossOption = None,
+    smooth: SmoothOption = False,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     config: ConfigOption = DEFAULT_CONFIG,
     memory: MemoryOption = DEFAULT_MEMORY,
@@ -125,7 +135,10 @@ def command(
             for option, is_given in given.items():
                 if is_given:
                     raise typer.BadParameter(f"{option} is for --device cpu")
-        options = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
+        formats = (weights, weight_group, max_loss, smooth)
+        options = model_options(
+            quantize, calibrate, pixels, seed, shape, keep_float, weights=formats
+        )
         with show_activity("compile", quiet=as_json) as report:
             target: TargetDevice = Cpu.named(processor, threads, fpu=fpu)
             if device is DeviceName.ACCELERATOR:
@@ -146,6 +159,8 @@ def command(
             result = {"artifact": str(output), "operators": operators, "seconds": seconds}
             result["calibration"] = artifact.manifest.provenance.calibration
             result["round_trips"] = [trip.as_json() for trip in round_trips(artifact)]
+            if artifact.manifest.weights:
+                result["weight_bytes"] = artifact.manifest.weight_bytes
             print_json(result if tuned is None else {**result, "tuned": tuned.as_json()})
         else:
             typer.echo(_summary(artifact, output, seconds))
@@ -156,6 +171,7 @@ def command(
                 typer.echo(f"warning: {warning}", err=True)
             if explain:
                 print_reasons(artifact.manifest)
+                print_weights(artifact.manifest)
                 print_round_trips(round_trips(artifact))
 
 
@@ -179,6 +195,7 @@ def _operators(artifact: Artifact) -> list[dict[str, object]]:
             "device": row["device"],
             "reason": row["reason"],
             "shapes": row["shapes"],
+            **({} if row["weights"] is None else {"weights": row["weights"]}),
         }
         for row in step_table(artifact)
     ]

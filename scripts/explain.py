@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tandem.runtime.artifact import Manifest
+from tandem.runtime.artifact import Manifest, StoredWeights
 from tandem.scripts.tables import plain_console, plain_table, print_table, whole_number
 from tandem.workbench.round_trips import RoundTrip
 from tandem.workbench.step_shapes import step_shapes
@@ -30,6 +30,24 @@ def print_reasons(manifest: Manifest) -> None:
         # Each reason of a step on a line of its own.
         lines = "\n".join((shapes, *text.split("; ")))
         table.add_row(names[0] + more, operators, lines)
+    print_table(console, table)
+
+
+def print_weights(manifest: Manifest) -> None:
+    """Print a row for each format of weights and reason; nothing if none was asked for."""
+    if not manifest.weights:
+        return
+    console = plain_console()
+    console.print()
+    table = plain_table(("weights", "format", "in memory, and why"), ("bytes", "bytes\nin int8"))
+    alike: dict[tuple[str, str], list[StoredWeights]] = {}
+    for weights in manifest.weights:
+        told = weights.memory or weights.reason
+        alike.setdefault((str(weights), told), []).append(weights)
+    for (form, told), layers in alike.items():
+        more = f" +{len(layers) - 1}" if len(layers) > 1 else ""
+        sizes = [sum(layer.bytes for layer in layers), sum(layer.elements for layer in layers)]
+        table.add_row(layers[0].layer + more, form, told, *map(whole_number, sizes))
     print_table(console, table)
 
 

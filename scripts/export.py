@@ -43,6 +43,13 @@ from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.weight_options import (
+    MaxLossOption,
+    SmoothOption,
+    WeightGroupOption,
+    WeightsOption,
+    given_options,
+)
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.export import Format, LibraryOptions, check_name, export_network
 from tandem.workbench.models import model_inputs
@@ -116,6 +123,10 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     keep_float: KeepFloatOption = None,
+    weights: WeightsOption = None,
+    weight_group: WeightGroupOption = None,
+    max_loss: MaxLossOption = None,
+    smooth: SmoothOption = False,
     io: PortTypeOption = PortType.FLOAT32,
     form: Annotated[
         Format,
@@ -155,6 +166,7 @@ def command(
                 "--quantize": quantize is not None,
                 "--calibrate": calibrate is not None,
                 "--keep-float": bool(keep_float),
+                **given_options(weights, weight_group, max_loss, smooth),
                 "--io": io is PortType.INT8,
             }
             for option, is_set in options.items():
@@ -165,7 +177,8 @@ def command(
         host = Cpu.named(processor, threads, fpu=fpu)
         target = _device(config, memory, device, host, model)
         library = LibraryOptions(embed_weights, threads, profile, form=form)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io)
+        formats = (weights, weight_group, max_loss, smooth)
+        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io, formats)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = export_network(

@@ -16,6 +16,7 @@ from tandem.compiler.quantise.options import Mode
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_processor
 from tandem.scripts.errors import CommandError
+from tandem.scripts.weight_options import WeightFlags, weight_options
 from tandem.workbench.devices import PROCESSOR_NAMES
 from tandem.workbench.models import ModelOptions
 
@@ -48,13 +49,15 @@ def model_options(
     shapes: Sequence[StatedShape] | None,
     keep_float: Sequence[str] | None = None,
     io: PortType = PortType.FLOAT32,
+    weights: WeightFlags = (None, None, None, False),
 ) -> ModelOptions:
     """The options of a model, from those of a command line; None for one that is not given.
 
     Raises
     ------
     CommandError
-        `--calibrate`, `--keep-float` or `--io int8` is given without quantisation.
+        `--calibrate`, `--keep-float`, `--io int8` or a format of weights is given without
+        quantisation.
     """
     mode = (quantise or Quantise.MULTIPLIER).mode
     given = {
@@ -68,6 +71,9 @@ def model_options(
     return ModelOptions(
         *(mode, calibrate, pixels, seed, tuple(shapes or ()), tuple(keep_float or ())),
         integer_ports=io is PortType.INT8,
+        weights=weight_options(
+            *weights, calibrated=calibrate is not None, quantised=mode is not None
+        ),
     )
 
 

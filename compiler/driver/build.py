@@ -20,6 +20,7 @@ from tandem.compiler.graph.passes import (
     BindSymbols,
     EliminateDead,
     GraphPass,
+    WidenWeights,
     simplifying_passes,
     transform,
 )
@@ -188,11 +189,17 @@ def _passes(
         yield BindSymbols(tuple(sorted((sizes or {}).items())))
     *others, host = targets
     yield from simplifying_passes(host.make_runner())
+    # Which of them computes an operator is not known yet.
+    yield WidenWeights(lambda call: any(target.takes_compressed(call) for target in targets))
     for target in others:
         yield from backends.of(target).passes()
     if others:
         yield ComputeInLayouts()
         yield EliminateDead()
+        # What no other target has taken.
+        yield WidenWeights(
+            lambda call: isinstance(call.callee, Function) or host.takes_compressed(call)
+        )
     if fallback:
         yield AllOnHost()
     yield from backends.of(host).passes()

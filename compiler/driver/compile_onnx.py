@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 
 from tandem.compiler.driver.build import Backends, build
+from tandem.compiler.driver.weights_in_memory import in_memory
 from tandem.compiler.errors import BuildError
 from tandem.compiler.frontends.onnx import (
     Imported,
@@ -29,13 +30,24 @@ from tandem.compiler.graph.nodes import Function, Var
 from tandem.compiler.graph.types import TensorType, symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.plan.target import Backend, Target
+from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
 from tandem.compiler.quantise.integer_ports import PortScale, integer_ports
 from tandem.compiler.quantise.layer_errors import LayerError, layer_errors
-from tandem.compiler.quantise.network import Quantised, has_scales, quantise_network
+from tandem.compiler.quantise.network import has_scales, quantise_network
 from tandem.compiler.quantise.options import Mode, QuantiseOptions
 from tandem.compiler.quantise.points import int8_values, return_values
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.samples import synthetic
-from tandem.runtime.artifact import Artifact, AxisScale, Input, Provenance, Scale, Tensor
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
+from tandem.runtime.artifact import (
+    Artifact,
+    AxisScale,
+    Input,
+    Provenance,
+    Scale,
+    StoredWeights,
+    Tensor,
+)
 
 Samples = Callable[[tuple[Tensor, ...]], Iterable[Mapping[str, NDArray[Any]]]]
 """A function from a network's input tensors to calibration samples: values by input name."""
@@ -117,6 +129,8 @@ class CompileOptions:
     integer_ports
         Whether the network takes and gives integers where it quantises inputs first, or gives what
         was integers.
+    weights
+        The format of weights; for `quantise`.
     """
 
     exact_on: tuple[Target[Any], ...]
@@ -126,6 +140,7 @@ class CompileOptions:
     seed: int = 0
     keep_float: tuple[str, ...] = ()
     integer_ports: bool = False
+    weights: WeightOptions = INT8_WEIGHTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,8 @@ class PreparedNetwork:
         states its own scales, or has nothing to quantise.
     port_scales
         Scales of inputs and outputs that are integers instead of real numbers.
+    weights
+        The formats of layers' weights; empty where none was asked for.
     """
 
     function: Function
@@ -152,6 +169,7 @@ class PreparedNetwork:
     real: RealNetwork | None = None
     calibration: Calibration | None = None
     port_scales: Mapping[str, PortScale] = field(default_factory=dict)
+    weights: tuple[StoredWeights, ...] = ()
     _backends: Backends = field(default_factory=Backends, repr=False, compare=False)
 
     def build(
@@ -176,6 +194,10 @@ class PreparedNetwork:
             backends=self._backends,
             report=report,
         )
+        if self.weights:
+            weights = in_memory(artifact, self.weights)
+            manifest = structs.replace(artifact.manifest, weights=weights)
+            artifact = replace(artifact, manifest=manifest)
         return _with_port_scales(artifact, self.port_scales)
 
     def backend(self, target: Target[Any]) -> Backend:
@@ -291,6 +313,7 @@ def prepare_network(
         model = import_network(model)
     imported = model
     function, real, calibration = imported.function, None, None
+    weights: tuple[StoredWeights, ...] = ()
     scales: dict[str, Scale] = {}
     if options.quantise is not None:
         progress("calibrating")
@@ -300,6 +323,7 @@ def prepare_network(
         if quantised.scales and not real.states_scales:
             calibration = Calibration.NOISE if options.samples is None else Calibration.GIVEN
         function = quantised.function
+        weights = tuple(map(_stored, quantised.weights))
         scales = {name: Scale(of.step, of.zero) for name, (_, of) in quantised.scales.items()}
     mode = "none" if options.quantise is None else options.quantise.value
     provenance = _with_tools(provenance, mode, calibration)
@@ -309,7 +333,9 @@ def prepare_network(
         given = {**provenance.options, "scales": "given"}
         provenance = structs.replace(provenance, options=given)
     if not options.integer_ports:
-        return PreparedNetwork(function, imported, scales, provenance, real, calibration)
+        return PreparedNetwork(
+            function, imported, scales, provenance, real, calibration, weights=weights
+        )
     ports = integer_ports(function)
     named = (*zip(imported.inputs, ports.inputs, strict=True),)
     named += (*zip(imported.outputs, ports.results, strict=False),)
@@ -317,7 +343,15 @@ def prepare_network(
     provenance = structs.replace(provenance, options={**provenance.options, "io": "int8"})
     # Without the network in real numbers, whose inputs and outputs are others.
     return PreparedNetwork(
-        ports.function, imported, scales, provenance, None, calibration, port_scales
+        *(ports.function, imported, scales, provenance, None, calibration, port_scales),
+        weights=weights,
+    )
+
+
+def _stored(weights: LayerWeights) -> StoredWeights:
+    return StoredWeights(
+        *(weights.layer, weights.format, weights.elements, weights.bytes, weights.group),
+        *(weights.reason, weights.results),
     )
 
 
@@ -357,5 +391,7 @@ def _quantised(
             [sample[name] for name in imported.inputs]
             for sample in options.samples(input_tensors(imported))
         )
-    quantisation = QuantiseOptions(mode=mode, keep_float=options.keep_float)
+    quantisation = QuantiseOptions(
+        mode=mode, keep_float=options.keep_float, weights=options.weights
+    )
     return quantise_network(function, samples, runner, quantisation, options.exact_on)

@@ -12,6 +12,7 @@ from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.quantise.options import Mode
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
 from tandem.compiler.tune.transfer import TargetOf
 from tandem.hw.config import HardwareConfig
 
@@ -26,13 +27,16 @@ def compile_options(
     keep_float: Sequence[str] = (),
     *,
     integer_ports: bool = False,
+    weights: WeightOptions = INT8_WEIGHTS,
 ) -> CompileOptions:
     """Options by which this processor and every accelerator give the same results; parameters are
     those of `CompileOptions`."""
     # All configurations have the same base instruction set.
     exact_on = (accelerator(HardwareConfig()),)
     kept = tuple(keep_float)
-    return CompileOptions(exact_on, host_runner, quantise, samples, seed, kept, integer_ports)
+    return CompileOptions(
+        exact_on, host_runner, quantise, samples, seed, kept, integer_ports, weights
+    )
 
 
 def host_runner() -> Runner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -63,24 +63,30 @@ class ArtifactParts:
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def tensor_of(
+    def tensor_of(self, operand: Argument) -> str:
+        """The name of the tensor that holds an operand."""
+        if isinstance(operand, str):
+            return operand
+        return self.packed_tensor([operand], lambda array: array)
+
+    def packed_tensor(
         self,
-        operand: Argument,
-        pack: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
+        operands: Sequence[Argument],
+        pack: Callable[..., NDArray[Any]],
         layout: str = "",
     ) -> str:
-        """The name of the tensor that holds an operand.
+        """The name of the tensor that holds constants in another layout.
 
         Parameters
         ----------
         pack, layout
-            A function that converts a constant to a layout, and a unique name of the layout.
+            A function of the constants' arrays that gives that layout, and a unique name of it.
         """
-        if isinstance(operand, str):
-            return operand
-        key = operand.digest, layout
+        constants = [each for each in operands if isinstance(each, Constant)]
+        assert len(constants) == len(operands), "only constants are packed"
+        key = " ".join(each.digest for each in constants), layout
         if key not in self._names:
-            array = operand.array if pack is None else pack(operand.array)
+            array = pack(*(each.array for each in constants))
             name = f"constant_{len(self._names)}"
             while name in self.types:
                 name = f"{name}_"

@@ -97,6 +97,11 @@ def _every_requantisation(_: RequantSpec) -> bool:
     return True
 
 
+def _no_compressed(_: Call) -> bool:
+    """False: the default `Target.takes_compressed`."""
+    return False
+
+
 def _no_limit(_: Call) -> str | None:
     """None: the default `Target.limit_of`."""
     return None
@@ -132,6 +137,9 @@ class Target(Generic[M]):
     keeps
         Whether the device has memory of its own, in which values stay from one of its steps to the
         next; by default steps find them in the host's memory.
+    takes_compressed
+        Whether the machine computes an operator from compressed weights as they are stored; by
+        default none, so that their int8 values are made when the network is compiled.
     """
 
     name: str
@@ -146,6 +154,7 @@ class Target(Generic[M]):
     make_runner: Callable[[], Runner] = Interpreter
     limit_of: Callable[[Call], str | None] = _no_limit
     keeps: bool = False
+    takes_compressed: Callable[[Call], bool] = _no_compressed
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
         """Pairs of a template and one of its patterns, in matching order."""

@@ -13,16 +13,22 @@ from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Atom, Call, Let, Var
 from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.compressed import Widen
 from tandem.compiler.graph.operators.elementwise import Cast
 from tandem.compiler.graph.operators.quantised import Dequantise, Quantise, Requantise
 from tandem.compiler.graph.reasons import Reason
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType
-from tandem.compiler.ir.dtypes import INT8, INT16, INT32, DType
+from tandem.compiler.ir.dtypes import BOOL, INT8, INT16, INT32, UINT2, UINT4, DType
 from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.compressed.coded import CodedWeights
+from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
 from tandem.compiler.quantise.forms import Int8Value, Movement, PendingAccumulator, Scale
 from tandem.compiler.requantisation import RequantSpec, ScaledResidual
 from tandem.hw.parameter_word import MULTIPLIER_BITS
+
+_CODES = {1: BOOL, 2: UINT2, 4: UINT4}
+"""The types of codes by their bits."""
 
 
 class Builder:
@@ -43,6 +49,8 @@ class Builder:
         By name of an int8 tensor: the real value that the tensor stands for, and its scale.
     requantised
         By name of an int8 tensor that was made from an accumulator: the accumulator.
+    weights
+        What the weights of layers are stored as, where formats were asked for.
     """
 
     def __init__(self, taken: Iterable[str], targets: Sequence[Target[Any]] = ()) -> None:
@@ -52,11 +60,13 @@ class Builder:
         self.lets: list[Let] = []
         self.scales: dict[str, tuple[str, Scale]] = {}
         self.requantised: dict[str, PendingAccumulator] = {}
+        self.weights: list[LayerWeights] = []
 
     def inner(self) -> Builder:
         """A builder of a body within this one, which knows the names and records the scales."""
         made = Builder((), self._targets)
         made._taken, made._origins, made.scales = self._taken, self._origins, self.scales
+        made.weights = self.weights
         return made
 
     def call(
@@ -109,6 +119,14 @@ class Builder:
     def widen(self, of: str, data: Atom) -> Var:
         """A tensor as int32, for the value `of`."""
         return self._cast(of, "_wide", data, INT32)
+
+    def widened(self, of: str, coded: CodedWeights) -> Var:
+        """Compressed weights as int8, for the value `of`."""
+        codes: list[Atom] = [Constant(coded.codes.astype(_CODES[coded.form.bits].numpy))]
+        if coded.form.scaled:
+            codes.append(Constant(coded.scales.astype(UINT4.numpy)))
+        group = coded.group if coded.form.scaled else 0
+        return self.call(of, "_weight", "widen", codes, Widen(coded.form.table, 1, group))
 
     def accumulator_of(self, value: Int8Value) -> PendingAccumulator:
         """An int8 tensor as an accumulator of one term."""

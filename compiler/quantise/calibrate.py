@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.graph.evaluate import NestedArray, Runner, evaluate
@@ -14,7 +17,10 @@ from tandem.compiler.quantise.points import points, return_values
 
 
 def calibrate(
-    function: Function, samples: Iterable[Sequence[NestedArray]], run: Runner
+    function: Function,
+    samples: Iterable[Sequence[NestedArray]],
+    run: Runner,
+    also: Callable[[str, NDArray[Any]], None] | None = None,
 ) -> dict[str, Histogram]:
     """The histograms of the tensors that become int8 (`points`), by name.
 
@@ -29,6 +35,9 @@ def calibrate(
         Lists of values for the parameters, at least one list; fastest if shapes are all the same.
     run
         The runner of kernels: `native.NativeRunner` compiles every kernel once.
+
+    also
+        Gets the name and each value of the tensors, too.
 
     Raises
     ------
@@ -47,6 +56,8 @@ def calibrate(
             histograms[name].add(value)
         except QuantisationError as error:
             raise QuantisationError(f"calibrating {name}: {error}") from None
+        if also is not None:
+            also(name, value)
 
     names = {place: name for name, place in wanted.items()}
 

@@ -17,8 +17,9 @@ from tandem.compiler.graph.visit import atoms
 from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.quantise.forms import Scale
 from tandem.compiler.quantise.layers import QuantisedLayer, layers
-from tandem.compiler.quantise.network import Quantised, has_scales
+from tandem.compiler.quantise.network import has_scales
 from tandem.compiler.quantise.points import int8_values, return_values
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.signal_to_noise import SignalToNoise
 
 _Array: TypeAlias = NDArray[Any]

@@ -11,10 +11,10 @@ from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import atoms
 from tandem.compiler.quantise.forms import Scale
-from tandem.compiler.quantise.network import Quantised
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.rules import DATA_MOVEMENT
 
-_PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise")
+_PLUMBING = ("cast", "dequantise", "identity", "quantise", "requantise", "widen")
 _EXACT = {*DATA_MOVEMENT, "dequantise", "identity"}
 """Operators that round nothing."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,11 @@ from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.builder import Builder
 from tandem.compiler.quantise.calibrate import calibrate
 from tandem.compiler.quantise.clipped_sums import with_common_scales
+from tandem.compiler.quantise.compressed.compressor import Compression
+from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
+from tandem.compiler.quantise.compressed.results import with_results
+from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.compressed_network import compressed_network, data_of
 from tandem.compiler.quantise.fold_affine import FoldAffine
 from tandem.compiler.quantise.forms import Scale, ValueForms
 from tandem.compiler.quantise.histogram import Histogram, scale_of
@@ -37,30 +42,14 @@ from tandem.compiler.quantise.interleaved_parts import ComputeOnParts
 from tandem.compiler.quantise.keep_float import KeepFloat
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.points import int8_values, tensor_name
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.rewriter import Rewriter
 from tandem.compiler.quantise.rules import RULES
 from tandem.compiler.quantise.scaled_products import ScaleProducts
+from tandem.compiler.quantise.smooth_activations import SmoothActivations
 from tandem.compiler.quantise.stated_constants import MoveDequantise
 from tandem.compiler.quantise.token_layers import TokenLayers
-
-
-@dataclass(frozen=True, slots=True)
-class Quantised:
-    """A quantised network, and the network in real numbers.
-
-    Attributes
-    ----------
-    function
-        The quantised network, with the signature of `real`.
-    real
-        The network in real numbers that was quantised; it means the same as the given one.
-    scales
-        By int8 tensor of `function`: the name of the value in `real` and the scale.
-    """
-
-    function: Function
-    real: Function
-    scales: Mapping[str, tuple[str, Scale]]
+from tandem.compiler.quantise.weight_options import WeightKind
 
 
 def has_scales(function: Function) -> bool:
@@ -112,14 +101,29 @@ def quantise_network(
         )
         return apply_scales(transform(function, stated), {}, chosen_options, targets)
     passes = (
-        *(EliminateDead(), EliminateCommon(), FoldConstants(run), IntegerProducts()),
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run, keeps_compressed=False)),
+        IntegerProducts(),
         *(ScaleProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
         KeepFloat(chosen_options.keep_float, function),
     )
     real = transform(function, passes)
-    found = calibrate(real, samples, run)
-    return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
+    weights = chosen_options.weights
+    if weights.kind is WeightKind.INT8 and not weights.smooth:
+        found = calibrate(real, samples, run)
+        return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
+    kept = [list(sample) for sample in samples]
+    if weights.smooth:
+        data = DataSamples(set(data_of(real).values()))
+        calibrate(real, kept, run, data.add)
+        real = transform(real, (SmoothActivations(data, chosen_options), EliminateDead()))
+    data = DataSamples(set(data_of(real).values()))
+    chosen = scales_from(calibrate(real, kept, run, data.add), chosen_options)
+
+    def apply(compression: Compression) -> Quantised:
+        return apply_scales(real, chosen, chosen_options, targets, compression)
+
+    return compressed_network(real, kept, run, chosen_options, data, apply)
 
 
 def _check_not_empty(function: Function) -> None:
@@ -153,10 +157,18 @@ def apply_scales(
     chosen: Mapping[str, Scale],
     options: QuantiseOptions,
     targets: Sequence[Target[Any]] = (),
+    compression: Compression | None = None,
 ) -> Quantised:
-    """The function quantised with the scales `chosen`, and the scales stated in a QDQ network."""
+    """The function quantised with the scales `chosen`, and the scales stated in a QDQ network.
+
+    Parameters
+    ----------
+    compression
+        The formats of weights, by the names of their layers' tensors.
+    """
     verify(function)
     scales: dict[str, tuple[str, Scale]] = {}
+    weights: dict[str, LayerWeights] = {}
 
     def quantised(one: Function) -> Function:
         types, builder = infer(one), Builder(infer(one), targets)
@@ -168,7 +180,14 @@ def apply_scales(
         own = with_common_scales(one, own)
         params = {param.name: ValueForms(None, emitted=True) for param in one.params}
         measured = frozenset(int8_values(one, types))
-        body = Rewriter(types, own, options, RULES, builder, params, measured).body(one.body)
+        formats = None
+        if compression is not None:
+            formats = compression.renamed(
+                {name: tensor_name(function, one, name) for name in types}
+            )
+        rewriter = Rewriter(types, own, options, RULES, builder, params, measured, formats)
+        body = rewriter.body(one.body)
+        weights.update({each.layer: each for each in builder.weights})
         for name, (of, scale) in builder.scales.items():
             real = tensor_name(function, one, of)
             scales[tensor_name(function, one, name)] = (real, scale)
@@ -183,4 +202,4 @@ def apply_scales(
         for let in all_lets(callee.body)
     }
     kept = {name: scale for name, scale in scales.items() if name in left}
-    return Quantised(found, function, kept)
+    return Quantised(found, function, kept, with_results(function, weights.values()))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tandem.compiler.errors import QuantisationError
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
 
 
 class Mode(Enum):
@@ -30,7 +31,8 @@ class Method(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QuantiseOptions:
-    """Options of quantisation. Weights and activations are symmetric int8 throughout.
+    """Options of quantisation. Activations are symmetric int8 throughout, and so are
+    weights when they are multiplied.
 
     Attributes
     ----------
@@ -44,6 +46,8 @@ class QuantiseOptions:
         Whether weights have a scale for each output channel, or one for the tensor.
     keep_float
         Names of what stays in real numbers: values, and nodes or operators of the model.
+    weights
+        The format of weights. A model that states its own scales keeps its weights.
     """
 
     mode: Mode = Mode.MULTIPLIER
@@ -51,6 +55,7 @@ class QuantiseOptions:
     percentile: float = 99.99
     per_channel: bool = True
     keep_float: tuple[str, ...] = ()
+    weights: WeightOptions = INT8_WEIGHTS
 
     def __post_init__(self) -> None:
         if not 0 < self.percentile <= 100:

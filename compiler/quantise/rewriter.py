@@ -26,6 +26,7 @@ from tandem.compiler.graph.reasons import Reason
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.visit import atoms, bodies, map_bodies, names_in, use_counts
 from tandem.compiler.quantise.builder import Builder
+from tandem.compiler.quantise.compressed.compressor import Compression
 from tandem.compiler.quantise.forms import (
     Concatenation,
     Form,
@@ -66,6 +67,8 @@ class Rewriter:
         The forms of the values around the body, by name: parameters, in the body of a function.
     measured
         Names of the values whose ranges calibration measures, if samples reach them.
+    compression
+        The formats of layers whose weights are not int8.
     """
 
     def __init__(
@@ -77,10 +80,12 @@ class Rewriter:
         builder: Builder,
         around: Mapping[str, ValueForms],
         measured: Set[str],
+        compression: Compression | None = None,
     ) -> None:
         self.types = types
         self.chosen = chosen
         self.measured = measured
+        self.compression = compression
         self.options = options
         self.uses = Counter[str]()
         self.builder = builder
@@ -366,7 +371,8 @@ class Rewriter:
         }
         builder = self.builder.inner()
         inner = Rewriter(
-            self.types, self.chosen, self.options, self._rules, builder, around, self.measured
+            *(self.types, self.chosen, self.options, self._rules, builder, around),
+            *(self.measured, self.compression),
         )
         return inner.body(body)
 

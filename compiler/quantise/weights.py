@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tandem.compiler.quantise.compressed.coded import CodedWeights
 from tandem.compiler.quantise.histogram import LEVELS, power_of_two
 from tandem.compiler.quantise.options import Method, Mode, QuantiseOptions
 
@@ -27,11 +28,19 @@ class Weights:
         float64; [C] or [1].
     axis
         The axis of `values` that `scales` belong to.
+    coded
+        Codes that widen to `values`; None for int8 weights that are stored as they are.
     """
 
     values: NDArray[Any]
     scales: NDArray[np.float64]
     axis: int = 0
+    coded: CodedWeights | None = None
+
+    @classmethod
+    def of_codes(cls, coded: CodedWeights) -> Weights:
+        """Compressed weights, output channels first."""
+        return cls(coded.values, coded.channel_scales, coded=coded)
 
     @property
     def real(self) -> NDArray[np.float64]:
@@ -78,7 +87,7 @@ def quantised_weights(
     """
     rows = weight.reshape(len(weight), -1).astype(np.float64)
     largest = np.abs(rows).max(1, initial=0.0)
-    least = np.abs(bias) / (input_scale * LARGEST_BIAS)
+    least = least_scales(bias, input_scale)
     scales = np.maximum(largest / LEVELS, least)
     # For a channel of zeros any scale is right.
     scales[scales == 0] = scales.max(initial=0.0) or 1.0
@@ -90,6 +99,12 @@ def quantised_weights(
             scales = _finer(rows, scales, least)
     values = _rounded(rows, scales).astype(np.int8).reshape(weight.shape)
     return Weights(values, scales)
+
+
+def least_scales(bias: NDArray[np.float64], input_scale: float) -> NDArray[np.float64]:
+    """The least scale of each channel's weights with which its bias has 24 bits; parameters are
+    those of `quantised_weights`."""
+    return np.abs(bias) / (input_scale * LARGEST_BIAS)
 
 
 def _rounded(rows: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:

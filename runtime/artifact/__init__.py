@@ -52,6 +52,7 @@ from tandem.runtime.artifact.manifest import (
     Provenance,
     Scale,
     Step,
+    StoredWeights,
     Tensor,
 )
 from tandem.runtime.artifact.padding import PaddedAxis
@@ -89,6 +90,7 @@ __all__ = [
     "RunStep",
     "Scale",
     "Step",
+    "StoredWeights",
     "StreamCode",
     "TailCall",
     "Tensor",

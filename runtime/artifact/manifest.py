@@ -229,6 +229,43 @@ class Provenance(Struct, frozen=True, forbid_unknown_fields=True):
         return None if found is None else str(found)
 
 
+class StoredWeights(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The format of the weights of a layer of a network that was compiled with one.
+
+    Attributes
+    ----------
+    layer
+        The name of the product.
+    format
+        `int8`, or the name of a format of fewer bits.
+    elements
+        The number of weights.
+    bytes
+        Of all weights with the scales of groups, packed.
+    group
+        The input channels that have one scale; None without scales of groups.
+    reason
+        Why the weights are int8 although another format was wanted; empty where they are not.
+    results
+        The names of the values that are computed with it: its own, and those of the bias, the sum
+        or the activation behind it.
+    memory
+        How they lie in memory where `format` is not int8: as codes, or as int8 and why.
+    """
+
+    layer: str
+    format: str
+    elements: int
+    bytes: int
+    group: int | None = None
+    reason: str = ""
+    results: tuple[str, ...] = ()
+    memory: str = ""
+
+    def __str__(self) -> str:
+        return self.format if self.group is None else f"{self.format}/{self.group}"
+
+
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A compiled network.
 
@@ -245,6 +282,9 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         first, then those that it calls.
     counts
         The extents of results that are known only after a run.
+    weights
+        The formats of layers' weights; empty where all are int8 or float32, as they are unless
+        somebody asks for another format.
     """
 
     name: str
@@ -256,6 +296,17 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     arena_bytes: int
     functions: tuple[FunctionCode, ...] = ()
     counts: tuple[Count, ...] = ()
+    weights: tuple[StoredWeights, ...] = ()
+
+    @property
+    def weight_bytes(self) -> int:
+        """The bytes of the weights of all layers in `weights`, packed."""
+        return sum(each.bytes for each in self.weights)
+
+    def weights_of(self, row: str) -> str | None:
+        """The format of the weights with which a layer or a step of this name computes; None where
+        no format was asked for, or it has no weights."""
+        return next((str(each) for each in self.weights if row in each.results), None)
 
     @property
     def returned(self) -> tuple[str, ...]:

@@ -59,6 +59,13 @@ from tandem.scripts.run.profile_files import TIMELESS, ProfileFiles
 from tandem.scripts.run.table import print_run
 from tandem.scripts.run.why_table import check_layer, print_why
 from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.weight_options import (
+    MaxLossOption,
+    SmoothOption,
+    WeightGroupOption,
+    WeightsOption,
+    given_options,
+)
 from tandem.sim.compare import Comparison
 from tandem.workbench.accuracy import class_accuracy, layer_losses
 from tandem.workbench.clock import Clock
@@ -166,6 +173,10 @@ def command(
     quantize: QuantiseOption = None,
     calibrate: CalibrateOption = None,
     keep_float: KeepFloatOption = None,
+    weights: WeightsOption = None,
+    weight_group: WeightGroupOption = None,
+    max_loss: MaxLossOption = None,
+    smooth: SmoothOption = False,
     pixels: PixelsOption = PixelNormalisation.IMAGENET,
     records: RecordsOption = None,
     threads: ThreadsOption = None,
@@ -194,6 +205,7 @@ def command(
             "--quantize": quantize is not None,
             "--calibrate": calibrate is not None,
             "--keep-float": bool(keep_float),
+            **given_options(weights, weight_group, max_loss, smooth),
             "--config": config is not None,
             "--no-latency-hiding": not hiding,
             "--records": records is not None,
@@ -228,7 +240,10 @@ def command(
         if not on_cpu:
             target = Accelerator(load_config(config or DEFAULT_CONFIG), platform.memory, hiding)
         target = with_records(target, records)
-        options = model_options(quantize, calibrate, pixels, seed, shape, keep_float)
+        formats = (weights, weight_group, max_loss, smooth)
+        options = model_options(
+            quantize, calibrate, pixels, seed, shape, keep_float, weights=formats
+        )
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity, inputs or [])
             run_inputs = RunInputs.read(

@@ -9,7 +9,7 @@ from rich.table import Table
 from tandem.runtime.artifact import config_of
 from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.engine_comparison import print_comparison
-from tandem.scripts.explain import print_reasons, print_round_trips
+from tandem.scripts.explain import print_reasons, print_round_trips, print_weights
 from tandem.scripts.run.accuracy_table import print_accuracy, print_losses
 from tandem.scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
 from tandem.workbench.outputs import top5
@@ -58,6 +58,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
         console.print(f"warning: {warning}")
     if explain:
         print_reasons(report.network.artifact.manifest)
+        print_weights(report.network.artifact.manifest)
         print_round_trips(report.round_trips)
 
 

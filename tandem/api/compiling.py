@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import index as as_index
+from typing import SupportsIndex
 
 from msgspec import structs
 
@@ -18,10 +20,17 @@ from tandem.api.progress import Progress, steps_of
 from tandem.api.samples import Samples, calibration, calibration_file
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.options import Mode
+from tandem.compiler.quantise.weight_options import (
+    DEFAULT_GROUP,
+    GROUPS,
+    INT8_WEIGHTS,
+    WeightKind,
+    WeightOptions,
+)
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench.arguments import choice, texts
 from tandem.workbench.errors import ArgumentValueError
-from tandem.workbench.models import Source, as_text
+from tandem.workbench.models import Source, as_text, weights_recorded
 from tandem.workbench.networks import Network
 
 QUANTIZE = ("multiplier", "pow2", "none")
@@ -41,6 +50,10 @@ def compile(
     pixels: str = "imagenet",
     processor: Cpu | None = None,
     io: str = "float32",
+    weights: str = "int8",
+    weight_group: int | None = None,
+    max_loss: float | None = None,
+    smooth: bool = False,
     progress: Progress = None,
 ) -> Artifact:
     """A model compiled for a machine.
@@ -82,6 +95,19 @@ def compile(
         `int8` for a network that takes and gives the integers of its first and last layers where
         these are quantised, as its header says with their scales; by default `float32`: what the
         model takes and gives.
+    weights
+        The format of weights: `int8`; `int4`, `mxfp4` or `nf4`, in groups that have a scale;
+        `ternary`; `binary`; or `auto`: each layer as its error allows. With `calibrate`, weights
+        are rounded for the least error on these inputs.
+    weight_group
+        The input channels that have one scale: 16, 32 (the default), 64 or 128.
+    max_loss
+        The most decibels that the format may cost of the network's signal-to-noise ratio on the
+        inputs of the calibration: `auto` keeps within it (the default is 6), another format is
+        refused beyond it.
+    smooth
+        Whether the range of activations is moved into the weights behind them where that makes the
+        error less.
     progress
         None, True for a bar, or a callback of (done, total, text).
 
@@ -102,10 +128,15 @@ def compile(
     integers = choice("io", io, IO) == "int8"
     if mode is None and integers:
         raise ArgumentValueError("io='int8' is for quantize='multiplier' and 'pow2', not for None")
+    formats = _weights(weights, weight_group, max_loss, smooth, calibrate)
+    if mode is None and formats != INT8_WEIGHTS:
+        raise ArgumentValueError("weights and smooth are for quantize='multiplier' and 'pow2'")
     kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
     device = device_of(machine, memory, hiding=hide_latency, records=records, processor=processor)
     with steps_of("compile", progress) as steps:
-        source = source_of(loaded, mode, calibrate, kind, floats, integer_ports=integers)
+        source = source_of(
+            loaded, mode, calibrate, kind, floats, integer_ports=integers, weights=formats
+        )
         prepared = source.prepared(steps.say)
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
@@ -133,6 +164,7 @@ def source_of(
     keep_float: tuple[str, ...] = (),
     *,
     integer_ports: bool = False,
+    weights: WeightOptions = INT8_WEIGHTS,
 ) -> Source:
     """The model with the options of its quantisation."""
     found = None if samples is None else calibration(model.name, samples, pixels)
@@ -142,10 +174,33 @@ def source_of(
         recorded["calibrate"] = as_text(file)
     if keep_float:
         recorded["keep_float"] = ", ".join(keep_float)
+    recorded |= weights_recorded(weights)
     return replace(
         model.source,
         provenance=structs.replace(model.source.provenance, options=recorded),
         options=compile_options(
-            *(mode, found, model.options.seed, keep_float), integer_ports=integer_ports
+            *(mode, found, model.options.seed, keep_float),
+            integer_ports=integer_ports,
+            weights=weights,
         ),
     )
+
+
+def _weights(
+    weights: object, group: SupportsIndex | None, max_loss: object, smooth: bool, calibrate: object
+) -> WeightOptions:
+    """The options of weights, checked."""
+    kind = WeightKind(choice("weights", weights, [each.value for each in WeightKind]))
+    if kind is WeightKind.INT8 and (group is not None or max_loss is not None):
+        raise ArgumentValueError("weight_group and max_loss are for other weights than 'int8'")
+    if group is not None and group not in GROUPS:
+        raise ArgumentValueError(
+            f"weight_group is {group!r}: {', '.join(map(str, GROUPS))} are allowed"
+        )
+    if max_loss is not None and (not isinstance(max_loss, int | float) or not max_loss >= 0):
+        raise ArgumentValueError(f"max_loss is {max_loss!r}: decibels, 0 or more, are allowed")
+    if kind is WeightKind.INT8 and not smooth:
+        return INT8_WEIGHTS
+    size = DEFAULT_GROUP if group is None else as_index(group)
+    loss = None if max_loss is None else float(max_loss)
+    return WeightOptions(kind, size, loss, calibrate is not None, bool(smooth))

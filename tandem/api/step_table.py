@@ -13,22 +13,27 @@ _STEPS = (
     Column("macs", int, "useful multiply-accumulates"),
     Column("reason", str, "why the CPU computes it; empty where nothing else could"),
     Column("shapes", str, "types and shapes that a step of the CPU reads and writes"),
+    Column("weights", str, "the format of its weights, where one was asked for"),
 )
 
 
 def step_table(artifact: Artifact) -> Table:
     """A row for each layer of the accelerator and each step of the CPU, in their order."""
     rows: list[tuple[Value, ...]] = []
+    weights = artifact.manifest.weights_of
     for step in artifact.manifest.steps:
         code = artifact.code[step.code]
         if isinstance(code, StreamCode):
             rows += (
-                (layer.name, "+".join(layer.operators), step.device, layer.macs, None, None)
+                (
+                    *(layer.name, "+".join(layer.operators), step.device, layer.macs),
+                    *(None, None, weights(layer.name)),
+                )
                 for layer in code.layers
             )
         else:
             operators = "+".join(step.operators)
             shapes = " ".join(step_shapes(artifact.manifest, step))
-            row = (step.name, operators, step.device, step.macs, step.reason or None, shapes)
-            rows.append(row)
+            reason, form = step.reason or None, weights(step.name)
+            rows.append((step.name, operators, step.device, step.macs, reason, shapes, form))
     return Table(_STEPS, tuple(rows))

@@ -28,6 +28,7 @@ from tandem.compiler.frontends.onnx.reading import MODEL_BYTES
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.models import BUILT_IN, built_in
 from tandem.compiler.quantise.options import Mode
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightKind, WeightOptions
 from tandem.runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact, streams_of
 from tandem.runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from tandem.runtime.inputs.files import Arrays
@@ -52,6 +53,8 @@ class ModelOptions:
         Names of what stays in float32: layers, and nodes or operators of the model.
     integer_ports
         Whether the network takes and gives the integers of its first and last layers.
+    weights
+        The format of weights.
     """
 
     quantise: Mode | None = Mode.MULTIPLIER
@@ -61,6 +64,7 @@ class ModelOptions:
     shapes: tuple[StatedShape, ...] = ()
     keep_float: tuple[str, ...] = ()
     integer_ports: bool = False
+    weights: WeightOptions = INT8_WEIGHTS
 
 
 def compile_model(
@@ -197,12 +201,28 @@ def source_of(read: ReadModel, options: ModelOptions, offered: Arrays) -> Source
     how = compile_options(
         *(options.quantise, _samples(options), options.seed, options.keep_float),
         integer_ports=options.integer_ports,
+        weights=options.weights,
     )
+    recorded |= weights_recorded(options.weights)
     imported = import_with_shapes(read.proto, options.shapes, offered, options.calibrate)
     if imported.bound:
         recorded["constant_inputs"] = ", ".join(sorted(imported.bound))
     provenance = Provenance(read.name, read.digest, options=recorded, seed=read.seed)
     return Source(imported, provenance, how, input_names(read.proto))
+
+
+def weights_recorded(weights: WeightOptions) -> dict[str, str | int | float | bool | None]:
+    """The options of weights for an artifact's provenance; none for int8 as ever."""
+    if weights == INT8_WEIGHTS:
+        return {}
+    found: dict[str, str | int | float | bool | None] = {"weights": weights.kind.value}
+    if weights.kind is not WeightKind.INT8:
+        found |= {"weight_group": weights.group, "calibrated_rounding": weights.calibrated}
+    if weights.max_loss is not None:
+        found["max_loss"] = weights.max_loss
+    if weights.smooth:
+        found["smooth"] = True
+    return found
 
 
 def prepared_network(model: str, options: ModelOptions) -> PreparedNetwork:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tandem.runtime.artifact import config_of
+from tandem.runtime.artifact import Manifest, config_of
 from tandem.runtime.executor import Run
 from tandem.runtime.layer_profiles import LayerProfile
 from tandem.runtime.profile import StepProfile
@@ -186,6 +186,7 @@ class RunReport:
         """
         config, tuned = config_of(self.network.artifact), self.network.tuned
         losses, accuracy = self.losses, self.accuracy
+        manifest = self.network.artifact.manifest
         layers = [
             {
                 "name": row["name"],
@@ -195,6 +196,7 @@ class RunReport:
                 "cycles": row["cycles"],
                 "utilization": row["utilization"],
                 "reason": row["reason"],
+                **_weights_json(manifest, str(row["name"])),
                 **({} if losses is None else losses.of_row(str(row["name"]))),
             }
             for row in self.layers
@@ -208,6 +210,7 @@ class RunReport:
             **({} if self.why is None else {"why": self.why.as_json()}),
             **({} if tuned is None else {"tuned": tuned.as_json()}),
             "layers": layers,
+            **({"weight_bytes": manifest.weight_bytes} if manifest.weights else {}),
             "round_trips": [trip.as_json() for trip in self.round_trips],
             "outputs": [output_json(name, array) for name, array in self.run.outputs.items()],
             **({} if self.sqnr is None else {"sqnr": sqnr_json(self.sqnr)}),
@@ -226,6 +229,12 @@ class RunReport:
             return {}
         clock = {"mhz": self.clock.mhz, "source": self.clock.source}
         return {"clock": clock, "milliseconds": self.milliseconds}
+
+
+def _weights_json(manifest: Manifest, row: str) -> dict[str, str]:
+    """The entry `weights` of a layer; none where no format was asked for."""
+    found = manifest.weights_of(row)
+    return {} if found is None else {"weights": found}
 
 
 def _cycles_by_layer(run: Run) -> dict[str, int | None]:

@@ -1,6 +1,7 @@
 """The registry of operators; names are those of the functions in `compiler.operators`."""
 
 from tandem.compiler.graph.operators import (
+    compressed,
     elementwise,
     indexed,
     layouts,
@@ -21,6 +22,7 @@ OPERATORS: Registry = registry(
     *parts.SPECS,
     *reductions.SPECS,
     *quantised.SPECS,
+    *compressed.SPECS,
     *layouts.SPECS,
     *indexed.SPECS,
 )

@@ -11,6 +11,7 @@ from tandem.compiler.graph.passes.inline import Inline
 from tandem.compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
 from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.graph.passes.unroll import Unroll
+from tandem.compiler.graph.passes.widen_weights import WidenWeights
 
 __all__ = [
     "BindSymbols",
@@ -24,6 +25,7 @@ __all__ = [
     "Inline",
     "Tabulate",
     "Unroll",
+    "WidenWeights",
     "simplifying_passes",
     "transform",
 ]

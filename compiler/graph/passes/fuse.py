@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Body, Call, Function, Let, Value, Var
 from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec
+from tandem.compiler.graph.passes.compressed_weights import widened_readers
 from tandem.compiler.graph.passes.expression_size import ExpressionSize, expression_size
 from tandem.compiler.graph.passes.grouping import Edge, groups_of
 from tandem.compiler.graph.passes.kernel_pool import KernelPool
@@ -33,7 +34,8 @@ class Fuse:
 
     Constants of one element become part of the kernel; larger constants are arguments, so that
     layers of equal operators, shapes and attributes share a kernel. Existing kernel calls are kept.
-    Parts of tensors are read in place (`views`), by several kernels if need be.
+    Parts of tensors are read in place (`views`), by several kernels if need be, and kernels of
+    layers widen their weights themselves (`compressed_weights`).
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class Fuse:
         groups = groups_of(patterns, users, escapes, self.limit, lengths, self.longest, widens)
         groups = self._with_borders(lets, groups, users, escapes)
         views = view_readers(lets, groups, users, escapes, types, self.limit)
+        views |= widened_readers(lets, groups, users, escapes)
         members: dict[int, list[Let]] = {}
         for number, let in enumerate(lets):
             for group in views.get(number, {groups[number]}):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from tandem.compiler.graph.nodes import Call
 from tandem.compiler.lower.lowering import LOOP_PASSES
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.compiler.machines.cpu.small_loops import SerialSmallLoops
+from tandem.compiler.machines.cpu.templates.compressed_layers import (
+    CompressedDenseOnCpu,
+    CompressedMatmulOnCpu,
+)
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
@@ -20,7 +25,9 @@ TEMPLATES = (
     Conv2dOnCpu(),
     DottedDepthwiseOnCpu(),
     DepthwiseOnCpu(),
+    CompressedDenseOnCpu(),
     DenseOnCpu(),
+    CompressedMatmulOnCpu(),
     MatmulOnCpu(),
     ComputedMatmulOnCpu(),
 )
@@ -38,4 +45,11 @@ def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarg
         make_backend=KernelBackend,
         tuned=tuned,
         make_runner=exact_runner,
+        takes_compressed=_is_dense,
     )
+
+
+def _is_dense(call: Call) -> bool:
+    """Whether an operator is a dense layer, which reads each weight once for few rows: its codes
+    are widened as they are read."""
+    return call.callee.name == "dense"

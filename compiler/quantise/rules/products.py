@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from tandem.compiler.quantise.rule import (
     always,
 )
 from tandem.compiler.quantise.rules.refusals import never_reached, not_constant
-from tandem.compiler.quantise.weights import Weights, quantised_weights
+from tandem.compiler.quantise.weights import Weights, least_scales, quantised_weights
 
 _Layer: TypeAlias = tuple[Int8Value, Weights, NDArray[np.int64]]
 _LARGEST_TERM = int(INT8.low) ** 2
@@ -172,7 +172,7 @@ def _operands(
         moved = np.ascontiguousarray(np.moveaxis(weight.array, weight_axis, 0))
         if not np.isfinite(moved).all():
             return rewriter.refuse(name, not_constant("weight", weight))
-        weights = quantised_weights(moved, real_bias, value.scale.step, rewriter.options)
+        weights = _weights(rewriter, name, moved, real_bias, value.scale.step)
     if weights is None:
         return rewriter.refuse(
             name, "its weights have scales along another axis than their output channels"
@@ -191,11 +191,30 @@ def _operands(
     return value, weights, bias
 
 
+def _weights(
+    rewriter: Rewriter,
+    name: str,
+    moved: NDArray[Any],
+    bias: NDArray[np.float64],
+    input_scale: float,
+) -> Weights:
+    """Real weights, output channels first, as integers: compressed if the layer has a format."""
+    if rewriter.compression is not None:
+        least = least_scales(bias, input_scale)
+        coded = rewriter.compression.coded(name, moved, least)
+        rewriter.builder.weights.append(rewriter.compression.stored(name, moved, coded))
+        if coded is not None:
+            return Weights.of_codes(coded)
+    return quantised_weights(moved, bias, input_scale, rewriter.options)
+
+
 def _with_narrow(
     rewriter: Rewriter, name: str, data: Var, weights: Weights, narrow: NarrowWeights | None
 ) -> list[Atom]:
     """The data and its int8 weights, as operands: with inputs repeated for weights beyond int8.
     Weights that are far beyond stay wide."""
+    if weights.coded is not None:
+        return [data, rewriter.builder.widened(name, weights.coded)]
     if narrow is None:
         return [data, Constant(weights.values)]
     if narrow.inputs is not None:

@@ -156,7 +156,8 @@ def _loaded(
     for at, number in enumerate(made.operands):
         array = arrays[number]
         if at in made.packing:
-            (array,) = compile_function(made.packing[at], CpuTarget.host(1))(array)
+            read = (arrays[source] for source in made.sources[at])
+            (array,) = compile_function(made.packing[at], CpuTarget.host(1))(*read)
         inputs.append(array)
     pool = ThreadPool(machine.threads)
     function = compile_function(made.program, machine, pool, made.streamed)

@@ -35,9 +35,9 @@ def test_each_order_is_another_constant() -> None:
     made = parts()
     constant = Constant(np.arange(6, dtype=np.int8).reshape(2, 3))
     plain = made.tensor_of(constant)
-    packed = made.tensor_of(constant, np.transpose, "transposed")
+    packed = made.packed_tensor([constant], np.transpose, "transposed")
     assert plain != packed
-    assert made.tensor_of(constant, np.transpose, "transposed") == packed
+    assert made.packed_tensor([constant], np.transpose, "transposed") == packed
     assert made.constants[packed].tolist() == [[0, 3], [1, 4], [2, 5]]
     array = made.constants[packed]
     assert array.flags.c_contiguous

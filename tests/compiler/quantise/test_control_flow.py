@@ -14,7 +14,8 @@ from tandem.compiler.graph.visit import all_lets
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.calibrate import calibrate
-from tandem.compiler.quantise.network import Quantised, quantise_network
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.quantised import Quantised
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, run_on

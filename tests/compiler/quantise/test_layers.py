@@ -9,7 +9,8 @@ from tandem.compiler.graph.printer import text
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.layers import layers
-from tandem.compiler.quantise.network import Quantised, quantise_network
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import network
 

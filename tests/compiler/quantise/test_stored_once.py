@@ -16,8 +16,9 @@ from tandem.compiler.graph.visit import all_bodies, all_lets, names_of
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.forms import Scale
-from tandem.compiler.quantise.network import Quantised, apply_scales
+from tandem.compiler.quantise.network import apply_scales
 from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.requantisation import RequantSpec
 from tests.support.compiler.quantise.networks import called, network
 from tests.support.compiler.quantise.quantised_reference import reference

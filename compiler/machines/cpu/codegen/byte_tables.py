@@ -6,7 +6,7 @@ parts of the table is picked as well, and the upper bits say which to take.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -15,6 +15,7 @@ from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.byte_tables import ENTRIES
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.frame import Frame
+from tandem.compiler.machines.cpu.codegen.lane_parts import lanes_in_parts
 from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
     I32,
@@ -24,8 +25,6 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     lanes_of,
 )
 from tandem.compiler.machines.cpu.codegen.vector_access import read, step
-
-_Lookup = Callable[[Frame, Buffer, Any, Any], Any]
 
 _OF_VBMI, _OF_NEON, _OF_A_LANE = 8, 14, 3
 """Instructions of a look-up: of a vector, and of one lane where lanes are loaded one by one."""
@@ -53,9 +52,13 @@ def looked_up_bytes(frame: Frame, buffer: Buffer, table: Any, bytes_: Any) -> An
     if lanes is None:
         return _entry(frame, buffer, table, bytes_)
     if _has_vbmi(frame.target):
-        return _in_parts(frame, buffer, table, bytes_, 64, _permuted_128)
+        return lanes_in_parts(
+            frame.builder, bytes_, 64, partial(_permuted_128, frame, buffer, table)
+        )
     if _has_neon(frame.target):
-        return _in_parts(frame, buffer, table, bytes_, 16, _picked_by_tbl)
+        return lanes_in_parts(
+            frame.builder, bytes_, 16, partial(_picked_by_tbl, frame, buffer, table)
+        )
     found = ir.Constant(bytes_.type, ir.Undefined)
     for lane in range(lanes):
         number = constant(I32, lane)
@@ -75,36 +78,6 @@ def _has_neon(target: CpuTarget) -> bool:
 def _entry(frame: Frame, buffer: Buffer, table: Any, byte: Any) -> Any:
     """The entry of one byte."""
     return read(frame, buffer, BYTE, step(frame, table, frame.builder.zext(byte, I64), BYTE))
-
-
-def _in_parts(
-    frame: Frame, buffer: Buffer, table: Any, bytes_: Any, width: int, lookup: _Lookup
-) -> Any:
-    """The entries of a vector of bytes, `width` lanes at a time; more lanes are computed where the
-    last part is narrower."""
-    builder, lanes = frame.builder, bytes_.type.count
-    found = None
-    for begin in range(0, lanes, width):
-        part = _lanes(builder, bytes_, begin, width)
-        entries = lookup(frame, buffer, table, part)
-        found = entries if found is None else _joined(builder, found, entries)
-    return _lanes(builder, found, 0, lanes)
-
-
-def _lanes(builder: Any, value: Any, begin: int, count: int) -> Any:
-    """`count` lanes of a vector; those behind its end are undefined."""
-    if begin == 0 and count == value.type.count:
-        return value
-    picked = [min(begin + lane, value.type.count) for lane in range(count)]
-    undefined = ir.Constant(value.type, ir.Undefined)
-    return builder.shuffle_vector(value, undefined, constant(ir.VectorType(I32, count), picked))
-
-
-def _joined(builder: Any, left: Any, right: Any) -> Any:
-    """The lanes of a vector of whole parts, then those of one more part."""
-    count = left.type.count + right.type.count
-    right = _lanes(builder, right, 0, left.type.count)
-    return builder.shuffle_vector(left, right, constant(ir.VectorType(I32, count), [*range(count)]))
 
 
 def _registers(frame: Frame, buffer: Buffer, table: Any, width: int) -> list[Any]:

@@ -11,7 +11,8 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from tandem.compiler.ir.dtypes import INDEX, INT32, UINT64, DType, Kind
+from tandem.compiler.ir.code_tables import table_of
+from tandem.compiler.ir.dtypes import INDEX, INT32, UINT8, UINT64, DType, Kind
 from tandem.compiler.ir.expr import (
     Binary,
     Cast,
@@ -28,8 +29,10 @@ from tandem.compiler.ir.operations import (
     BinaryOp,
     UnaryOp,
 )
+from tandem.compiler.ir.ops import cast
 from tandem.compiler.ir.visit import subexpressions
 from tandem.compiler.machines.cpu.codegen import (
+    code_tables,
     integer_dequantise,
     integer_quantise,
     load_store,
@@ -71,6 +74,9 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
         case Binary():
             return _binary(frame, expr)
         case Cast(operand=operand, dtype=dtype):
+            entry = _entry(frame, expr)
+            if entry is not None:
+                return entry
             quantised = _quantised(frame, operand, dtype)
             if quantised is not None:
                 return quantised
@@ -88,6 +94,16 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
             return _select(frame, expr)
         case _:
             assert_never(expr)
+
+
+def _entry(frame: Frame, expr: Cast) -> Any:
+    """The entries of small tables in lanes, where there are instructions for that; else None."""
+    found = None if frame.lanes is None else table_of(expr)
+    if found is None:
+        return None
+    code, table = found
+    codes = evaluate(frame, cast(code, UINT8))
+    return code_tables.looked_up_entries(frame, codes, table)
 
 
 def _quantised(frame: Frame, expr: Expr, dtype: DType) -> Any:

@@ -34,6 +34,7 @@ from tandem.compiler.operators import (
     scatter,
     slicing,
     top_k,
+    widen,
 )
 from tandem.compiler.operators.elementwise import ELEMENTWISE
 from tandem.compiler.operators.window import windows
@@ -53,7 +54,7 @@ MODULES = (
         matmul,
         norm,
     ),
-    *(pad, pool, quantised, reduce, rows, sample, scatter, slicing, top_k),
+    *(pad, pool, quantised, reduce, rows, sample, scatter, slicing, top_k, widen),
 )
 HELPERS = frozenset({"add_bias", "blocks", "elements", "inside", "mapped", "reduced"})
 FUNCTIONS: dict[str, Callable[..., object]] = {

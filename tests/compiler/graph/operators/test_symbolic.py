@@ -109,6 +109,17 @@ CASES = [
     ("x: int8[N, M], s: float32[], z: int8[1]", "dequantise(x, s, z, axis=0)", "float32[N, M]"),
     ("x: int8[N, M, 3], t: uint8[256]", "lookup(x, t)", "uint8[N, M, 3]"),
     (
+        "x: uint4[7, N], s: float32[3, N], z: uint4[3, N]",
+        "dequantise_blocks(x, s, z, axis=0, block=3)",
+        "float32[7, N]",
+    ),
+    ("x: uint2[N, M]", "widen(x, table=[0, 1, -2, -1])", "int8[N, M]"),
+    (
+        "x: uint2[7, N], s: uint4[3, N]",
+        "widen(x, s, table=[0, 1, -2, -1], axis=0, group=3)",
+        "int8[7, N]",
+    ),
+    (
         "x: int32[N, 3], m: int32[3], a: int64[1]",
         "requantise(x, m, a, shift=9, low=-200, high=0)",
         "int16[N, 3]",
@@ -338,6 +349,21 @@ def test_whatever_is_accepted_holds_for_numbers(
             "x: int32[N], m: int32[], a: int64[], s: int8[M], t: int32[]",
             "requantise_add(x, m, a, s, t, shift=0, low=0, high=1)",
             r"skip int8\[M\] is not known to have the shape of acc int32\[N\]",
+        ),
+        (
+            "x: uint4[7, N], s: float32[3, M]",
+            "dequantise_blocks(x, s, axis=0, block=3)",
+            r"scale float32\[3, M\] is not known to have axis 1 of data uint4\[7, N\]",
+        ),
+        (
+            "x: uint2[7, N], s: uint4[3, M]",
+            "widen(x, s, table=[0, 1, -2, -1], axis=0, group=3)",
+            r"scales uint4\[3, M\] is not known to have axis 1 of codes uint2\[7, N\]",
+        ),
+        (
+            "x: uint2[7, N], s: uint4[3, N]",
+            "widen(x, s, table=[0, 1, -2, -1], group=3)",
+            r"axis 1 of codes uint2\[7, N\] has to be a number|not known to have axis 0",
         ),
         ("x: float32[N, 3]", "softmax(x, axis=2)", r"has no axis 2: -2\.\.1"),
         ("x: float32[N, M, 3], s: float32[3]", "layer_norm(x, s, axis=1)", "has to be a number"),

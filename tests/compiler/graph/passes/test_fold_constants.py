@@ -118,3 +118,47 @@ def test_nothing_known_is_left(function: Function) -> None:
     for let in all_lets(found.body):
         if isinstance(types[let.name], TensorType):
             assert not all(isinstance(atom, Constant) for atom in atoms(let.value))
+
+
+def test_weights_that_layers_read_stay_compressed() -> None:
+    table = "table=[0, 1, -2, -1]"
+    program = f"""
+func @f(x: int8[1, 3], y: int8[2, 3]):
+  w = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), uint4[2, 2](1, 2, 3, 4), {table}, group=2)
+  d = dense(x, w)
+  v = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), {table})
+  t = transpose(v, perm=[1, 0])
+  m = matmul(x, t)
+  u = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), {table})
+  a = add(y, u)
+  o = (d, m, a)
+  return o
+"""
+    after = f"""
+func @f(x: int8[1, 3], y: int8[2, 3]):
+  w = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), uint4[2, 2](1, 2, 3, 4), {table}, group=2)
+  d = dense(x, w)
+  v = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), {table})
+  t = transpose(v, perm=[1, 0])
+  m = matmul(x, t)
+  a = add(y, int8[2, 3](0, 1, -2, -1, 0, 1))
+  o = (d, m, a)
+  return o
+"""
+    becomes(FoldConstants(Interpreter()), program, after)
+
+
+def test_weights_are_widened_where_all_has_to_be_known() -> None:
+    program = """
+func @f(x: float32[1, 2]):
+  w = dequantise_blocks(uint4[2, 1](1, 9), float32[1, 1](0.5), axis=0, block=2, middle=8)
+  y = matmul(x, w)
+  return y
+"""
+    after = """
+func @f(x: float32[1, 2]):
+  y = matmul(x, float32[2, 1](-3.5, 0.5))
+  return y
+"""
+    becomes(FoldConstants(Interpreter()), program, program)
+    becomes(FoldConstants(Interpreter(), keeps_compressed=False), program, after)

@@ -170,6 +170,26 @@ func @f(x: float32[5, 2, 4], i: int64[], h: float32[2, 4], w: float32[4, 4]):
     assert names == [["gather_dense_add", "gather_tanh"], ["gather", "dense_add", "tanh"]]
 
 
+def test_layers_widen_their_weights_themselves() -> None:
+    program = """
+func @f(x: int8[5, 3], y: int8[5, 2], c: uint2[2, 3]):
+  w = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), table=[0, 1, -2, -1])
+  d = dense(x, w)
+  e = dense(x, w)
+  v = widen(uint2[2, 3](0, 1, 2, 3, 0, 1), table=[0, 1, -2, -1])
+  g = dense(x, v)
+  h = add(v, v)
+  u = widen(c, table=[0, 1, -2, -1])
+  i = dense(x, u)
+  t = (d, e, g, h, i)
+  return t
+"""
+    function = Fuse().apply(graph(program))
+    called = [let.value for let in all_lets(function.body) if isinstance(let.value, Call)]
+    names = [each.callee.name for each in called]
+    assert names == ["widen_dense", "widen_dense", "widen", "dense", "add", "widen", "dense"]
+
+
 def test_layers_of_the_same_shape_share_a_kernel() -> None:
     becomes(
         Fuse(),

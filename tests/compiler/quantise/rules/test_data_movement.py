@@ -13,8 +13,9 @@ from tandem.compiler.graph.reasons import Reason
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.forms import Scale
-from tandem.compiler.quantise.network import Quantised, apply_scales, quantise_network
+from tandem.compiler.quantise.network import apply_scales, quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.quantised import Quantised
 from tandem.compiler.quantise.samples import synthetic
 from tests.support.compiler.quantise.networks import called, network, sqnr
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference

@@ -204,6 +204,15 @@ def _clip(args: Sequence[Array], given: Any) -> Array:
     return x if given.min is None and given.max is None else np.clip(x, given.min, given.max)
 
 
+def _widen(args: Sequence[Array], given: Any) -> Array:
+    codes, *scales = (each.astype(np.int64) for each in args)
+    values = np.array(given.table)[codes]
+    for each in scales:
+        numbers = np.arange(codes.shape[given.axis]) // given.group
+        values = values * np.take(each, numbers, given.axis)
+    return (values & 0xFF).astype(np.uint8).view(np.int8)
+
+
 REFERENCE: Mapping[str, _Rule] = MappingProxyType(
     {
         "add": lambda args, _: args[0] + args[1],
@@ -236,6 +245,7 @@ REFERENCE: Mapping[str, _Rule] = MappingProxyType(
             args[0].repeat(given.factors[0], 2).repeat(given.factors[1], 3)
         ),
         "unsqueeze": lambda args, given: np.expand_dims(args[0], given.axes),
+        "widen": _widen,
     }
 )
 """Each operator as a function of arrays and its attributes."""

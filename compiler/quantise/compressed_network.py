@@ -1,0 +1,98 @@
+"""The quantised network whose weights are compressed as the options want them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.graph.evaluate import NestedArray, Runner
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.quantise.compressed.calibrated import Gram
+from tandem.compiler.quantise.compressed.compressor import Compression, Compressor
+from tandem.compiler.quantise.compressed.formats import FormatChoice, refusal
+from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
+from tandem.compiler.quantise.compressed.products import WeightedProduct, weighted_products
+from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.points import tensor_name
+from tandem.compiler.quantise.quantised import Quantised
+
+Products = Mapping[str, WeightedProduct]
+MOST_SAMPLES: Final = 16
+"""Samples on which the loss of a network is measured."""
+
+
+def products_of(real: Function) -> dict[str, WeightedProduct]:
+    """The products whose weights may be compressed, by their tensors' names."""
+    return {
+        tensor_name(real, one, product.name): product
+        for one in real.named.values()
+        for product in weighted_products(one)
+    }
+
+
+def data_of(real: Function) -> dict[str, str]:
+    """The tensor of each product's data, by the name of the product's own."""
+    return {
+        tensor_name(real, one, product.name): tensor_name(real, one, product.data)
+        for one in real.named.values()
+        for product in weighted_products(one)
+    }
+
+
+def compressed_network(
+    real: Function,
+    samples: Sequence[Sequence[NestedArray]],
+    run: Runner,
+    options: QuantiseOptions,
+    data: DataSamples,
+    apply: Callable[[Compression], Quantised],
+) -> Quantised:
+    """The network quantised by `apply`, with formats of weights as the options say.
+
+    Parameters
+    ----------
+    data
+        Samples of the data of products.
+
+    Raises
+    ------
+    QuantisationError
+        The loss is more than is allowed; the network has no product, or no result of floats whose
+        loss could be measured.
+    """
+    products, tensors = products_of(real), data_of(real)
+    if not products:
+        raise QuantisationError(
+            f"--weights {options.weights.kind.value}: the network has no product with constant "
+            "weights"
+        )
+    grams: dict[str, Gram | None] = {}
+
+    def gram(name: str) -> Gram | None:
+        if name not in grams:
+            grams[name] = data.gram(tensors[name], products[name])
+        return grams[name]
+
+    def no_gram(_: str) -> Gram | None:
+        return None
+
+    compressor = Compressor(gram if options.weights.calibrated else no_gram, options.mode)
+    form = options.weights.kind.form
+    refusals = {} if form is None else {name: refusal(products[name], form) for name in products}
+    measured: list[NetworkLoss] = []
+
+    def decibels(network: Quantised) -> float:
+        if not measured:
+            measured.append(NetworkLoss.of(real, samples[:MOST_SAMPLES], run))
+        return measured[0].decibels(network.function)
+
+    choice = FormatChoice(
+        options.weights,
+        products,
+        compressor,
+        lambda formats: apply(Compression(compressor, formats, refusals)),
+        decibels,
+    )
+    return choice.network()

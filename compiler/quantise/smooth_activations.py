@@ -1,0 +1,204 @@
+"""The pass that moves the range of activations into the weights that they are multiplied with.
+
+The idea is SmoothQuant's (Xiao et al., ICML'23): some features of a transformer are a hundred times
+as large as others, and one scale for all leaves those others few steps. A feature divided by a
+number, and its weights multiplied by it, give the same product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.compiler.graph.attributes import NO_ATTRIBUTES
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.quantise.compressed.products import (
+    WeightedProduct,
+    product_of,
+    weighted_products,
+)
+from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.histogram import Histogram, scale_of
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.rules import DATA_MOVEMENT, RULES
+from tandem.compiler.quantise.weights import quantised_weights
+
+_STRENGTHS: Final = (0.25, 0.4, 0.5, 0.6, 0.75)
+"""How much of the range goes into weights, from none (0) to all of it (1)."""
+_WORTH: Final = 0.8
+"""The noise that is left where a change is worth it, relative to that without."""
+_MOST_ROWS: Final = 1024
+"""Rows of data on which noise is measured."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothActivations:
+    """Divides features of data by powers of two, and multiplies the weights that read them.
+
+    ::
+
+        n = layer_norm(x, ...)             n = layer_norm(x, ...)
+        y = conv2d(n, w)           ->      d = multiply(n, powers of two, by channel)
+                                           y = conv2d(d, w / these powers)
+
+    Powers of two make the pass exact in every bit, but for numbers next to zero. It is done where
+    data are computed in real numbers, so that the multiplication is part of a kernel of the
+    processor; where all that reads the data are products with constant weights, or the data have
+    another reader, which then reads them as they were; and only where the noise of results gets
+    clearly less, on the samples.
+
+    Attributes
+    ----------
+    samples
+        Samples of the data of products.
+    """
+
+    samples: DataSamples
+    options: QuantiseOptions
+    name: str = "smooth-activations"
+
+    def apply(self, function: Function) -> Function:
+        """The function with smoothed data. Functions that it calls, and bodies within it, are left
+        as they are."""
+        verify(function)
+        types = infer(function)
+        lets = {let.name: let for let in function.body.lets}
+        readers: dict[str, list[WeightedProduct]] = {}
+        for product in weighted_products(function):
+            if product.name in lets and product.groups == 1:
+                readers.setdefault(product.data, []).append(product)
+        factors = {
+            name: found
+            for name, products in readers.items()
+            if _is_computed_in_real(name, lets)
+            and (found := self._factors(name, products)) is not None
+        }
+        return replace(function, body=_smoothed(function.body, types, factors))
+
+    def _factors(
+        self, name: str, products: Sequence[WeightedProduct]
+    ) -> NDArray[np.float64] | None:
+        """What each feature of the data is multiplied with; None where it is not worth it."""
+        features = products[0].weights.shape[1]
+        parts = [_by_feature(value, features) for value in self.samples.values(name)]
+        if not parts:
+            return None
+        rows = np.concatenate(parts)
+        rows = rows[:: max(1, len(rows) // _MOST_ROWS)].astype(np.float64)
+        ranges = np.abs(np.concatenate(parts)).max(0).astype(np.float64)
+        weights = [
+            np.moveaxis(product.weights, 1, -1).reshape(-1, features) for product in products
+        ]
+        largest = np.max([np.abs(each).max(0) for each in weights], axis=0).astype(np.float64)
+        if not (ranges > 0).any() or not (largest > 0).any():
+            return None
+        ones = np.ones(features)
+        plain = self._noise(rows, products, ones)
+        best, found = plain * _WORTH, None
+        for strength in _STRENGTHS:
+            factors = _powers(ranges, largest, strength)
+            noise = self._noise(rows, products, factors)
+            if noise < best:
+                best, found = noise, factors
+        return found
+
+    def _noise(
+        self,
+        rows: NDArray[np.float64],
+        products: Sequence[WeightedProduct],
+        factors: NDArray[np.float64],
+    ) -> float:
+        """The mean square error of the products' results, of data and of weights, as if the errors
+        of features were independent."""
+        data = rows * factors
+        histogram = Histogram()
+        histogram.add(data)
+        step = scale_of(histogram, self.options)
+        off = np.clip(np.rint(data / step), -127, 127) * step - data
+        of_data, energies = (off**2).mean(0), (data**2).mean(0)
+        total = 0.0
+        for product in products:
+            shape = (1, -1, *(1,) * (product.weights.ndim - 2))
+            weights = product.weights / factors.reshape(shape)
+            rounded = quantised_weights(weights, np.zeros(len(weights)), 1.0, self.options).real
+            axes = (0, *range(2, weights.ndim))
+            total += float((weights**2).sum(axes) @ of_data)
+            total += float(((rounded - weights) ** 2).sum(axes) @ energies)
+        return total
+
+
+def _powers(
+    ranges: NDArray[np.float64], largest: NDArray[np.float64], strength: float
+) -> NDArray[np.float64]:
+    """Powers of two near the factors that move `strength` of the data's range into weights."""
+    known = (ranges > 0) & (largest > 0)
+    logs = np.zeros(len(ranges))
+    logs[known] = -strength * np.log2(ranges[known])
+    logs[known] += (1 - strength) * np.log2(largest[known])
+    logs[known] -= np.median(logs[known])
+    return np.exp2(np.clip(np.rint(logs), -16, 16))
+
+
+def _by_feature(value: NDArray[Any], features: int) -> NDArray[Any]:
+    """Data as [rows, features]: features are axis 1 of images and the last of matrices."""
+    moved = np.moveaxis(value, 1, -1) if value.ndim > 2 else value
+    return moved.reshape(-1, features)
+
+
+def _is_computed_in_real(name: str, lets: Mapping[str, Let]) -> bool:
+    """Whether quantisation computes a value in real numbers, and perhaps moves it then."""
+    while name in lets:
+        value = lets[name].value
+        if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
+            return False
+        operands = [atom for atom in value.args if isinstance(atom, Var)]
+        if value.callee.name in DATA_MOVEMENT and len(operands) == 1:
+            name = operands[0].name
+        else:
+            return value.callee.name not in RULES
+    return False
+
+
+def _divided(product: WeightedProduct, factors: NDArray[np.float64]) -> Constant:
+    """The product's weights divided by the factors of input features, as an operand."""
+    shape = (1, -1, *(1,) * (product.weights.ndim - 2))
+    divided = product.weights / factors.reshape(shape)
+    return Constant(np.moveaxis(divided, 0, product.axis).astype(product.weights.dtype))
+
+
+def _smoothed(
+    body: Body, types: Mapping[str, Type], factors: Mapping[str, NDArray[np.float64]]
+) -> Body:
+    """The body whose products read the data times the factors, by the data's name."""
+    taken = set(types)
+    smooth: dict[str, str] = {}
+    lets: list[Let] = []
+    for let in body.lets:
+        call = let.value
+        product = product_of(let)
+        if product is not None and product.data in smooth:
+            assert isinstance(call, Call), "a product"
+            constant = _divided(product, factors[product.data])
+            args = (Var(smooth[product.data]), constant, *call.args[2:])
+            let = replace(let, value=replace(call, args=args))
+        lets.append(let)
+        if let.name in factors:
+            type_ = types[let.name]
+            assert isinstance(type_, TensorType), "data of a product"
+            shape = (-1,) if type_.rank <= 2 else (-1, *(1,) * (type_.rank - 2))
+            numbers = Constant(factors[let.name].astype(np.float32).reshape(shape))
+            name = smooth[let.name] = unique_name(f"{let.name}_smooth", taken)
+            times = Call(OPERATORS["multiply"], (Var(let.name), numbers), NO_ATTRIBUTES)
+            lets.append(Let(name, times, origin=let.source))
+    return Body(tuple(lets), body.result)

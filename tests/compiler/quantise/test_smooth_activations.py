@@ -1,0 +1,112 @@
+"""Ranges of features move into weights, exactly, and where they make the error less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.evaluate import Interpreter, evaluate
+from tandem.compiler.graph.nodes import Body, Call, Function, Let, Param, Tuple, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
+from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.smooth_activations import SmoothActivations
+from tandem.compiler.quantise.weight_options import WeightOptions
+
+FEATURES = 16
+EVEN = np.ones(FEATURES)
+UNEVEN = np.where(np.arange(FEATURES) == 3, 100.0, 1.0)
+"""One feature is a hundred times as large as the others, as in transformers."""
+
+
+def layers(first: str) -> Function:
+    """Two dense layers that read the same data, behind an operator, which is a result too."""
+    generator = np.random.default_rng(5)
+    weights = [generator.standard_normal((6, FEATURES)).astype(np.float32) for _ in range(2)]
+    lets = (
+        Let("a", Call(OPERATORS[first], (Var("x"),))),
+        *(
+            Let(name, Call(OPERATORS["dense"], (Var("a"), Constant(each))))
+            for name, each in zip("yz", weights, strict=True)
+        ),
+        Let("t", Tuple((Var("y"), Var("z"), Var("a")))),
+    )
+    params = (Param("x", TensorType((8, FEATURES), FLOAT32)),)
+    return Function("f", params, Body(lets, Var("t")))
+
+
+def data(sizes: NDArray[np.float64], seed: int = 0) -> NDArray[np.float32]:
+    noise = np.random.default_rng(seed).standard_normal((8, FEATURES))
+    return (noise * sizes).astype(np.float32)
+
+
+def smoothed(function: Function, sizes: NDArray[np.float64]) -> Function:
+    samples = DataSamples(["a"])
+    values = evaluate(function, [data(sizes)])
+    assert isinstance(values, tuple)
+    samples.add("a", values[2])
+    return SmoothActivations(samples, QuantiseOptions()).apply(function)
+
+
+def test_exact_in_every_bit() -> None:
+    before = layers("tanh")
+    # What tanh gives is uneven for the samples, and anything for what is computed.
+    samples = DataSamples(["a"])
+    samples.add("a", data(UNEVEN))
+    after = SmoothActivations(samples, QuantiseOptions()).apply(before)
+    assert [let.name for let in after.body.lets] == ["a", "a_smooth", "y", "z", "t"]
+    given = data(EVEN, 1)
+    wanted, found = evaluate(before, [given]), evaluate(after, [given])
+    for real, own in zip(wanted, found, strict=True):
+        assert np.array_equal(real, own)
+
+
+def test_the_factors_are_powers_of_two_that_make_features_alike() -> None:
+    after = smoothed(layers("gelu"), UNEVEN)
+    call = after.body.lets[1].value
+    assert isinstance(call, Call)
+    assert isinstance(call.args[1], Constant)
+    factors = call.args[1].array
+    assert (np.frexp(factors)[0] == 0.5).all()
+    assert factors[3] <= np.median(factors) / 8
+
+
+def test_off_where_it_gains_nothing() -> None:
+    before = layers("gelu")
+    assert smoothed(before, EVEN) == before
+
+
+@pytest.mark.parametrize("first", ["relu", "identity"])
+def test_off_where_data_are_integers(first: str) -> None:
+    """What quantisation computes in int8 would leave the accelerator for the multiplication."""
+    before = layers(first)
+    assert smoothed(before, UNEVEN) == before
+
+
+def test_off_without_samples() -> None:
+    before = layers("gelu")
+    assert SmoothActivations(DataSamples(["a"]), QuantiseOptions()).apply(before) == before
+
+
+def test_quantised_networks_lose_less() -> None:
+    function = layers("gelu")
+    samples = [[data(UNEVEN, seed)] for seed in range(6)]
+    loss = NetworkLoss.of(function, samples, Interpreter())
+    plain, smooth = (
+        loss.decibels(
+            quantise_network(
+                function,
+                samples,
+                Interpreter(),
+                QuantiseOptions(weights=WeightOptions(smooth=each)),
+            ).function
+        )
+        for each in (False, True)
+    )
+    assert smooth > plain + 1
