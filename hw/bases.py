@@ -13,6 +13,15 @@ BASE_BITS = 62
 register has 64, and a machine drops those above `HardwareConfig.address_bits`."""
 
 
+_UNITS = {MemoryId.WGT_CODES: "the bytes of a beat"}
+
+
+def alignment(config: HardwareConfig, memory: MemoryId) -> int:
+    """What the base register of a memory is a multiple of, in bytes: an element; of codes, whose
+    elements have any number of beats, a beat."""
+    return config.bus_bytes if memory in _UNITS else config.element_bytes(memory)
+
+
 def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
     """Check base registers, which are in bytes and by `MemoryId`.
 
@@ -24,11 +33,11 @@ def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
     if len(bases) != len(MemoryId):
         raise EncodingError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
     for memory, base in zip(MemoryId, bases, strict=True):
-        size = config.element_bytes(memory)
+        size, unit = alignment(config, memory), _UNITS.get(memory, "an element's bytes")
         if not 0 <= base < 1 << BASE_BITS or base % size:
             raise EncodingError(
                 f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
-                f"(an element's bytes) in 0..2^{BASE_BITS}-1"
+                f"({unit}) in 0..2^{BASE_BITS}-1"
             )
 
 

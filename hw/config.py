@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from tandem.hw.codings import Coding
 from tandem.hw.depth_limits import Reduction, depth_remedies
 from tandem.hw.encoding import UOP_BYTES
 from tandem.hw.errors import ConfigError
@@ -121,8 +122,8 @@ class HardwareConfig:
         """The memory ids that the machine has."""
         return tuple(memory for memory in MemoryId if memory.needs <= self.features)
 
-    def element_bytes(self, memory: MemoryId) -> int:
-        """Bytes of one element of `memory` in DRAM."""
+    def element_bytes(self, memory: MemoryId, coding: Coding = Coding.BITS_1) -> int:
+        """Bytes of one element of `memory` in DRAM; of WGT_CODES in this coding."""
         match memory:
             case MemoryId.UOP:
                 return UOP_BYTES
@@ -136,13 +137,16 @@ class HardwareConfig:
                 return self.acc_lanes
             case MemoryId.PAR:
                 return self.block_out * PARAMETER_BYTES
+            case MemoryId.WGT_CODES:
+                scales = coding.scale_bytes(self.block_out, self.bus_bytes)
+                return scales + coding.code_bytes(self.block_out, self.block_in, self.bus_bytes)
 
     def index_bits(self, memory: MemoryId) -> int:
         """log2 of the number of elements of `memory`."""
         match memory:
             case MemoryId.UOP:
                 return self.log_uop_buffer - 2
-            case MemoryId.WGT:
+            case MemoryId.WGT | MemoryId.WGT_CODES:
                 return self.log_wgt_buffer - self.log_block_in - self.log_block_out
             case MemoryId.INP:
                 return self.log_inp_buffer - self.log_batch - self.log_block_in
@@ -263,6 +267,14 @@ def _check_memories(config: HardwareConfig) -> None:
         raise ConfigError(
             f"log_block_in is {config.log_block_in} and log_block_out is {config.log_block_out}: "
             f"with the feature {Feature.INPUT_OPERANDS.value} they must be equal"
+        )
+    block, two_beats = config.element_bytes(MemoryId.WGT), 2 * config.bus_bytes
+    if Feature.COMPRESSED_WEIGHTS in config.features and block < two_beats:
+        least = two_beats.bit_length() - 1 - config.log_block_out
+        raise ConfigError(
+            f"log_block_in: a block of weights has {block} bytes; with the feature "
+            f"{Feature.COMPRESSED_WEIGHTS.value} it has two beats, {two_beats} bytes, or more: it "
+            f"is {config.log_block_in}, and must be at least {least}"
         )
     for memory in (MemoryId.UOP, MemoryId.WGT, MemoryId.INP, MemoryId.ACC, MemoryId.PAR):
         bits, field = config.index_bits(memory), _buffer_field(memory)

@@ -34,11 +34,19 @@ class Opcode(IntEnum):
     ALU = 4
     REQUANTISE = 5
     """How the results of the instructions behind it become elements of OUT."""
+    TABLE = 6
+    """What the codes that the LOADs behind it widen mean."""
 
     @property
     def needs(self) -> frozenset[Feature]:
         """The features of a machine with this opcode."""
-        return frozenset({Feature.REQUANTISE}) if self is Opcode.REQUANTISE else BASE
+        match self:
+            case Opcode.REQUANTISE:
+                return frozenset({Feature.REQUANTISE})
+            case Opcode.TABLE:
+                return frozenset({Feature.COMPRESSED_WEIGHTS})
+            case _:
+                return BASE
 
 
 class EncodingConfig(Hashable, Protocol):
@@ -135,8 +143,15 @@ def _pack(
 
 @cache
 def memory_layout(config: EncodingConfig) -> WordLayout:
-    """The layout of LOAD and STORE: the same in every configuration."""
-    return _pack("LOAD/STORE", config, instruction_fields.LOAD_STORE)
+    """The layout of LOAD. Its fields are in the same places in every configuration, and STORE has
+    them as well, but for those of extensions."""
+    return _pack("LOAD/STORE", config, instruction_fields.LOAD)
+
+
+@cache
+def store_layout(config: EncodingConfig) -> WordLayout:
+    """The layout of STORE: the same in every configuration."""
+    return _pack("LOAD/STORE", config, instruction_fields.STORE)
 
 
 @cache
@@ -164,18 +179,25 @@ def requantise_layout(config: EncodingConfig) -> WordLayout:
 
 
 @cache
+def table_layout(config: EncodingConfig) -> WordLayout:
+    """The layout of TABLE, on a machine that has it."""
+    return _pack("TABLE", config, instruction_fields.TABLE)
+
+
+@cache
 def uop_layout(config: EncodingConfig) -> WordLayout:
     """The layout of a micro-op."""
     return _pack("micro-op", config, instruction_fields.MICRO_OP, UOP_BYTES)
 
 
 FIELDS_OF: Mapping[Opcode, FieldSpecs] = {
-    Opcode.LOAD: instruction_fields.LOAD_STORE,
-    Opcode.STORE: instruction_fields.LOAD_STORE,
+    Opcode.LOAD: instruction_fields.LOAD,
+    Opcode.STORE: instruction_fields.STORE,
     Opcode.GEMM: instruction_fields.GEMM,
     Opcode.FINISH: instruction_fields.FINISH,
     Opcode.ALU: instruction_fields.ALU,
     Opcode.REQUANTISE: instruction_fields.REQUANTISE,
+    Opcode.TABLE: instruction_fields.TABLE,
 }
 """By opcode, the fields of its instructions."""
 
@@ -183,8 +205,10 @@ FIELDS_OF: Mapping[Opcode, FieldSpecs] = {
 def instruction_layout(config: EncodingConfig, opcode: Opcode) -> WordLayout:
     """The layout of the instructions with an opcode."""
     match opcode:
-        case Opcode.LOAD | Opcode.STORE:
+        case Opcode.LOAD:
             return memory_layout(config)
+        case Opcode.STORE:
+            return store_layout(config)
         case Opcode.GEMM:
             return gemm_layout(config)
         case Opcode.ALU:
@@ -193,6 +217,8 @@ def instruction_layout(config: EncodingConfig, opcode: Opcode) -> WordLayout:
             return finish_layout(config)
         case Opcode.REQUANTISE:
             return requantise_layout(config)
+        case Opcode.TABLE:
+            return table_layout(config)
         case _:
             assert_never(opcode)
 
@@ -220,7 +246,7 @@ class WideWord:
 def wide_words(config: EncodingConfig) -> tuple[WideWord, ...]:
     """The kinds of words whose fields do not fit; none in a machine that can be built.
 
-    LOAD, STORE and FINISH are the same in every configuration; REQUANTISE fits with a PAR of any
+    LOAD, STORE, FINISH and TABLE fit in every configuration; REQUANTISE fits with a PAR of any
     depth that `sram_base` reaches.
     """
     words = (

@@ -26,6 +26,10 @@ class Feature(Enum):
         *("input_operands", 2),
         "the second operand of ALU can come from INP; and an operation MOVE",
     )
+    COMPRESSED_WEIGHTS = (
+        *("compressed_weights", 3),
+        "LOADs of WGT_CODES widen codes of 1, 2 or 4 bits to int8, by the table that TABLE sets",
+    )
 
     def __new__(cls, value: str, bit: int, meaning: str) -> Feature:
         """The member with this name in configurations."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from textwrap import wrap
 
+from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.faults import Fault
 from tandem.hw.features import Feature
@@ -21,6 +22,7 @@ from tandem.hw.registers import (
     Waits,
     registers_of,
 )
+from tandem.hw.topology import MemoryId
 
 GUARD = "TANDEM_REGISTERS_H"
 _WIDTH = 100
@@ -117,5 +119,10 @@ def _sizes(config: HardwareConfig) -> Iterator[str]:
     yield _define("BUS_BYTES", f"{config.bus_bytes}u", "bytes in a beat of the bus")
     for memory in config.memories:
         size, depth = config.element_bytes(memory), config.depth(memory)
+        if memory is MemoryId.WGT_CODES:
+            for coding in Coding:
+                size = config.element_bytes(memory, coding)
+                yield _define(f"{memory.name}_{coding.name}_ELEMENT_BYTES", f"{size}u")
+            continue
         yield _define(f"{memory.name}_ELEMENT_BYTES", f"{size}u")
         yield _define(f"{memory.name}_DEPTH", f"{depth}u", "elements")

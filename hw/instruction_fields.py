@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tandem.hw.codings import CODING_BITS, Coding
 from tandem.hw.features import Feature
 from tandem.hw.operations import AluOp
 from tandem.hw.topology import MemoryId
@@ -129,16 +130,35 @@ PADDING: FieldSpecs = (
     FieldSpec("x_pad_1", 4, "elements of zeros on the right", default=0),
 )
 
-LOAD_STORE: FieldSpecs = (
-    *HEADER,
+_PLACES: FieldSpecs = (
     FieldSpec("memory_type", MEMORY_BITS, "on-chip memory", MemoryId, attribute="memory"),
     FieldSpec("sram_base", 16, "first element on chip"),
     FieldSpec("dram_base", 32, "first element in DRAM, from the memory's base register"),
+)
+
+_EXTENTS: FieldSpecs = (
     FieldSpec("y_size", 16, "rows"),
     FieldSpec("x_size", 16, "elements of a row; 0: only tokens act"),
     FieldSpec("x_stride", 16, "elements from row to row in DRAM"),
     *PADDING,
 )
+
+LOAD: FieldSpecs = (
+    *HEADER,
+    *_PLACES,
+    FieldSpec(
+        "coding",
+        CODING_BITS,
+        "of WGT_CODES: codes of 1, 2 or 4 bits, or of 4 behind scales; else 0",
+        Coding,
+        default=Coding.BITS_1,
+        needs=Feature.COMPRESSED_WEIGHTS,
+        use="LOAD of codes",
+    ),
+    *_EXTENTS,
+)
+
+STORE: FieldSpecs = (*HEADER, *_PLACES, *_EXTENTS)
 
 _LOOPS: FieldSpecs = (
     FieldSpec("uop_bgn", _UOP, "first micro-op"),
@@ -201,6 +221,13 @@ REQUANTISE: FieldSpecs = (
     FieldSpec("scale", SCALE_BITS, "factor of residuals", default=0),
     FieldSpec("par_base", _PAR, "first element of PAR", default=0),
     *_factors("par", MemoryId.PAR, default=0),
+)
+
+TABLE: FieldSpecs = (
+    *HEADER,
+    _flag("upper_half", "entries 8 to 15, else 0 to 7"),
+    FieldSpec("entries_low", 32, "the first four of them, int8, the first in the lowest byte"),
+    FieldSpec("entries_high", 32, "the others"),
 )
 
 MICRO_OP: FieldSpecs = (

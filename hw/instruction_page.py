@@ -25,6 +25,7 @@ _DOES = {
     Opcode.FINISH: "ends the program",
     Opcode.ALU: "does an operation on elements of ACC",
     Opcode.REQUANTISE: "says how results become elements of OUT, until the next REQUANTISE",
+    Opcode.TABLE: "sets half of the table by which LOADs of WGT_CODES widen",
 }
 
 _OPERATIONS = {
@@ -100,6 +101,13 @@ def instruction_page(config: HardwareConfig) -> str:
         "",
         *_fields(config, Opcode.REQUANTISE),
         "",
+        "## TABLE",
+        "",
+        "The table has 16 entries. A weight is the entry of its code; behind scales, times the",
+        "scale of its output channel in the block, of which the low eight bits count.",
+        "",
+        *_fields(config, Opcode.TABLE),
+        "",
         "## Micro-ops",
         "",
         "An ALU instruction reads `src` as an element of ACC, unless its operand is from INP.",
@@ -124,6 +132,8 @@ def _opcode_row(opcode: Opcode) -> str:
             unit = "load, compute"
         case Opcode.STORE:
             unit = "store"
+        case Opcode.TABLE:
+            unit = "load"
         case _:
             unit = "compute"
     return f"| {opcode.value} | {opcode.name} | {unit} | {_DOES[opcode]} | {_names(opcode)} |"

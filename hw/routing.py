@@ -13,6 +13,6 @@ def executing_unit(opcode: Opcode, memory: MemoryId | None = None) -> Unit:
     """
     if opcode is Opcode.STORE:
         return Unit.STORE
-    if opcode is Opcode.LOAD and memory in LOADED_BY[Unit.LOAD]:
+    if opcode is Opcode.TABLE or (opcode is Opcode.LOAD and memory in LOADED_BY[Unit.LOAD]):
         return Unit.LOAD
     return Unit.COMPUTE

@@ -71,10 +71,11 @@ def storage_of(config: HardwareConfig) -> dict[str, Storage]:
 
 
 def _memories(config: HardwareConfig) -> list[Storage]:
-    """The on-chip memories; ACC_8BIT is another view of ACC, OUT a copy of ACC's low bytes."""
+    """The on-chip memories; ACC_8BIT and WGT_CODES are other views of ACC and WGT, OUT a copy of
+    ACC's low bytes."""
     found = []
     for memory in config.memories:
-        if memory is not MemoryId.ACC_8BIT:
+        if memory.written is memory:
             width = 8 * config.element_bytes(memory)
             copies = config.acc_read_ports if memory is MemoryId.ACC else 1
             name, depth = memory.name.lower(), config.depth(memory)

@@ -24,16 +24,31 @@ class MemoryId(IntEnum):
     ACC_8BIT = 5
     PAR = 6
     """Parameters of requantisation, an element for each block of output channels."""
+    WGT_CODES = 7
+    """Blocks of compressed weights, which a LOAD widens to int8 (`hw.codings`)."""
 
     @property
     def needs(self) -> frozenset[Feature]:
         """The features that a machine with this memory id has."""
-        return frozenset({Feature.REQUANTISE}) if self is MemoryId.PAR else BASE
+        match self:
+            case MemoryId.PAR:
+                return frozenset({Feature.REQUANTISE})
+            case MemoryId.WGT_CODES:
+                return frozenset({Feature.COMPRESSED_WEIGHTS})
+            case _:
+                return BASE
 
     @property
     def written(self) -> MemoryId:
-        """The memory that a LOAD of this id writes: ACC_8BIT is int8 in DRAM, loaded into ACC."""
-        return MemoryId.ACC if self is MemoryId.ACC_8BIT else self
+        """The memory that a LOAD of this id writes: ACC_8BIT is int8 in DRAM, loaded into ACC, and
+        WGT_CODES is codes in DRAM, loaded into WGT."""
+        match self:
+            case MemoryId.ACC_8BIT:
+                return MemoryId.ACC
+            case MemoryId.WGT_CODES:
+                return MemoryId.WGT
+            case _:
+                return self
 
     @property
     def read(self) -> MemoryId:
@@ -50,7 +65,7 @@ class Unit(IntEnum):
 
 
 LOADED_BY: Mapping[Unit, tuple[MemoryId, ...]] = {
-    Unit.LOAD: (MemoryId.INP, MemoryId.WGT, MemoryId.PAR),
+    Unit.LOAD: (MemoryId.INP, MemoryId.WGT, MemoryId.PAR, MemoryId.WGT_CODES),
     Unit.COMPUTE: (MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT),
     Unit.STORE: (),
 }

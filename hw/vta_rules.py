@@ -198,6 +198,9 @@ def _extensions(columns: Columns) -> tuple[VtaWarning, ...]:
         **_extension_fields(columns, Opcode.GEMM),
         "REQUANTISE": columns.opcode == Opcode.REQUANTISE,
         "memory PAR": (columns.opcode == Opcode.LOAD) & (columns.memory_type == MemoryId.PAR),
+        "memory WGT_CODES": (columns.opcode == Opcode.LOAD)
+        & (columns.memory_type == MemoryId.WGT_CODES),
+        "TABLE": columns.opcode == Opcode.TABLE,
         **_extension_fields(columns, Opcode.ALU),
         **{f"ALU {op.name}": alu & (columns.alu_opcode == op) for op in AluOp if op.needs != BASE},
     }

@@ -14,7 +14,7 @@ from msgspec.structs import replace as replace_fields
 
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa import Program
-from tandem.hw.topology import MemoryId
+from tandem.hw.isa.element_sizes import element_sizes
 from tandem.runtime.artifact.stream import Layer, StreamCode
 from tandem.sim.result import Result
 from tandem.sim.why.causes import Cause, layer_causes
@@ -120,8 +120,7 @@ def profile_layers(
     """
     count = len(stream.layers)
     columns = program.columns()
-    sizes = np.array([program.config.element_bytes(each) for each in MemoryId], np.int64)
-    moved = columns.y_size * columns.x_size * sizes[columns.memory_type]
+    moved = columns.y_size * columns.x_size * element_sizes(program.config, columns)
     loads, stores = columns.opcode == Opcode.LOAD, columns.opcode == Opcode.STORE
     layer_of = stream.layer_of
 

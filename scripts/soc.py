@@ -12,6 +12,7 @@ from rich.table import Table
 from tandem.base.files import check_destination
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
+from tandem.hw.synthesis.place import NEXTPNR, Device
 from tandem.runtime.artifact import is_artifact
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_config, complete_model, complete_soc_processor
@@ -33,6 +34,7 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console
+from tandem.scripts.timing import print_timing
 from tandem.scripts.weight_options import (
     MaxLossOption,
     SmoothOption,
@@ -41,7 +43,20 @@ from tandem.scripts.weight_options import (
 )
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
-from tandem.workbench.soc import PROCESSORS, Soc, SocOptions, SocRun, make_soc, soc_processor
+from tandem.workbench.soc import (
+    PROCESSORS,
+    GatewareOptions,
+    Soc,
+    SocGateware,
+    SocOptions,
+    SocRun,
+    make_soc,
+    soc_processor,
+)
+
+_UNITS = ("lut", "lutram", "ff", "dsp", "bram")
+_PLACED = ("TRELLIS_COMB", "TRELLIS_FF", "MULT18X18D", "DP16KD")
+"""Kinds of cells, by nextpnr's names."""
 
 
 def command(
@@ -74,6 +89,30 @@ def command(
     run: Annotated[
         bool, typer.Option("--run", help="Build the firmware and a simulator, and run it.")
     ] = False,
+    gateware: Annotated[
+        bool,
+        typer.Option(
+            "--gateware",
+            help="Build the firmware, and place and route the system for an ECP5, which takes many "
+            "minutes for each seed; results are cached.",
+        ),
+    ] = False,
+    device: Annotated[
+        Device | None,
+        typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
+    ] = None,
+    speed: Annotated[
+        int | None,
+        typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
+    ] = None,
+    mhz: Annotated[
+        float | None,
+        typer.Option("--mhz", min=1, metavar="MHZ", help="The clock to reach (default: 70)."),
+    ] = None,
     poll: Annotated[
         bool, typer.Option("--poll", help="The firmware polls: it has no interrupt.")
     ] = False,
@@ -115,8 +154,13 @@ def command(
     It has an accelerator, a processor, memory that both share, and firmware. The folder has the
     Verilog, made by LiteX, the firmware with the network as `tandem export` writes it, a simulator
     for Verilator, and a list of licences. With --run all of that is built here and run: the outputs
-    are compared with those here, and cycles are told by part.
+    are compared with those here, and cycles are told by part. With --gateware the system, whose
+    console is a serial line then, is placed and routed for an ECP5: its clock and resources are
+    told. Pins are those that nextpnr chooses, so that there is no bit file.
     """
+    for name, value in (("device", device), ("speed", speed), ("seeds", seeds), ("mhz", mhz)):
+        if value is not None and not gateware:
+            raise typer.BadParameter(f"--{name} is an option of --gateware")
     with errors_in_one_line(debug):
         core = soc_processor(processor)
         if is_artifact(Path(model)):
@@ -132,6 +176,11 @@ def command(
         options = SocOptions(load_config(config), core, parse_memory(memory), defines)
         formats = (weights, weight_group, max_loss, smooth)
         how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io, formats)
+        default = GatewareOptions()
+        wanted = GatewareOptions(
+            *(device or default.device, speed or default.speed),
+            *(seeds or default.seeds, mhz or default.mhz),
+        )
         with show_activity("soc", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = make_soc(
@@ -139,6 +188,7 @@ def command(
                 options,
                 output,
                 run=run,
+                gateware=wanted if gateware else None,
                 inputs=inputs or [],
                 pixels=pixels,
                 seed=seed,
@@ -151,6 +201,11 @@ def command(
             _print(found)
         if found.run is not None and not found.run.is_right:
             raise CommandError("outputs of the system differ from those here")
+        if found.gateware is not None and not found.gateware.is_fast_enough:
+            raise CommandError(
+                f"the system's clock is {found.gateware.mhz:.1f} MHz (median of {wanted.seeds}): "
+                f"{wanted.mhz:g} were asked for"
+            )
 
 
 def _as_json(soc: Soc) -> dict[str, object]:
@@ -169,6 +224,7 @@ def _as_json(soc: Soc) -> dict[str, object]:
         "equal": None,
         "cycles": None,
         "seconds": None,
+        "gateware": None,
     }
     if run is not None:
         found |= {
@@ -196,6 +252,9 @@ def _as_json(soc: Soc) -> dict[str, object]:
             },
             "seconds": run.seconds,
         }
+    if soc.gateware is not None:
+        found["nextpnr"] = NEXTPNR.version()
+        found["gateware"] = soc.gateware.as_json()
     return found
 
 
@@ -206,10 +265,12 @@ def _print(soc: Soc) -> None:
         f"{described.memory_bytes:,} bytes, {described.bus_bits} bits wide, latency "
         f"{described.latency}, {described.in_flight} bursts in flight"
     )
-    if soc.run is None:
+    if soc.run is None and soc.gateware is None:
         typer.echo("  make -C firmware and make -C simulation build it")
-        return
-    _print_run(soc, soc.run)
+    if soc.run is not None:
+        _print_run(soc, soc.run)
+    if soc.gateware is not None:
+        _print_gateware(soc.gateware)
 
 
 def _print_run(soc: Soc, run: SocRun) -> None:
@@ -231,3 +292,23 @@ def _print_run(soc: Soc, run: SocRun) -> None:
         error = f", apart by {output.error:.1e} of the greatest" if output.error else ""
         typer.echo(f"{output.name}: {output.equal:,} of {output.count:,} elements equal{error}")
     typer.echo(f"simulated {run.simulated:,} cycles in {run.seconds:.1f} s")
+
+
+def _print_gateware(gateware: SocGateware) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("part")
+    for unit in _UNITS:
+        table.add_column(unit.upper(), justify="right")
+    for name, use in gateware.layout.parts.items():
+        table.add_row(name, *(f"{getattr(use, unit):,}" for unit in _UNITS))
+    plain_console().print(table)
+    placed = gateware.layout.cells
+    typer.echo(
+        "placed: "
+        + ", ".join(
+            f"{placed[cell].used:,} of {placed[cell].available:,} {cell}"
+            for cell in _PLACED
+            if cell in placed
+        )
+    )
+    print_timing(gateware.layout.timing)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tandem.hw.codings import TABLE_ENTRIES
 from tandem.hw.isa import Assembler, MemoryId
 from tandem.sim.engine import Engine, Launch
 from tandem.sim.errors import EngineError
@@ -22,7 +23,8 @@ SOURCE_BYTES = 1024
 
 
 def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) -> None:
-    """Fill every byte of the on-chip memories with `pattern` (0..255), by a program of LOADs.
+    """Fill every byte of the on-chip memories, and of the table of codes, with `pattern` (0..255),
+    by a program of LOADs.
 
     The fill is an ordinary launch, so it works on every engine. `waveform` is for engines that can
     trace only from their first launch on; the next launch overwrites the file.
@@ -43,6 +45,8 @@ def fill_on_chip(engine: Engine, pattern: int, *, waveform: Path | None = None) 
         columns = min(depth, source // config.element_bytes(memory))
         # Stride 0: every row loads the same elements of DRAM.
         asm.load(memory, sram=0, dram=0, rows=depth // columns, columns=columns, stride=0)
+    if MemoryId.WGT_CODES in config.memories:
+        asm.table([(pattern ^ 0x80) - 0x80] * TABLE_ENTRIES)
     asm.finish()
     program = asm.build()
     dram, address = place_program(np.full(source, pattern, dtype=np.uint8), program)

@@ -190,12 +190,16 @@ def _passes(
     *others, host = targets
     yield from simplifying_passes(host.make_runner())
     # Which of them computes an operator is not known yet.
-    yield WidenWeights(lambda call: all(target.takes_compressed(call) for target in targets))
+    yield WidenWeights(lambda call: any(target.takes_compressed(call) for target in targets))
     for target in others:
         yield from backends.of(target).passes()
     if others:
         yield ComputeInLayouts()
         yield EliminateDead()
+        # What no other target has taken.
+        yield WidenWeights(
+            lambda call: isinstance(call.callee, Function) or host.takes_compressed(call)
+        )
     if fallback:
         yield AllOnHost()
     yield from backends.of(host).passes()

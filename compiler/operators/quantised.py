@@ -88,6 +88,56 @@ def dequantise(
     return compute(data.shape, element, name)
 
 
+def dequantise_blocks(
+    data: Tensor,
+    scale: Tensor,
+    zero_point: Tensor | None = None,
+    *,
+    axis: int,
+    block: int,
+    middle: int = 0,
+    name: str = "dequantise_blocks",
+) -> Tensor:
+    """(data - zero_point) * scale, in `scale`'s type, with numbers for blocks along an axis.
+
+    Parameters
+    ----------
+    data
+        Integers of 8 bits or fewer.
+    scale, zero_point
+        In the shape of `data` with `ceil(extent / block)` along `axis`; `zero_point` of `data`'s
+        type or of `scale`'s.
+    middle
+        The zero point if there is none for blocks.
+
+    Raises
+    ------
+    TensorError
+        Types or extents do not fit; the axis is missing.
+    """
+    operator = "dequantise_blocks"
+    check_kind(operator, name, data, *INTEGERS)
+    check_kind(operator, name, scale, *FLOATS)
+    along = axis_of(operator, name, data, axis)
+    if data.dtype.bits > INT8.bits or block < 1:
+        refuse(operator, name, f"{show(data)} in blocks of {block}: 8 bits at most, blocks of 1")
+    shape = (*data.shape[:along], -(-data.shape[along] // block), *data.shape[along + 1 :])
+    for given in (scale,) if zero_point is None else (scale, zero_point):
+        if given.shape != shape:
+            refuse(operator, name, f"{show(given)} has to have the extents {list(shape)}")
+    if zero_point is not None and zero_point.dtype not in (data.dtype, scale.dtype):
+        refuse(operator, name, f"{show(zero_point)} has to be {data.dtype} or {scale.dtype}")
+
+    def element(*i: Expr) -> Expr:
+        at = (*i[:along], i[along] // block, *i[along + 1 :])
+        if zero_point is not None and zero_point.dtype.is_float:
+            return (te.cast(data[i], scale.dtype) - zero_point[at]) * scale[at]
+        zero = te.const(middle, INT32) if zero_point is None else te.cast(zero_point[at], INT32)
+        return te.cast(te.cast(data[i], INT32) - zero, scale.dtype) * scale[at]
+
+    return compute(data.shape, element, name)
+
+
 def requantise(
     acc: Tensor,
     multiplier: Tensor,

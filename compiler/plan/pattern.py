@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Atom, Body, Call, Let, Var
+from tandem.compiler.graph.operators.compressed import Widen
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.visit import use_counts
 from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.plan.codes import Codes
 
 A = TypeVar("A", bound=Attributes)
+WIDEN: Final = "widen"
+"""The operator of codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +119,15 @@ class Match:
     lets
         The operators in the body's order; the value of the last one is the result.
     operands
-        The bound values and constants, by the names of the pattern's operands.
+        The bound values and constants, by the names of the pattern's operands. A constant that the
+        graph widens from constant codes is the widened one.
+    codes
+        The codes of these, by the operands' names.
     """
 
     lets: tuple[Let, ...]
     operands: Mapping[str, Atom]
+    codes: Mapping[str, Codes] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -133,8 +141,9 @@ class Match:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Names of the operators."""
-        return tuple(_call(let).callee.name for let in self.lets)
+        """Names of the operators, those that widen codes last."""
+        names = [_call(let).callee.name for let in self.lets]
+        return tuple(sorted(names, key=lambda name: name == WIDEN))
 
     def let(self, operator: str) -> Let:
         """The first operator of that name."""
@@ -195,8 +204,13 @@ class Matcher:
         lets: dict[str, Let] = {}
         operands: dict[str, Atom] = {}
         self._match(pattern, Var(name), lets, operands, "the result")
+        codes: dict[str, Codes] = {}
+        for operand, bound in operands.items():
+            found = self._codes(bound)
+            if found is not None and isinstance(bound, Var) and bound.name in lets:
+                codes[operand], operands[operand] = found, found.widened
         ordered = tuple(let for let in self.body.lets if let.name in lets)
-        return Match(ordered, operands)
+        return Match(ordered, operands, codes)
 
     def plain(self, atom: Atom) -> Atom:
         """The value of `atom` before layout operators, or the constant bound to that value."""
@@ -220,7 +234,11 @@ class Matcher:
     ) -> None:
         plain = self.plain(atom)
         if isinstance(pattern, Operand):
-            self._check(pattern, atom, plain, place)
+            coded = pattern.constant is True and self._codes(plain) is not None
+            if coded:
+                assert isinstance(plain, Var), "computed from codes"
+                lets[plain.name] = self._made[plain.name]
+            self._check(pattern, atom, plain, place, coded)
             operands[pattern.name] = plain
             return
         let = self._made.get(plain.name) if isinstance(plain, Var) else None
@@ -249,8 +267,20 @@ class Matcher:
             counts = len(call.args), len(pattern.operands)
             raise Refusal(f"{subject} has {counts[0]} operands, not {counts[1]}")
 
-    def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str) -> None:
-        if pattern.constant is not None and isinstance(plain, Constant) != pattern.constant:
+    def _codes(self, atom: Atom) -> Codes | None:
+        """The codes that a value is widened from, if these are constant."""
+        let = self._made.get(atom.name) if isinstance(atom, Var) else None
+        match let:
+            case Let(value=Call(attributes=Widen() as attributes, args=args)):
+                given = [self.plain(each) for each in args]
+                codes, scales = (*given, None)[:2]
+                if isinstance(codes, Constant) and (scales is None or isinstance(scales, Constant)):
+                    return Codes(codes, scales, attributes)
+        return None
+
+    def _check(self, pattern: Operand, atom: Atom, plain: Atom, place: str, coded: bool) -> None:
+        constant = coded or isinstance(plain, Constant)
+        if pattern.constant is not None and constant != pattern.constant:
             kind = "computed when the network runs" if pattern.constant else "a constant"
             raise Refusal(f"{place} is {kind}")
         found = atom.type if isinstance(atom, Constant) else self.types[atom.name]

@@ -39,10 +39,13 @@ class Arguments:
         Weights and per-channel values, by the names of the program's inputs.
     immediates
         Instruction immediates, by the names of the program's inputs.
+    forms
+        For tensors that the machine stores in a form of its own, that form, by the same names.
     """
 
     tensors: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     immediates: Mapping[str, int] = field(default_factory=dict)
+    forms: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,11 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         ScheduleError
             A primitive refuses a setting of a choice for which `fits` is false.
         """
+
+    def stored(self, workload: W, machine: M) -> Mapping[str, Any]:
+        """The forms in which the machine stores tensors of the program, by name, without a layer's
+        numbers: programs take the same time with them (`Arguments.forms`)."""
+        return {}
 
     def layout(self, match: Match, name: str, shapes: Shapes, machine: M) -> Layout | None:
         """How the machine takes an operand, by its name in the pattern, or leaves the result,

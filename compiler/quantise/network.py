@@ -106,7 +106,8 @@ def quantise_network(
         )
         return apply_scales(transform(function, stated), {}, chosen_options, targets)
     passes = (
-        *(EliminateDead(), EliminateCommon(), FoldConstants(run), IntegerProducts()),
+        *(EliminateDead(), EliminateCommon(), FoldConstants(run, keeps_compressed=False)),
+        IntegerProducts(),
         *(ScaleProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
         *(FoldAffine(), EliminateDead(), FoldNormalisation(), EliminateDead()),
         KeepFloat(chosen_options.keep_float, function),

@@ -1,7 +1,8 @@
 """Workloads as plain data, to be written into records and read back.
 
-A dataclass becomes a mapping of its fields, an enumeration the name of its member, a tuple a list,
-a function of a graph its text without its name, which is not read back.
+A dataclass becomes a mapping of its fields, without those that are None by
+default and have no other value, an enumeration the name of its member, a tuple a list, a function
+of a graph its text without its name, which is not read back.
 Types come from annotations when data is read; where an annotation is a union of dataclasses, the
 mapping has the class's name under `is`.
 """
@@ -37,7 +38,11 @@ def to_plain(value: Any) -> Any:
         case tuple() | list():
             return [to_plain(part) for part in value]
         case _ if is_dataclass(value):
-            plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+            plain = {
+                field.name: to_plain(getattr(value, field.name))
+                for field in fields(value)
+                if not (field.default is None and getattr(value, field.name) is None)
+            }
             return {_KIND: type(value).__name__, **plain}
     raise RecordError(f"a {type(value).__name__} cannot be written into a record")
 
@@ -97,11 +102,14 @@ def _of_tuple(parts: tuple[Any, ...], plain: Any) -> tuple[Any, ...]:
 
 def _of_dataclass(wanted: type[T], plain: Any) -> T:
     types = get_type_hints(wanted)
-    names = [field.name for field in fields(wanted)]  # type: ignore[arg-type]
+    known = fields(wanted)  # type: ignore[arg-type]
+    names = [field.name for field in known]
+    needed = {field.name for field in known if field.default is not None}
     if not isinstance(plain, Mapping) or plain.get(_KIND) != wanted.__name__:
         raise RecordError(f"{json.dumps(plain)} is no {wanted.__name__}")
-    if set(plain) != {_KIND, *names}:
+    if not {_KIND, *needed} <= set(plain) <= {_KIND, *names}:
         raise RecordError(
             f"a {wanted.__name__} has {', '.join(names)}, not {', '.join(sorted(plain))}"
         )
-    return wanted(**{name: from_plain(types[name], plain[name]) for name in names})
+    given = [name for name in names if name in plain]
+    return wanted(**{name: from_plain(types[name], plain[name]) for name in given})

@@ -12,7 +12,7 @@ from tandem.hw.bases import check_bases
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa.columns import Columns, Ints
-from tandem.hw.topology import MemoryId
+from tandem.hw.isa.element_sizes import element_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,8 @@ def rectangles_of(config: HardwareConfig, columns: Columns, bases: Sequence[int]
         A base register is invalid, see `check_bases`.
     """
     check_bases(config, bases)
-    sizes = [config.element_bytes(memory) for memory in MemoryId]
-    size = np.array([*sizes, 0, 0], dtype=np.int64)[columns.memory_type]
-    base = np.array([*bases, 0, 0], dtype=np.int64)[columns.memory_type]
+    size = element_sizes(config, columns)
+    base = np.array(bases, dtype=np.int64)[columns.memory_type]
     stores = columns.opcode == Opcode.STORE
     moves = (stores | (columns.opcode == Opcode.LOAD)) & (columns.x_size > 0)
     stride, length = columns.x_stride * size, columns.x_size * size

@@ -1,5 +1,6 @@
 """The instruction set as plain data: instructions, their encoding, rules and tools."""
 
+from tandem.hw.codings import Coding
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa.assembler import Assembler, Loop, pack_uops
 from tandem.hw.isa.codec import Codec, decode, decode_uop, encode, encode_uop
@@ -15,6 +16,7 @@ from tandem.hw.isa.instructions import (
     MicroOp,
     Requantise,
     Store,
+    Table,
     Tokens,
     unit_of,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "AluOp",
     "Assembler",
     "Codec",
+    "Coding",
     "Columns",
     "DramRanges",
     "Finish",
@@ -42,6 +45,7 @@ __all__ = [
     "Program",
     "Requantise",
     "Store",
+    "Table",
     "TokenQueue",
     "Tokens",
     "Unit",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, Unpack
 
+from tandem.hw.codings import TABLE_ENTRIES, Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode
 from tandem.hw.errors import AssemblyError, EncodingError
@@ -21,6 +22,7 @@ from tandem.hw.isa.instructions import (
     MicroOp,
     Requantise,
     Store,
+    Table,
     Tokens,
 )
 from tandem.hw.isa.program import Program
@@ -106,11 +108,12 @@ class Assembler:
         rows: int = 1,
         stride: int | None = None,
         pad: tuple[int, int, int, int] = (0, 0, 0, 0),
+        coding: Coding = Coding.BITS_1,
         waits_for: Units = (),
         signals: Units = (),
     ) -> int:
         """Copy `rows` x `columns` elements from DRAM, `stride` apart (default: dense), and put
-        zeros around them: `pad` is (top, bottom, left, right)."""
+        zeros around them: `pad` is (top, bottom, left, right). `coding` is for WGT_CODES."""
         top, bottom, left, right = pad
         return self._append(
             Load(
@@ -124,6 +127,7 @@ class Assembler:
                 y_pad_1=bottom,
                 x_pad_0=left,
                 x_pad_1=right,
+                coding=coding,
                 tokens=self._tokens(executing_unit(Opcode.LOAD, memory), waits_for, signals),
             )
         )
@@ -252,6 +256,34 @@ class Assembler:
         """Put the low bytes of results into OUT again, as after a launch."""
         tokens = self._tokens(Unit.COMPUTE, waits_for, signals)
         return self._append(Requantise(active=False, tokens=tokens))
+
+    def table(
+        self, entries: Sequence[int], *, waits_for: Units = (), signals: Units = ()
+    ) -> tuple[int, ...]:
+        """Set the entries of the table from the first on, 16 at most, by which LOADs of WGT_CODES
+        widen: one or two instructions, with zeros behind the last entry. The first waits, the last
+        signals; returns their indices."""
+        given = [*entries]
+        if not 0 < len(given) <= TABLE_ENTRIES or not all(-128 <= one <= 127 for one in given):
+            raise AssemblyError(
+                f"{self._where()}: a table of {given}: it has 1 to {TABLE_ENTRIES} int8 entries"
+            )
+        found = []
+        for first in range(0, len(given), 8):
+            last = first + 8 >= len(given)
+            part = bytes(one & 0xFF for one in given[first : first + 8]).ljust(8, b"\0")
+            tokens = self._tokens(Unit.LOAD, () if first else waits_for, signals if last else ())
+            found.append(
+                self._append(
+                    Table(
+                        upper_half=first > 0,
+                        entries_low=int.from_bytes(part[:4], "little"),
+                        entries_high=int.from_bytes(part[4:], "little"),
+                        tokens=tokens,
+                    )
+                )
+            )
+        return tuple(found)
 
     def finish(self, *, waits_for: Units = (), signals: Units = ()) -> int:
         """End the program, which on this machine has ended when all units are idle.

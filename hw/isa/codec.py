@@ -31,9 +31,11 @@ from tandem.hw.isa.instructions import (
     MicroOp,
     Requantise,
     Store,
+    Table,
     Tokens,
     opcode_of,
 )
+from tandem.hw.isa.number_texts import numbers_text
 from tandem.hw.topology import TOKEN_FLAGS
 
 
@@ -80,7 +82,7 @@ class Codec:
         number = word & 7
         if number not in self._layouts:
             raise ProgramError(
-                Fault.OPCODE, position, f"opcode {number} is none of 0..{max(self._layouts)}"
+                Fault.OPCODE, position, f"opcode {number} is none of {numbers_text(self._layouts)}"
             )
         opcode = Opcode(number)
         layout = self._layouts[opcode]
@@ -112,9 +114,9 @@ class Codec:
         """Raise `ProgramError` for a memory id or an ALU opcode that the configuration lacks."""
         config = self._config
         if opcode in (Opcode.LOAD, Opcode.STORE):
-            number, most = values["memory_type"], max(config.memories)
+            number = values["memory_type"]
             if number not in config.memories:
-                message = f"memory id {number} is none of 0..{most}"
+                message = f"memory id {number} is none of {numbers_text(config.memories)}"
                 raise ProgramError(Fault.MEMORY_ID, position, message)
         if opcode is Opcode.ALU and values["alu_opcode"] not in config.operations:
             message = f"alu_opcode {values['alu_opcode']} is an extension that {config.name} lacks"
@@ -127,7 +129,7 @@ class Codec:
                 self._require(memory.needs, f"{opcode.name} of {memory.name}")
             case Alu(op=op):
                 self._require(op.needs, f"ALU {op.name}")
-            case Requantise():
+            case Requantise() | Table():
                 self._require(opcode.needs, opcode.name)
             case _:
                 pass
@@ -209,6 +211,7 @@ _CLASSES: Mapping[Opcode, Callable[..., Instruction]] = {
     Opcode.FINISH: Finish,
     Opcode.ALU: Alu,
     Opcode.REQUANTISE: Requantise,
+    Opcode.TABLE: Table,
 }
 _EXTENSIONS = {
     opcode: [spec for spec in specs if spec.needs is not None]

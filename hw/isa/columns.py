@@ -41,6 +41,7 @@ class Columns:
     memory_type: Ints
     sram_base: Ints
     dram_base: Ints
+    coding: Ints
     y_size: Ints
     x_size: Ints
     x_stride: Ints
@@ -71,6 +72,9 @@ class Columns:
     par_base: Ints
     par_factor_out: Ints
     par_factor_in: Ints
+    upper_half: Ints
+    entries_low: Ints
+    entries_high: Ints
     unused: Ints
 
     def __getitem__(self, number: int) -> Ints:
@@ -95,6 +99,7 @@ PUSH_NEXT = FIELD_NAMES.index("push_next")
 MEMORY_TYPE = FIELD_NAMES.index("memory_type")
 SRAM_BASE = FIELD_NAMES.index("sram_base")
 DRAM_BASE = FIELD_NAMES.index("dram_base")
+CODING = FIELD_NAMES.index("coding")
 Y_SIZE = FIELD_NAMES.index("y_size")
 X_SIZE = FIELD_NAMES.index("x_size")
 X_STRIDE = FIELD_NAMES.index("x_stride")
@@ -128,6 +133,9 @@ PAR_BASE = FIELD_NAMES.index("par_base")
 PAR_FACTOR_OUT = FIELD_NAMES.index("par_factor_out")
 PAR_FACTOR_IN = FIELD_NAMES.index("par_factor_in")
 
+UPPER_HALF = FIELD_NAMES.index("upper_half")
+ENTRIES_LOW = FIELD_NAMES.index("entries_low")
+ENTRIES_HIGH = FIELD_NAMES.index("entries_high")
 
 FIELDS = len(FIELD_NAMES)
 """Length of a row."""

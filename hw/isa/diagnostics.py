@@ -7,6 +7,7 @@ from tandem.hw.encoding import Opcode, opcodes_of
 from tandem.hw.faults import Fault
 from tandem.hw.instruction_fields import ALU, own_fields
 from tandem.hw.isa.columns import Columns
+from tandem.hw.isa.number_texts import numbers_text
 from tandem.hw.isa.rules import sram_elements
 from tandem.hw.operations import MAX_SHIFT, AluOp
 from tandem.hw.topology import MemoryId, Unit, flags_without_queue
@@ -22,10 +23,10 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
     kind = opcode.name if opcode is not None else "?"
     match fault:
         case Fault.OPCODE:
-            return f"opcode {value('opcode')} is none of 0..{max(opcodes_of(config))}"
+            return f"opcode {value('opcode')} is none of {numbers_text(opcodes_of(config))}"
         case Fault.MEMORY_ID:
-            largest = max(config.memories)
-            return f"{kind} of memory id {value('memory_type')}: it is none of 0..{largest}"
+            known = numbers_text(config.memories)
+            return f"{kind} of memory id {value('memory_type')}: it is none of {known}"
         case Fault.LOAD_OUT:
             return "LOAD of OUT: that memory can only be stored"
         case Fault.STORE_MEMORY:
@@ -58,6 +59,9 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
                 if value("alu_opcode") in spec.forced_by and not value(spec.name):
                     operation = AluOp(value("alu_opcode")).name
                     return f"ALU {operation} without {spec.name}: its second operand lies in INP"
+            if value("coding") and value("memory_type") != MemoryId.WGT_CODES:
+                memory = MemoryId(value("memory_type")).name
+                return f"LOAD of {memory} with coding {value('coding')}: only WGT_CODES has codes"
             return (
                 f"{kind} sets bit {value('unused') - 1}, which no field has: it would belong to an "
                 f"extension that {config.name} lacks"

@@ -21,13 +21,14 @@ from tandem.hw.isa.instructions import (
     Load,
     Requantise,
     Store,
+    Table,
     Tokens,
     opcode_of,
     unit_of,
 )
 from tandem.hw.isa.program import Program
 from tandem.hw.isa.rules import broken_rules, rule_inputs
-from tandem.hw.topology import POPS, PUSHES, TokenQueue, Unit
+from tandem.hw.topology import POPS, PUSHES, MemoryId, TokenQueue, Unit
 
 
 def disassemble(program: Program) -> str:
@@ -119,6 +120,8 @@ def _operands(instruction: Instruction) -> str:
                 phrases.append(_Phrase("y_pad {i.y_pad_0},{i.y_pad_1}"))
             if instruction.x_pad_0 or instruction.x_pad_1:
                 phrases.append(_Phrase("x_pad {i.x_pad_0},{i.x_pad_1}"))
+            if instruction.memory is MemoryId.WGT_CODES:
+                phrases.append(_Phrase("coding {i.coding.name}"))
         case Gemm():
             phrases = [_Phrase(_flag_text(instruction, "mac"), 9), *_LOOPS, _WEIGHTS]
         case Alu():
@@ -130,6 +133,10 @@ def _operands(instruction: Instruction) -> str:
             return "off"
         case Requantise():
             phrases = list(_PARAMETERS)
+        case Table():
+            first = 8 * instruction.upper_half
+            entries = " ".join(map(str, instruction.entries))
+            return f"entries {first}..{first + 7}: {entries}"
         case _:
             assert_never(instruction)
     return " ".join(phrase.of(instruction) for phrase in phrases).rstrip()

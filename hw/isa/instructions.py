@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict, assert_never
 
+from tandem.hw.codings import Coding
 from tandem.hw.encoding import Opcode
 from tandem.hw.operations import AluOp
 from tandem.hw.routing import executing_unit
@@ -46,7 +47,9 @@ class AluExtensions(TypedDict, total=False):
 class Load:
     """Copy a rectangle of DRAM into an on-chip memory, with zeros around it.
 
-    Bases, sizes and the stride count elements of `memory`; with `x_size` 0 only tokens act.
+    Bases, sizes and the stride count elements of `memory`; with `x_size` 0 only tokens act. Of
+    WGT_CODES (`Feature.COMPRESSED_WEIGHTS`) `coding` says how they lie in DRAM, and the table that
+    the last `Table`s have set what they are widened to.
     """
 
     memory: MemoryId
@@ -59,6 +62,7 @@ class Load:
     y_pad_1: int = 0
     x_pad_0: int = 0
     x_pad_1: int = 0
+    coding: Coding = Coding.BITS_1
     tokens: Tokens = NO_TOKENS
 
 
@@ -157,7 +161,26 @@ class Finish:
     tokens: Tokens = NO_TOKENS
 
 
-Instruction: TypeAlias = Load | Store | Gemm | Alu | Finish | Requantise
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Half of the table by which LOADs of WGT_CODES, from here on, widen codes
+    (`Feature.COMPRESSED_WEIGHTS`): eight int8 entries, four in each number, the first in the
+    lowest byte. Load executes it, in order with its LOADs; the table stays from launch to launch.
+    """
+
+    upper_half: bool = False
+    entries_low: int
+    entries_high: int
+    tokens: Tokens = NO_TOKENS
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The eight entries."""
+        words = self.entries_low | self.entries_high << 32
+        return tuple((words >> 8 * at & 0xFF ^ 0x80) - 0x80 for at in range(8))
+
+
+Instruction: TypeAlias = Load | Store | Gemm | Alu | Finish | Requantise | Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,5 +214,7 @@ def opcode_of(instruction: Instruction) -> Opcode:
             return Opcode.FINISH
         case Requantise():
             return Opcode.REQUANTISE
+        case Table():
+            return Opcode.TABLE
         case _:
             assert_never(instruction)

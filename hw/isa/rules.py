@@ -156,7 +156,8 @@ def _no_feature(facts: RuleInputs) -> Mask:
     c = facts.columns
     unknown_alu = facts.alu & ~_is_any(c.alu_opcode, facts.config.operations)
     broken = [facts.alu & _breaks(c, spec) for spec in own_fields(ALU)]
-    return unknown_alu | reduce(or_, broken) | _above(c.unused, 0)
+    coded = facts.load & _above(c.coding, 0) & ~_is(c.memory_type, MemoryId.WGT_CODES)
+    return unknown_alu | reduce(or_, broken) | coded | _above(c.unused, 0)
 
 
 def _breaks(columns: Columns, spec: FieldSpec) -> Mask:

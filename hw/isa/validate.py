@@ -11,13 +11,12 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode
 from tandem.hw.errors import ProgramError
 from tandem.hw.faults import Fault
-from tandem.hw.instruction_fields import MEMORY_BITS
 from tandem.hw.isa.columns import Columns, Ints
 from tandem.hw.isa.diagnostics import describe
+from tandem.hw.isa.element_sizes import element_sizes
 from tandem.hw.isa.program import Program
 from tandem.hw.isa.rules import broken_rules, rule_inputs
 from tandem.hw.isa.tokens import check_tokens
-from tandem.hw.topology import MemoryId
 
 
 def validate(program: Program) -> None:
@@ -77,10 +76,7 @@ class DramRanges:
 def dram_ranges(program: Program) -> DramRanges:
     """For each instruction of a legal program, the smallest range that has all its DRAM bytes."""
     columns = program.columns()
-    sizes = np.zeros(1 << MEMORY_BITS, dtype=np.int64)
-    for memory in MemoryId:
-        sizes[memory] = program.config.element_bytes(memory)
-    element = sizes[columns.memory_type]
+    element = element_sizes(program.config, columns)
     moves = (columns.x_size > 0) & (columns.y_size > 0)
     length = (columns.y_size - 1) * columns.x_stride + columns.x_size
     first = np.where(moves, columns.dram_base * element, 0)

@@ -9,6 +9,7 @@ import numpy as np
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa.columns import Columns
+from tandem.hw.isa.element_sizes import element_sizes
 from tandem.hw.isa.program import Program
 from tandem.hw.topology import MemoryId
 
@@ -65,11 +66,10 @@ def work_of_columns(config: HardwareConfig, columns: Columns) -> Work:
 
 
 def _loaded(config: HardwareConfig, columns: Columns) -> dict[MemoryId, int]:
-    elements = columns.y_size * columns.x_size
+    moved = columns.y_size * columns.x_size * element_sizes(config, columns)
     load = columns.opcode == Opcode.LOAD
     return {
-        memory: int(elements[load & (columns.memory_type == memory)].sum())
-        * config.element_bytes(memory)
+        memory: int(moved[load & (columns.memory_type == memory)].sum())
         for memory in MemoryId
         if memory is not MemoryId.OUT
     }

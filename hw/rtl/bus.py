@@ -41,8 +41,8 @@ class Bus(Block):
     closed
         There was a fence for each ID: nothing new can be begun before a reset.
     keep, address
-        When `expired` rises, the address of the oldest outstanding burst; it stays while `keep`
-        is high from the next cycle on.
+        While `expired` is high, the address of the oldest burst that is outstanding; without one,
+        of the last that was given up. It stays while `keep` is high from the next cycle on.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -86,7 +86,9 @@ class Bus(Block):
         reader = Signal.like(reads.fault_client)
         written = Signal()
         hold = Signal()
+        expired = Signal()
         m.d.sync += [
+            expired.eq(timer.expired),
             reader.eq(reads.fault_client),
             core.of_write.eq(reads.idle & ~writes.client.idle),
         ]
@@ -101,7 +103,8 @@ class Bus(Block):
             timer.limit.eq(self.limit),
             timer.silent.eq((reads.owes | writes.owes) & ~(reads.moves | writes.moves)),
             core.expired.eq(timer.expired),
-            hold.eq(timer.expired | self.keep),
+            # A bus that is still silent in the next launch owes what was given up by then.
+            hold.eq((timer.expired & ~expired) | self.keep),
             reads.hold.eq(hold),
             writes.hold.eq(hold),
             self.address.eq(Mux(written, writes.oldest, reads.oldest)),

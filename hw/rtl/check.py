@@ -19,7 +19,7 @@ from tandem.hw.encoding import (
     opcodes_of,
 )
 from tandem.hw.faults import Fault
-from tandem.hw.instruction_fields import ALU, OPCODE_BITS, PADDING, own_fields
+from tandem.hw.instruction_fields import ALU, MEMORY_BITS, OPCODE_BITS, PADDING, own_fields
 from tandem.hw.operations import MAX_SHIFT, AluOp
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.layouts import INSTRUCTION_BITS, executed_by, view_of
@@ -108,12 +108,15 @@ class Check(Block):
 
     def _depth(self, m: Module, memory_type: Value) -> Value:
         depth = Signal(17, name="depth")
+        *memories, last = self._config.memories
+        # Of a switch with eight cases Yosys makes a memory, which is no Verilog of ours.
+        every = len(memories) + 1 == 1 << MEMORY_BITS
         with m.Switch(memory_type):
-            for memory in self._config.memories:
+            for memory in memories if every else self._config.memories:
                 with m.Case(memory):
                     m.d.comb += depth.eq(self._config.depth(memory))
             with m.Default():
-                m.d.comb += depth.eq(0)
+                m.d.comb += depth.eq(self._config.depth(last) if every else 0)
         return depth
 
     def _sets_unused(self, word: Value) -> Value:
@@ -178,6 +181,9 @@ class Check(Block):
             ),
             Fault.FEATURE: (is_alu & self._beyond_features(alu)) | self._sets_unused(word),
         }
+        if MemoryId.WGT_CODES in self._config.memories:
+            others = move.memory_type != MemoryId.WGT_CODES
+            rules[Fault.FEATURE] |= is_load & others & (move.coding != 0)
         # The violated rule with the smallest fault code.
         first = m.If
         for number in sorted(rules):

@@ -22,9 +22,11 @@ from tandem.hw.rtl.queue import Queue
 from tandem.hw.rtl.scratchpad import Scratchpad
 from tandem.hw.rtl.store import StoreUnit
 from tandem.hw.rtl.tokens import TokenCounter
+from tandem.hw.rtl.widener import Widener
 from tandem.hw.storage import INDEX_BITS, storage_of
 from tandem.hw.timing import READ_PRIORITY
 from tandem.hw.topology import POPS, PUSHES, SIDES, MemoryId, TokenQueue, Unit
+from tandem.hw.widening import widening_of
 
 
 class Core(Block):
@@ -150,26 +152,49 @@ class Core(Block):
 
     def _scratchpads(self, m: Module, load: LoadUnit, compute: ComputeUnit) -> None:
         """Add the memories INP, WGT and PAR, written by load and read by compute."""
-        write = load.write
-        for index, memory in enumerate(load_memories(self._config)):
+        write, config = load.write, self._config
+        widens = MemoryId.WGT_CODES in load_memories(config)
+        for index, memory in enumerate(load_memories(config)):
+            if memory is MemoryId.WGT_CODES:
+                continue
             name = memory.name.lower()
             reads = compute.par_enable if memory is MemoryId.PAR else compute.array_enable
-            bits = 8 * self._config.element_bytes(memory)
-            bank_bits = min(bits, self._config.bus_bits)
-            pad = Scratchpad(bits=bits, bank_bits=bank_bits, depth=self._config.depth(memory))
+            bits = 8 * config.element_bytes(memory)
+            sizes = {"bits": bits, "bank_bits": min(bits, config.bus_bits)}
+            if widens and memory is MemoryId.WGT:
+                sizes["word_banks"] = widening_of(config).word_banks
+            pad = Scratchpad(**sizes, depth=config.depth(memory))
             m.submodules[f"{name}_memory"] = pad
+            read = [
+                pad.read_enable.eq(reads),
+                pad.read_address.eq(getattr(compute, f"{name}_address")),
+                getattr(compute, f"{name}_data").eq(pad.read_data),
+            ]
+            if widens and memory is MemoryId.WGT:
+                m.d.comb += read
+                self._widener(m, load, pad)
+                continue
             enable = Signal(pad.banks, name=f"{name}_enable")
             m.d.comb += [
                 enable.eq((write.pad.replicate(pad.banks)) | (1 << write.bank)),
                 pad.write_address.eq(write.address),
-                pad.read_enable.eq(reads),
-                pad.read_address.eq(getattr(compute, f"{name}_address")),
-                getattr(compute, f"{name}_data").eq(pad.read_data),
+                *read,
             ]
             with m.If(write.valid & write.select[index]):
                 m.d.comb += pad.write_enable.eq(enable)
             with m.If(~write.pad):
                 m.d.comb += pad.write_data.eq(write.data)
+
+    def _widener(self, m: Module, load: LoadUnit, pad: Scratchpad) -> None:
+        """Add what writes WGT where weights can be compressed."""
+        m.submodules.widener = widener = Widener(self._config, load_memories(self._config))
+        wiring.connect(m, load.write, widener.write)
+        m.d.comb += [
+            widener.set_entry.eq(load.set_entry),
+            pad.write_enable.eq(widener.enable),
+            pad.write_address.eq(widener.address),
+            pad.write_data.eq(widener.data),
+        ]
 
     def _faults(
         self,

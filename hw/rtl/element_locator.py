@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from tandem.hw.codings import CODING_BITS, Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.layouts import clog2
 from tandem.hw.topology import MemoryId
+from tandem.hw.widening import widening_of
 
 
 class ElementLocator(Block):
@@ -31,6 +33,10 @@ class ElementLocator(Block):
         Bank of the data; whether the data completes the element; whether it completes the beat.
     offset
         Byte offset of a narrow element in the beat.
+    coding, step
+        With WGT_CODES only: how its elements lie in DRAM, steady from the cycle after `start`, and
+        which half of the beat is taken where a beat of codes takes two steps. `bank` numbers beats
+        of codes from 0, and ends with all ones for beats of scales.
     """
 
     def __init__(self, config: HardwareConfig, memories: tuple[MemoryId, ...]) -> None:
@@ -39,6 +45,8 @@ class ElementLocator(Block):
         self._element_bytes = tuple(config.element_bytes(memory) for memory in memories)
         self._beat_bits = clog2(config.bus_bytes)
         banks = max(self._element_bytes) // config.bus_bytes
+        self._config = config
+        codes = {"coding": In(CODING_BITS), "step": Out(1)}
         super().__init__(
             {
                 "start": In(1),
@@ -53,6 +61,7 @@ class ElementLocator(Block):
                 "beat_ends": Out(1),
                 "offset": Out(self._beat_bits),
                 "data": Out(config.bus_bits),
+                **(codes if MemoryId.WGT_CODES in memories else {}),
             }
         )
 
@@ -70,7 +79,9 @@ class ElementLocator(Block):
 
         for index, size in enumerate(self._element_bytes):
             with m.If(self.select[index]):
-                if size >= self._bus_bytes:
+                if self._memories[index] is MemoryId.WGT_CODES:
+                    self._codes(m)
+                elif size >= self._bus_bytes:
                     m.d.comb += [
                         self.element_ends.eq(self.bank == size // self._bus_bytes - 1),
                         self.beat_ends.eq(1),
@@ -88,6 +99,8 @@ class ElementLocator(Block):
             m.d.sync += self.bank.eq(Mux(self.element_ends, 0, self.bank + 1))
             with m.If(self.row_ends):
                 m.d.sync += row.eq(next_row)
+        if MemoryId.WGT_CODES in self._memories:
+            self._count_codes(m)
         with m.If(self.start):
             m.d.sync += [
                 row.eq(self.address),
@@ -95,3 +108,39 @@ class ElementLocator(Block):
                 stride.eq(self.stride),
                 self.bank.eq(0),
             ]
+
+    def _codes(self, m: Module) -> None:
+        """Where a beat and a block of codes end."""
+        config, ends = self._config, Signal(name="block_ends")
+        with m.Switch(self.coding):
+            for coding in Coding:
+                size = coding.code_bytes(config.block_out, config.block_in, config.bus_bytes)
+                with m.Case(coding):
+                    m.d.comb += ends.eq(self.bank == size // self._bus_bytes - 1)
+        two_steps = self._two_steps()
+        m.d.comb += [
+            self.beat_ends.eq(~two_steps | self.step),
+            self.element_ends.eq(ends & self.beat_ends),
+        ]
+        with m.If(self.advance):
+            m.d.sync += self.step.eq(two_steps & ~self.step)
+
+    def _count_codes(self, m: Module) -> None:
+        """Number the beats of a block: scales first, which end with all ones."""
+        begins = Signal()
+        m.d.sync += begins.eq(self.start)
+        codes = self.select[self._memories.index(MemoryId.WGT_CODES)]
+        first = -widening_of(self._config).scale_beats
+        scaled = codes & (self.coding == Coding.BITS_4_SCALED)
+        with m.If(scaled & (begins | (self.advance & self.element_ends))):
+            m.d.sync += self.bank.eq(first)
+        with m.If(codes & self._two_steps() & self.advance & ~self.step):
+            m.d.sync += self.bank.eq(self.bank)
+        with m.If(self.start):
+            m.d.sync += self.step.eq(0)
+
+    def _two_steps(self) -> Value:
+        """Whether a beat of codes takes two steps."""
+        widening = widening_of(self._config)
+        slow = [coding for coding in Coding if widening.steps(coding) > 1]
+        return self.coding.matches(*slow) if slow else Const(0)

@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from tandem.hw.config import HardwareConfig
-from tandem.hw.encoding import INSTRUCTION_BYTES, Field, Opcode, WordLayout
+from tandem.hw.encoding import INSTRUCTION_BYTES, Field, WordLayout, opcodes_of
 from tandem.hw.events import UnitEvent
 from tandem.hw.routing import executing_unit
 from tandem.hw.storage import BEATS_BITS, INDEX_BITS
@@ -51,7 +51,7 @@ def executed_by(config: HardwareConfig, unit: Unit, head: data.View) -> Value:
     `head` is the word in the layout of LOAD and STORE.
     """
     conditions = []
-    for opcode in Opcode:
+    for opcode in opcodes_of(config):
         memories = [m for m in loaded_by(config, unit) if executing_unit(opcode, m) is unit]
         if executing_unit(opcode) is unit:
             conditions.append(head.opcode == opcode)

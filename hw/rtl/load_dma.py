@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from tandem.hw.codings import CODING_BITS, Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import memory_layout
 from tandem.hw.rtl.block import Block
@@ -29,8 +30,10 @@ def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.
     """On-chip write port of a DMA: data or zeros for `bank` of element `address` of one memory.
 
     `select` has a bit for each memory. A beat that holds several elements is shifted so that the
-    element to write lies in the lowest bits.
+    element to write lies in the lowest bits. Of WGT_CODES, `bank` numbers the beats of codes from
+    0, those of scales end with all ones; `step` is which half of the beat is to be widened.
     """
+    codes = {"coding": Out(CODING_BITS), "step": Out(1)}
     banks = max(config.element_bytes(memory) // config.bus_bytes for memory in memories)
     return wiring.Signature(
         {
@@ -40,6 +43,7 @@ def WritePort(config: HardwareConfig, memories: tuple[MemoryId, ...]) -> wiring.
             "address": Out(16),
             "bank": Out(max(1, clog2(banks))),
             "data": Out(config.bus_bits),
+            **(codes if MemoryId.WGT_CODES in memories else {}),
         }
     )
 
@@ -187,17 +191,39 @@ class LoadDma(Block):
             self.write.bank.eq(locator.bank),
             self.write.data.eq(locator.data),
         ]
+        if MemoryId.WGT_CODES in self._memories:
+            m.d.comb += locator.coding.eq(load.coding)
+            m.d.sync += [self.write.coding.eq(load.coding), self.write.step.eq(locator.step)]
 
     def _request(self, m: Module, stream: ReadStream) -> None:
         """Convert element counts to bytes and start the stream."""
         with m.Switch(self.word.memory_type):
             for memory in self._memories:
-                shift = clog2(self._config.element_bytes(memory))
                 with m.Case(memory):
                     base = self.bases[memory.name.lower()]
                     m.d.comb += [
-                        stream.rows.address.eq(base + (self.word.dram_base << shift)),
-                        stream.rows.size.eq(self.word.x_size << shift),
-                        stream.rows.stride.eq(self.word.x_stride << shift),
+                        stream.rows.address.eq(base + self._bytes(m, memory, "dram_base")),
+                        stream.rows.size.eq(self._bytes(m, memory, "x_size")),
+                        stream.rows.stride.eq(self._bytes(m, memory, "x_stride")),
                     ]
         m.d.comb += [stream.start.eq(self.start), stream.rows.rows.eq(self.word.y_size)]
+
+    def _bytes(self, m: Module, memory: MemoryId, field: str) -> Value:
+        """The bytes of so many elements as a field says."""
+        config, count = self._config, self.word[field]
+        if memory is not MemoryId.WGT_CODES:
+            return count << clog2(config.element_bytes(memory))
+        # Sizes of scales and of codes are powers of two.
+        codes = Signal(
+            len(count) + clog2(config.element_bytes(MemoryId.WGT)), name=f"{field}_codes"
+        )
+        scales = Signal.like(codes, name=f"{field}_scales")
+        with m.Switch(self.word.coding):
+            for coding in Coding:
+                size = coding.code_bytes(config.block_out, config.block_in, config.bus_bytes)
+                with m.Case(coding):
+                    m.d.comb += codes.eq(count << clog2(size))
+                    if coding.scaled:
+                        size = coding.scale_bytes(config.block_out, config.bus_bytes)
+                        m.d.comb += scales.eq(count << clog2(size))
+        return codes + scales

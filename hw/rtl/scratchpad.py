@@ -106,28 +106,30 @@ ports, as a wrapper around a memory macro, may take its place if it keeps the co
 
 
 class Scratchpad(Block):
-    """A memory of `bits`-wide elements that a DMA fills a bank of `bank_bits` at a time.
+    """A memory of `bits`-wide elements that a DMA fills a bank of `bank_bits` at a time, or up to
+    `word_banks` banks.
 
     Members
     -------
     write_enable
         One bit per bank.
     write_data
-        The same data for every enabled bank.
+        Data for `word_banks` neighbouring banks, the same for all such groups of banks.
     read_enable, read_address, read_data
         Read port of whole elements, with a latency of one cycle.
     """
 
-    def __init__(self, *, bits: int, bank_bits: int, depth: int) -> None:
+    def __init__(self, *, bits: int, bank_bits: int, depth: int, word_banks: int = 1) -> None:
         self._bits = bits
         self._bank_bits = bank_bits
+        self._word_banks = word_banks
         self._depth = depth
         self.banks = bits // bank_bits
         super().__init__(
             {
                 "write_enable": In(self.banks),
                 "write_address": In(clog2(depth)),
-                "write_data": In(bank_bits),
+                "write_data": In(word_banks * bank_bits),
                 "read_enable": In(1),
                 "read_address": In(clog2(depth)),
                 "read_data": Out(bits),
@@ -135,8 +137,9 @@ class Scratchpad(Block):
         )
 
     def variant(self) -> str:
-        """Bits and depth."""
-        return f"{self._bits}x{self._depth}"
+        """Bits and depth, and the banks of a write if there can be several."""
+        banks = "" if self._word_banks == 1 else f"_{self._word_banks}_banks"
+        return f"{self._bits}x{self._depth}{banks}"
 
     def build(self, m: Module) -> None:
         m.submodules.memory = memory = OnChipMemory(
@@ -145,7 +148,7 @@ class Scratchpad(Block):
         m.d.comb += [
             memory.write_enable.eq(self.write_enable),
             memory.write_address.eq(self.write_address),
-            memory.write_data.eq(self.write_data.replicate(self.banks)),
+            memory.write_data.eq(self.write_data.replicate(self.banks // self._word_banks)),
             memory.read_enable.eq(self.read_enable),
             memory.read_address.eq(self.read_address),
             self.read_data.eq(memory.read_data),

@@ -113,11 +113,9 @@ class Accelerator(Block):
         if self._has_events:
             m.d.sync += self.events.eq(Cat(events[bit] for bit in sorted(events)))
         # The bus itself keeps the address that the register shows.
-        expired = Signal()
-        m.d.sync += expired.eq(bus.core.expired)
         with m.If(control.clear):
             m.d.sync += bus.keep.eq(0)
-        with m.Elif(control.running & bus.core.expired & ~expired):
+        with m.Elif(control.running & bus.core.expired):
             m.d.sync += bus.keep.eq(1)
         m.d.comb += registers.error_address.eq(Mux(bus.keep, bus.address, 0))
         self._status(m, registers, control)

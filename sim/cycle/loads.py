@@ -6,7 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.base.jit import inlined
+from tandem.hw.codings import Coding
 from tandem.hw.isa.columns import (
+    CODING,
+    MEMORY_TYPE,
     X_PAD_0,
     X_PAD_1,
     X_SIZE,
@@ -14,10 +17,13 @@ from tandem.hw.isa.columns import (
     Y_PAD_1,
     InstructionFields,
 )
+from tandem.hw.topology import MemoryId
 from tandem.sim.cycle.machine import Machine
 from tandem.sim.cycle.reads import USED, Reads
 
 Ints = npt.NDArray[np.int64]
+WGT_CODES = int(MemoryId.WGT_CODES)
+BITS_1 = int(Coding.BITS_1)
 
 # The state of a DMA, indexed by these constants.
 INSTRUCTION = 0
@@ -40,7 +46,9 @@ STEP = 8
 """Bytes from row to row."""
 WRITES = 9
 """Writes of the LOAD so far."""
-FIELDS = 10
+STEPS = 10
+"""Cycles of a beat: more than one where codes are widened in steps."""
+FIELDS = 11
 
 
 @inlined
@@ -51,6 +59,9 @@ def begin(
     width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
     beat = (1 << machine.beat_shift) - 1
     dma[ELEMENT] = size
+    dma[STEPS] = 1
+    if row[MEMORY_TYPE] == WGT_CODES and row[CODING] == BITS_1:
+        dma[STEPS] = machine.slow_steps
     dma[WRITES] = row[Y_PAD_0] * width
     dma[WRITTEN] = now + 1 + dma[WRITES]
     dma[ROW] = 0
@@ -85,7 +96,18 @@ def take_burst(
         columns = 0
         dma[PLACE] = (dma[FIRST] + dma[ROW] * stride) & (bytes_of_beat - 1)
         dma[ROW] += 1
-    if size >= bytes_of_beat:
+    if dma[STEPS] > 1:
+        steps = dma[STEPS]
+        for _ in range(beats):
+            now = max(now + 1, available) + steps - 1
+            available += machine.interval
+            reads.used[which, number & ring] = now
+            number += 1
+        elements, written = divmod(dma[BANKS] + beats, size // bytes_of_beat)
+        dma[BANKS] = written
+        columns += elements
+        writes += beats * steps
+    elif size >= bytes_of_beat:
         # Beat n is written in max(now + 1 + n, available + n * interval).
         begun = number & ring
         straight = min(beats, ring + 1 - begun)

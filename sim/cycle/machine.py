@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tandem.hw.bases import address_mask
+from tandem.hw.codings import Coding
 from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.memory_model import MemoryModel
 from tandem.hw.storage import queue_of, storage_of
 from tandem.hw.timing import FETCH_BURST, out_delay, pipeline_depth
 from tandem.hw.topology import Unit
+from tandem.hw.widening import widening_of
 
 
 class Machine(NamedTuple):
@@ -33,6 +35,9 @@ class Machine(NamedTuple):
     writes_in_flight: int
     queue_depth: int
     """Instructions that a unit's queue holds."""
+
+    slow_steps: int
+    """Cycles of a beat of codes of 1 bit."""
 
     depth: int
     """Cycles from a micro-op's issue to its write."""
@@ -62,6 +67,7 @@ def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
         reads_in_flight=config.reads_in_flight,
         writes_in_flight=config.writes_in_flight,
         queue_depth=storage[queue_of(Unit.LOAD)].depth,
+        slow_steps=widening_of(config).steps(Coding.BITS_1),
         depth=pipeline_depth(config),
         two_reads=2 if config.acc_read_ports == 1 else 1,
         out_delay=out_delay(config),

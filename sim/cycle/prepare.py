@@ -14,6 +14,7 @@ from tandem.hw.encoding import INSTRUCTION_BYTES, uop_layout
 from tandem.hw.faults import Fault
 from tandem.hw.hazards.dram import Rectangles, rectangles_of
 from tandem.hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
+from tandem.hw.isa.element_sizes import element_size_table
 from tandem.sim.cycle import loads, state
 from tandem.sim.cycle.bus_log import make_log, no_log
 from tandem.sim.cycle.pipeline_state import UopMemory, make_pipeline
@@ -127,7 +128,6 @@ def make_run(
     own = np.zeros(state.FIELDS, np.int64)
     own[[state.LIMIT, state.FAULT_CYCLE]] = LONGEST_WAIT
     own[[state.LAST, state.SHIFT_AT]] = -1
-    element_bytes = np.array([config.element_bytes(each) for each in MemoryId], np.int64)
     if log:
         own[state.WATCH] = state.WATCH_SILENCE
     errors = [(min(begin, _FAR), min(end, _FAR)) for begin, end in refused]
@@ -140,7 +140,7 @@ def make_run(
         first=program.first,
         ordinal=program.ordinal,
         address=address,
-        element_bytes=element_bytes,
+        element_bytes=element_size_table(config),
         bases=np.array(bases, np.int64),
         words=_words(program, bases[MemoryId.UOP], memory),
         word=program.word,

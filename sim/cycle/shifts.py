@@ -15,6 +15,7 @@ from tandem.hw.encoding import Opcode
 from tandem.hw.isa import Columns, MemoryId, Unit
 from tandem.hw.isa.columns import (
     ALU_OPCODE,
+    CODING,
     DRAM_BASE,
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
@@ -128,7 +129,7 @@ def _load(
     run: Run, row: InstructionFields, small: Flags, memory: Bytes, begins: Ints, ends: Ints
 ) -> None:
     kind, to = row[MEMORY_TYPE], row[SRAM_BASE]
-    size = run.element_bytes[kind]
+    size = run.element_bytes[kind, row[CODING]]
     width = row[X_PAD_0] + row[X_SIZE] + row[X_PAD_1]
     height = row[Y_PAD_0] + row[Y_SIZE] + row[Y_PAD_1]
     for place in range(to, min(to + width * height, len(small))):

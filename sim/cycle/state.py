@@ -102,6 +102,7 @@ class Run(NamedTuple):
     """Each instruction's position in its unit's stream."""
     address: int
     element_bytes: Ints
+    """Bytes of an element in DRAM, by memory id and coding."""
     bases: Ints
     words: Ints
     """The micro-ops that all LOADs load, one LOAD after the other."""

@@ -119,7 +119,7 @@ def store(
     start: int,
 ) -> int:
     """Execute a STORE that starts in cycle `start`; returns the cycle of its end."""
-    size = run.element_bytes[OUT]
+    size = run.element_bytes[OUT, 0]
     address = run.bases[OUT] + row[DRAM_BASE] * size
     stride = row[X_STRIDE] * size
     state = stores.state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tandem.base.jit import compiled, inlined
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa.columns import (
+    CODING,
     DRAM_BASE,
     MEMORY_TYPE,
     OPCODE,
@@ -18,6 +19,7 @@ from tandem.hw.isa.columns import (
     Y_SIZE,
 )
 from tandem.hw.topology import MemoryId, TokenQueue, Unit
+from tandem.hw.widening import TABLE_CYCLES
 from tandem.sim.cycle import loads
 from tandem.sim.cycle.faults import check_micro_ops
 from tandem.sim.cycle.machine import Machine
@@ -51,6 +53,7 @@ OP_LOAD = int(Opcode.LOAD)
 OP_GEMM = int(Opcode.GEMM)
 OP_ALU = int(Opcode.ALU)
 OP_REQUANTISE = int(Opcode.REQUANTISE)
+OP_TABLE = int(Opcode.TABLE)
 UOP = int(MemoryId.UOP)
 U_LOAD = int(Unit.LOAD)
 U_COMPUTE = int(Unit.COMPUTE)
@@ -104,9 +107,12 @@ def start(machine: Machine, run: Run, reads: Reads, stores: Stores, unit: int) -
     elif unit == U_STORE:
         end(run, at, store(machine, run, stores, row, at, now))
         state[READY_AT + unit] = stores.state[READY]
+    elif opcode == OP_TABLE:
+        state[READY_AT + unit] = now + TABLE_CYCLES + 1
+        end(run, at, now + TABLE_CYCLES)
     elif opcode == OP_LOAD and row[X_SIZE] > 0:
         memory = row[MEMORY_TYPE]
-        size = run.element_bytes[memory]
+        size = run.element_bytes[memory, row[CODING]]
         address = run.bases[memory] + row[DRAM_BASE] * size
         stride = row[X_STRIDE] * size
         which = LOAD if unit == U_LOAD else COMPUTE

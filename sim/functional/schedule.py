@@ -30,7 +30,7 @@ from tandem.sim.semantics.chip import Chip
 from tandem.sim.semantics.compute import compute
 from tandem.sim.semantics.detail import NONE, Detail
 from tandem.sim.semantics.dram import Dram
-from tandem.sim.semantics.load import load, load_with_out
+from tandem.sim.semantics.load import load, load_with_out, set_table
 from tandem.sim.semantics.loops import micro_ops
 from tandem.sim.semantics.requantiser import Requantiser
 from tandem.sim.semantics.store import store, store_out
@@ -45,6 +45,7 @@ STORE = int(Opcode.STORE)
 GEMM = int(Opcode.GEMM)
 ALU = int(Opcode.ALU)
 REQUANTISE = int(Opcode.REQUANTISE)
+TABLE = int(Opcode.TABLE)
 UNITS = len(Unit)
 QUEUES = len(TokenQueue)
 NO_FINISH = int(Fault.NO_FINISH)
@@ -172,6 +173,8 @@ def _transfer(
             # A loop: an assignment of slices takes seconds to compile, with the text of its error.
             for field in range(len(row)):
                 requantiser.mode[field] = row[field]
+    elif row[OPCODE] == TABLE:
+        set_table(chip, row)
     else:
         state[FINISHED] = 1
     return fault, 1 + row[X_SIZE] * row[Y_SIZE]

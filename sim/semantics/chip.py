@@ -20,8 +20,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tandem.hw.codings import TABLE_ENTRIES
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import uop_layout
+from tandem.hw.isa.element_sizes import element_size_table
 from tandem.hw.topology import MemoryId
 
 LANES = 16
@@ -41,8 +43,11 @@ class Chip(NamedTuple):
     inp: npt.NDArray[np.int16]
     acc: npt.NDArray[np.int32]
 
+    table: npt.NDArray[np.int8]
+    """What codes are widened to."""
+
     element_bytes: npt.NDArray[np.int64]
-    """Bytes of an element in DRAM, by memory id."""
+    """Bytes of an element in DRAM, by memory id and coding."""
 
     batch: int
     block_in: int
@@ -80,7 +85,8 @@ def make_chip(config: HardwareConfig) -> Chip:
         wgt=_zeros(wgt, 1).view(np.int8),
         inp=_zeros(inp, 2).view(np.int16),
         acc=_zeros(acc, 4).view(np.int32),
-        element_bytes=np.array([config.element_bytes(memory) for memory in MemoryId], np.int64),
+        table=np.zeros(TABLE_ENTRIES, np.int8),
+        element_bytes=element_size_table(config),
         batch=config.batch,
         block_in=config.block_in,
         block_out=config.block_out,

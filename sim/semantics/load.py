@@ -6,10 +6,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tandem.base.jit import compiled, inlined
+from tandem.hw.codings import Coding
 from tandem.hw.config import PARAMETER_BYTES
 from tandem.hw.isa.columns import (
+    CODING,
+    ENTRIES_HIGH,
+    ENTRIES_LOW,
     MEMORY_TYPE,
     SRAM_BASE,
+    UPPER_HALF,
     X_PAD_0,
     X_PAD_1,
     X_SIZE,
@@ -31,8 +36,13 @@ INP = int(MemoryId.INP)
 ACC = int(MemoryId.ACC)
 ACC_8BIT = int(MemoryId.ACC_8BIT)
 PAR = int(MemoryId.PAR)
+WGT_CODES = int(MemoryId.WGT_CODES)
+BITS_1 = int(Coding.BITS_1)
+BITS_2 = int(Coding.BITS_2)
+BITS_4 = int(Coding.BITS_4)
 SHIFT_MASK = 31
 """The bits of a shift in PAR."""
+
 
 Memories = TypeVar("Memories", Chip, Requantiser)
 Put = Callable[[Memories, int, Dram, int], None]
@@ -77,6 +87,32 @@ def _put_wgt(chip: Chip, at: int, dram: Dram, address: int) -> None:
 def _clear_wgt(chip: Chip, at: int, count: int) -> None:
     size = chip.row_out * chip.row_in
     chip.wgt[at * size : (at + count) * size] = 0
+
+
+def _put_codes(coding: Coding) -> Put[Chip]:
+    """Loads a block of codes, widened."""
+    bits, scaled, kind, unscaled = coding.bits, coding.scaled, int(coding), int(Coding.BITS_4)
+
+    def put(chip: Chip, at: int, dram: Dram, address: int) -> None:
+        step = 2 * LANES
+        base = at * chip.row_out * chip.row_in
+        codes = address
+        if scaled:
+            sizes = chip.element_bytes
+            codes += int(sizes[WGT_CODES, kind] - sizes[WGT_CODES, unscaled])
+        mask = (1 << bits) - 1
+        for out in range(chip.block_out):
+            to = base + out // LANES * LANES * chip.row_in + out % LANES * 2
+            scale = 1
+            if scaled:
+                scale = int(dram.bytes[address + out // 2]) >> (out % 2 * 4) & 15
+            for channel in range(chip.block_in):
+                bit = (out * chip.block_in + channel) * bits
+                code = int(dram.bytes[codes + bit // 8]) >> bit % 8 & mask
+                value = int(chip.table[code]) * scale & 0xFF
+                chip.wgt[to + channel // 2 * step + channel % 2] = (value ^ 0x80) - 0x80
+
+    return inlined(put)
 
 
 @inlined
@@ -173,13 +209,40 @@ _FILL_ACC_8BIT = _filling(_put_acc_8bit, _clear_acc)
 _FILL_PAR = _filling(_put_par, _clear_par)
 
 
+_FILL_BITS_1, _FILL_BITS_2, _FILL_BITS_4, _FILL_BITS_4_SCALED = (
+    _filling(_put_codes(coding), _clear_wgt) for coding in Coding
+)
+
+
+@compiled
+def _fill_codes(chip: Chip, dram: Dram, row: InstructionFields, size: int) -> None:
+    if row[CODING] == BITS_1:
+        _FILL_BITS_1(chip, dram, row, size)
+    elif row[CODING] == BITS_2:
+        _FILL_BITS_2(chip, dram, row, size)
+    elif row[CODING] == BITS_4:
+        _FILL_BITS_4(chip, dram, row, size)
+    else:
+        _FILL_BITS_4_SCALED(chip, dram, row, size)
+
+
+@compiled
+def set_table(chip: Chip, row: InstructionFields) -> None:
+    """Execute a TABLE."""
+    first = 8 * row[UPPER_HALF]
+    for at in range(4):
+        low, high = row[ENTRIES_LOW] >> 8 * at & 0xFF, row[ENTRIES_HIGH] >> 8 * at & 0xFF
+        chip.table[first + at] = (low ^ 0x80) - 0x80
+        chip.table[first + 4 + at] = (high ^ 0x80) - 0x80
+
+
 @compiled
 def load(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
     """Execute a LOAD that obeys the static rules of `hw.isa`. Returns a fault code, or 0."""
     if row[X_SIZE] == 0:
         return NONE
     memory = row[MEMORY_TYPE]
-    size = chip.element_bytes[memory]
+    size = chip.element_bytes[memory, row[CODING]]
     if not rows_accessible(dram, row, size, detail):
         return BUS_READ
     if memory == UOP:
@@ -190,6 +253,8 @@ def load(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int:
         _FILL_INP(chip, dram, row, size)
     elif memory == ACC:
         _FILL_ACC(chip, dram, row, size)
+    elif memory == WGT_CODES:
+        _fill_codes(chip, dram, row, size)
     else:
         _FILL_ACC_8BIT(chip, dram, row, size)
     return NONE
@@ -208,7 +273,7 @@ def load_with_out(
         if fault == NONE:
             _low_bytes(chip, requantiser, row)
         return fault
-    size = chip.element_bytes[memory]
+    size = chip.element_bytes[memory, row[CODING]]
     if not rows_accessible(dram, row, size, detail):
         return BUS_READ
     _FILL_PAR(requantiser, dram, row, size)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from tandem.base.jit import compiled, inlined
-from tandem.hw.isa.columns import MEMORY_TYPE, SRAM_BASE, X_SIZE, Y_SIZE, InstructionFields
+from tandem.hw.isa.columns import (
+    CODING,
+    MEMORY_TYPE,
+    SRAM_BASE,
+    X_SIZE,
+    Y_SIZE,
+    InstructionFields,
+)
 from tandem.sim.semantics.chip import Chip
 from tandem.sim.semantics.detail import BUS_WRITE, NONE, Detail
 from tandem.sim.semantics.dram import Dram, row_address, rows_accessible
@@ -16,7 +23,7 @@ def store(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int
     """Execute a STORE that `hw.isa.validate` accepts. Returns a fault's code, or 0."""
     if row[X_SIZE] == 0:
         return NONE
-    size = chip.element_bytes[row[MEMORY_TYPE]]
+    size = chip.element_bytes[row[MEMORY_TYPE], row[CODING]]
     if not rows_accessible(dram, row, size, detail):
         return BUS_WRITE
     at = row[SRAM_BASE]
@@ -46,7 +53,7 @@ def store_out(
     """`store` on a machine with an OUT of its own."""
     if row[X_SIZE] == 0:
         return NONE
-    size = chip.element_bytes[row[MEMORY_TYPE]]
+    size = chip.element_bytes[row[MEMORY_TYPE], row[CODING]]
     if not rows_accessible(dram, row, size, detail):
         return BUS_WRITE
     at = row[SRAM_BASE]

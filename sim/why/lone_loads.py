@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import gcd
 
 import numpy as np
 
@@ -34,7 +35,9 @@ class LoneLoads:
         """The cycles of the LOAD with this index in the program."""
         load = self.program[instruction]
         assert isinstance(load, Load), "asked of LOADs only"
-        in_a_page = max(1, PAGE_BYTES // self.program.config.element_bytes(load.memory))
+        size = self.program.config.element_bytes(load.memory, load.coding)
+        # The fewest elements that are whole pages: a page, where its bytes are theirs.
+        in_a_page = max(1, PAGE_BYTES // gcd(PAGE_BYTES, size))
         load = replace(load, dram_base=load.dram_base % in_a_page, tokens=Tokens())
         if load not in self._known:
             self._known[load] = self._cycles(load)
@@ -44,7 +47,7 @@ class LoneLoads:
         """The cycles of a LOAD behind a GEMM that lasts until the whole program is fetched."""
         config, memory = self.program.config, self.memory
         last = load.dram_base + max(load.y_size - 1, 0) * load.x_stride + load.x_size
-        image = np.zeros(max(1, last * config.element_bytes(load.memory)), np.uint8)
+        image = np.zeros(max(1, last * config.element_bytes(load.memory, load.coding)), np.uint8)
         beats = 3 * INSTRUCTION_BYTES // config.bus_bytes + 1
         asm = Assembler(config)
         loops = [Loop(_ROUND), Loop((memory.latency + beats * memory.interval) // _ROUND + 1)]

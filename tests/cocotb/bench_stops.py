@@ -8,8 +8,8 @@ import cocotb
 from cocotb.handle import HierarchyObject
 
 from tandem.hw.faults import Fault
-from tandem.hw.registers import Control, Status
-from tests.cocotb.axi_rules import pin
+from tandem.hw.registers import NO_INSTRUCTION, Control, Status
+from tests.cocotb.axi_rules import pin, wire
 from tests.cocotb.machine import BOTH, Machine
 from tests.cocotb.programs import busy_program
 
@@ -110,6 +110,39 @@ async def a_bus_that_hangs(dut: HierarchyObject, channel: str) -> None:
         await answers_again(machine, channel)
         await machine.run(drawn)
         machine.rules.gives_up = False
+
+
+def not_taken(machine: Machine) -> int | None:
+    """The address that is offered on the bus, of a read if there is one."""
+    for channel in ("m_axi_ar", "m_axi_aw"):
+        if int(pin(machine.dut, f"{channel}valid").value):
+            return int(wire(machine.dut, f"{channel}addr").value)
+    return None
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(channels=[("m_axi_ar",), ("m_axi_aw",), ("m_axi_ar", "m_axi_r"), MEMORY])
+async def an_address_that_is_never_taken(dut: HierarchyObject, channels: tuple[str, ...]) -> None:
+    """Every launch from then on ends with the fault, at this address, until memory takes it."""
+    machine = await Machine.power_on(dut)
+    drawn = busy_program(machine.config, 65, 30)
+    await machine.put("bus_timeout", LIMIT)
+    await machine.launch(drawn.program, drawn.image)
+    await machine.cycles(100)
+    machine.hinder(channels, 0, 1.0)
+    machine.rules.gives_up = True
+    assert Status.ERROR in await machine.poll()
+    for _ in range(2):
+        before = not_taken(machine)
+        await machine.launch(drawn.program, drawn.image)
+        assert Status.ERROR in await machine.poll()
+        assert await machine.get("error_code") == Fault.BUS_TIMEOUT
+        assert await machine.get("error_instruction") == NO_INSTRUCTION
+        address = not_taken(machine) if before is None else before
+        assert await machine.get("error_address") == address
+    machine.hinder(channels, 0, 0.0)
+    await answers_again(machine, channels[0])
+    await machine.run(drawn)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

@@ -13,13 +13,16 @@ import pytest
 from tandem.hw.axi import ID_BITS
 from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.hw.config_files import load_config
+from tandem.hw.faults import Fault
 from tandem.hw.isa import Assembler, MemoryId, Unit
 from tandem.hw.memory_model import MemoryModel
+from tandem.hw.registers import NO_INSTRUCTION, Control, Interrupt
 from tandem.sim.cycle.engine import CycleEngine
 from tandem.sim.engine import Channel, Engine, Launch, Silence
 from tandem.sim.engines import make_engine
 from tandem.sim.errors import BusTimeoutError, CycleLimitError, EngineError
 from tandem.sim.memory import place_program
+from tandem.sim.rtl.bench import BenchSetup
 from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.programs import RandomProgram, random_program
 
@@ -192,6 +195,34 @@ def test_a_handshake_that_never_ends_is_seen_again() -> None:
     always = replace(first, silence=Silence(Channel.AR, 2, FOREVER))
     instruction, _ = outcome(engine, drawn, always)
     assert instruction is None
+    run(engine, drawn, Launch(address=0))
+    engine.close()
+
+
+@pytest.mark.parametrize("channel", [Channel.AR, Channel.AW])
+def test_every_launch_reports_an_address_that_is_never_taken(channel: Channel) -> None:
+    """The same address, of no instruction: that one was of the first launch."""
+    engine, drawn, cycles = machine()
+    bench, driver = engine._bench, engine._driver
+    assert bench is not None
+    assert driver is not None
+    how = Launch(address=0, bus_timeout=50, silence=Silence(channel, cycles // 2, FOREVER))
+    _, address = outcome(CycleEngine(engine.config, engine.memory_model), drawn, how)
+    memory, start = place_program(drawn.image, drawn.program)
+    # An engine's launch begins with a memory that answers: this one's never does again.
+    bench.attach(BenchSetup.of(memory, how))
+    driver.write("instruction_address", start)
+    driver.write("instruction_count", len(drawn.program))
+    driver.write("bus_timeout", how.bus_timeout)
+    driver.write("irq_enable", Interrupt.ERROR)
+    for launch in range(3):
+        driver.write("control", Control.LAUNCH)
+        assert bench.run(MANY)
+        assert driver.read("error_code") == Fault.BUS_TIMEOUT
+        assert driver.read("error_address") == address, f"launch {launch}"
+        assert launch == 0 or driver.read("error_instruction") == NO_INSTRUCTION
+        driver.write("irq_status", Interrupt.ERROR)
+    bench.detach()
     run(engine, drawn, Launch(address=0))
     engine.close()
 

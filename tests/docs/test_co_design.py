@@ -100,7 +100,7 @@ def test_large_arrays(tmp_path: Path) -> None:
     assert any(faster >= 11.5 and larger <= 14 for faster, larger in gains)
 
 
-@pytest.mark.every(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", EXPORTS_LAST)
 def test_the_options_of_every_search(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ def test_there_are_some() -> None:
     assert len(NOTEBOOKS) == len(LABS) == 6
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     notebook = read(path)
@@ -41,6 +42,7 @@ def test_a_notebook(path: Path, tmp_path: Path, request: pytest.FixtureRequest) 
     assert path.stat().st_size < MOST_BYTES
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
 def test_a_lab_with_its_solutions(path: Path, tmp_path: Path) -> None:
     notebook = read(path)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.features import Feature
 from tandem.hw.memory_model import MEMORY_PRESETS
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,8 @@ def machines() -> Iterator[str]:
         kib = [f"{sizes[name] / 1024:g}" if name in sizes else "-" for name in COLUMNS]
         array = f"{config.batch} x {config.block_in} x {config.block_out}"
         extensions = "yes" if config.features else "-"
+        if Feature.COMPRESSED_WEIGHTS in config.features:
+            extensions += ", and weights"
         cells = (f"`{preset}`", array, str(config.macs), *kib, str(config.bus_bits), extensions)
         yield f"| {' | '.join(cells)} |"
 

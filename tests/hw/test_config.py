@@ -49,6 +49,15 @@ from tandem.hw.features import Feature
             "be equal",
         ),
         (
+            {
+                "log_block_in": 1,
+                "features": frozenset({Feature.COMPRESSED_WEIGHTS}),
+                "bus_bits": 256,
+            },
+            "log_block_in: a block of weights has 32 bytes; with the feature compressed_weights it "
+            "has two beats, 64 bytes, or more: it is 1, and must be at least 2",
+        ),
+        (
             {"log_block_in": 3, "log_block_out": 3, "bus_bits": 128},
             "the GEMM word needs 140 bits and has 128, the ALU word needs 144 bits and has 128, "
             "the micro-op word needs 36 bits and has 32, for memories of these depths: lower "

@@ -43,6 +43,7 @@ def parse(values: Mapping[str, Any]) -> HardwareConfig:
 def test_preset_names() -> None:
     base = ("batch2", "big32", "block4", "de10", "pynq", "small8", "tiny", "ultra96")
     expected = tuple(sorted((*base, "pynq-x", "small8-x", "tiny-x", "ultra96-x")))
+    expected = tuple(sorted((*expected, "pynq-w", "small8-w", "tiny-w")))
     assert preset_names() == expected
 
 

@@ -22,6 +22,7 @@ from tandem.hw.isa import (
     MicroOp,
     Requantise,
     Store,
+    Table,
     Tokens,
 )
 from tandem.hw.isa.instructions import AluExtensions, GemmExtensions
@@ -35,6 +36,7 @@ CLASSES: Mapping[Opcode, type[Instruction]] = {
     Opcode.FINISH: Finish,
     Opcode.ALU: Alu,
     Opcode.REQUANTISE: Requantise,
+    Opcode.TABLE: Table,
 }
 
 

@@ -9,4 +9,4 @@ from tandem.hw.instruction_page import instruction_page
 
 
 def test_the_page_is_up_to_date(golden: Callable[[str, str], None]) -> None:
-    golden("../../docs/instruction-set.md", instruction_page(load_config("pynq-x")))
+    golden("../../docs/instruction-set.md", instruction_page(load_config("pynq-w")))

@@ -35,6 +35,7 @@ def test_offsets() -> None:
         "base_par": 0x070,
         "par_buffer": 0x078,
         "error_address": 0x080,
+        "base_wgt_codes": 0x088,
         "cycles": 0x100,
         "store_memory": 0x148,
         "load_instruction": 0x180,
@@ -52,7 +53,9 @@ def test_bits() -> None:
 
 def test_a_machine_has_the_registers_of_its_features() -> None:
     base = {register.name for register in registers_of(frozenset())}
-    assert {register.name for register in register_map()} - base == {"base_par", "par_buffer"}
+    assert {register.name for register in register_map()} - base == {
+        *("base_par", "par_buffer", "base_wgt_codes")
+    }
 
 
 @pytest.mark.parametrize("config", [HardwareConfig(), EXTENDED], ids=["base", "extended"])
@@ -68,7 +71,7 @@ def test_constants_are_the_configuration(config: HardwareConfig) -> None:
         "shape": 0x00_04_04_00,
         "buffers": 0x11_12_0F_0F,
         "bus": 0x3F_20_0040,
-        "features": 0b111 if config.features else 0,
+        "features": 0b1111 if config.features else 0,
     }
     if MemoryId.PAR in config.memories:
         wanted["par_buffer"] = config.log_par_buffer

@@ -16,7 +16,7 @@ def test_scales_up_to_the_largest_keep_all_values_in_int8(weights: WeightFormat)
     codes = np.arange(1 << weights.bits, dtype=np.uint8)
     for scale in range(weights.largest_scale + 1):
         expected = [value * (scale if weights.scaled else 1) for value in weights.table]
-        np.testing.assert_array_equal(weights.widened(codes, np.uint8(scale)), expected)
+        np.testing.assert_array_equal(weights.widened(codes, np.full_like(codes, scale)), expected)
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
 from typer.testing import CliRunner
 
 from tandem.hw.config_files import load_config
 from tandem.scripts.cli import app
 from tandem.scripts.matmul import matmul_program
+from tests.support.compiler.models.stated_network import stated_network
 
 _LEFT_OUT = (
     (re.compile(r"\d[\d,]*(\.\d+)? ?(ms|us|s|seconds?|cycles (a|per) second)\b"), "T"),
@@ -38,57 +38,9 @@ _LEFT_OUT = (
 """What depends on the time, the host or the cache, the width of its columns, and frames."""
 
 
-def _model() -> ModelProto:
-    """Two convolutions with a shortcut, a pool and a classifier, with stated scales."""
-    rng = np.random.default_rng(5)
-    weights = {
-        "scale": np.float32(0.05),
-        "coarse": np.float32(0.2),
-        "zero": np.int8(0),
-        "unit": np.float32(0.01),
-        "w1": rng.integers(-60, 60, (8, 4, 3, 3)).astype(np.int8),
-        "w2": rng.integers(-60, 60, (8, 8, 1, 1)).astype(np.int8),
-        "b1": rng.integers(-900, 900, 8).astype(np.int32),
-        "w3": rng.integers(-60, 60, (8, 5)).astype(np.int8),
-        "flat": np.array([1, -1]),
-    }
-    conv = ("scale", "zero"), ("unit", "zero")
-    nodes = [
-        helper.make_node("QuantizeLinear", ["x", *conv[0]], ["q"], "enter"),
-        helper.make_node(
-            "QLinearConv",
-            ["q", *conv[0], "w1", *conv[1], *conv[0], "b1"],
-            ["c1"],
-            "first",
-            pads=[1, 1, 1, 1],
-        ),
-        helper.make_node(
-            "QLinearConv", ["c1", *conv[0], "w2", *conv[1], "coarse", "zero"], ["c2"], "second"
-        ),
-        helper.make_node("MaxPool", ["c2"], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2]),
-        helper.make_node("MaxPool", ["p"], ["g"], "most", kernel_shape=[3, 3]),
-        helper.make_node("Reshape", ["g", "flat"], ["r"], "flatten"),
-        helper.make_node(
-            "QLinearMatMul",
-            ["r", "coarse", "zero", "w3", *conv[1], "coarse", "zero"],
-            ["m"],
-            "classes",
-        ),
-        helper.make_node("DequantizeLinear", ["m", "coarse", "zero"], ["y"], "leave"),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "stated",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 4, 6, 6))],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 5))],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-
-
 def _write_inputs(folder: Path) -> None:
     """The files that the commands read."""
-    onnx.save(_model(), folder / "net.onnx")
+    onnx.save(stated_network(), folder / "net.onnx")
     rng = np.random.default_rng(6)
     np.save(folder / "x.npy", rng.normal(0, 2, (1, 4, 6, 6)).astype(np.float32))
     np.save(folder / "three.npy", rng.normal(0, 2, (3, 4, 6, 6)).astype(np.float32))

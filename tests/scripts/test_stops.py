@@ -120,6 +120,22 @@ TUNE = Command(
 )
 
 
+def check_soc(folder: Path) -> None:
+    """The system is whole, or the folder is marked."""
+    system = folder / "system"
+    if not system.exists() or (system / INCOMPLETE).exists():
+        return
+    listed = (system / "simulation" / "sources.f").read_text().split()
+    for name in ("LICENSES.md", "firmware/firmware.c", "network/network.h", "gateware/soc.v"):
+        assert (system / name).exists()
+    assert listed
+    assert all((system / name.removeprefix("../")).exists() for name in listed)
+
+
+SOC = Command(("soc", "net.onnx", "--config", "tiny-x", "-o", "system"), ("system",), check_soc, 12)
+"""LiteX runs in a process of its own for most of the time."""
+
+
 def rtl(config: str) -> Command:
     arguments = ("rtl", "--config", config, "-o", "design")
     return Command(arguments, ("design",), check_design, 4)
@@ -222,6 +238,18 @@ def test_many_stops(seed: int, folder: Path) -> None:
         # What SIGKILL leaves is the hardest to go on from.
         if stop(command, folder, source) is signal.SIGKILL or source.random() < 0.3:
             finish(command, folder)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(3))
+def test_stops_of_a_system(seed: int, folder: Path) -> None:
+    """While LiteX makes it, and while a folder with an earlier one is written."""
+    pytest.importorskip("litex", reason="the extra soc")
+    source = random.Random(f"soc {seed}")
+    for _ in range(4):
+        if stop(SOC, folder, source) is signal.SIGKILL:
+            finish(SOC, folder)
+    finish(SOC, folder)
 
 
 @pytest.mark.exhaustive

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.compiler.graph.attributes import Attributes
-from tandem.compiler.graph.operators.symbolic import axis_of, passed_through, same_axes
+from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
 from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from tandem.compiler.graph.types import TensorType
-from tandem.compiler.operators import widen
+from tandem.compiler.operators import quantised, widen
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,28 @@ class Widen(Attributes):
     table: tuple[int, ...]
     axis: int = 1
     group: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DequantiseBlocks(Attributes):
+    """The axis along which `block` numbers share a scale; the zero point where blocks have none."""
+
+    axis: int
+    block: int
+    middle: int = 0
+
+
+def _numbers(query: TypeQuery, attributes: DequantiseBlocks) -> tuple[TensorType, ...]:
+    axes = same_axes(query, axis_of(query, attributes.axis))
+    data, *others = query.types
+    for position, blocks in enumerate(others, 1):
+        for _, axis in axes:
+            if axis >= blocks.rank or data.shape[axis] != blocks.shape[axis]:
+                query.fail(
+                    f"{query.show(position)} is not known to have axis {axis} of {query.show(0)}"
+                )
+    shared: AxisMap = {(at, axis): axis for at in range(1, len(query.types)) for _, axis in axes}
+    return passed_through(query, axes | shared)
 
 
 def _widened(query: TypeQuery, attributes: Widen) -> tuple[TensorType, ...]:
@@ -33,6 +55,13 @@ def _widened(query: TypeQuery, attributes: Widen) -> tuple[TensorType, ...]:
 
 
 SPECS: tuple[AnyOp, ...] = (
+    define_operator(
+        quantised.dequantise_blocks,
+        OpPattern.BROADCAST,
+        Operands(("data", "scale", "zero_point"), optional=1),
+        DequantiseBlocks,
+        _numbers,
+    ),
     define_operator(
         widen.widen,
         OpPattern.BROADCAST,

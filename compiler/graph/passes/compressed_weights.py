@@ -10,7 +10,7 @@ from tandem.compiler.graph.opspec import OpPattern, OpSpec
 from tandem.compiler.graph.passes.grouping import Edge
 from tandem.compiler.graph.visit import all_lets, names_of
 
-WIDENING: Final = frozenset({"widen"})
+WIDENING: Final = frozenset({"dequantise_blocks", "widen"})
 """Operators whose operands take fewer bits than their results."""
 _LAYERS: Final = frozenset({"conv2d", "dense", "gemm", "matmul"})
 """Operators that multiply by weights."""

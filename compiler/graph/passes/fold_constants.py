@@ -33,7 +33,7 @@ class FoldConstants:
     """Computes values that depend on constants only, and selects the body of an `if` on a constant.
 
     Calls by name are kept: whether they end is not known. So are compressed weights that layers
-    read (`compressed_weights`).
+    read (`compressed_weights`), unless all has to be known.
 
     ::
 
@@ -46,10 +46,13 @@ class FoldConstants:
         The runner: `evaluate.Interpreter` for small values, `native.NativeRunner` for weights.
     limit
         The maximum number of elements of a folded value.
+    keeps_compressed
+        Whether compressed weights stay as they are.
     """
 
     run: Runner
     limit: int = 1 << 27
+    keeps_compressed: bool = True
     name: str = "fold-constants"
 
     def apply(self, function: Function) -> Function:
@@ -68,7 +71,8 @@ class FoldConstants:
             if (found := tensors_of(type_))
         }
         small = frozenset(name for name, size in sizes.items() if size <= self.limit)
-        small -= kept_compressed(function.body)
+        if self.keeps_compressed:
+            small -= kept_compressed(function.body)
         return replace(function, body=self._body(function.body, {}, {}, small))
 
     def _body(

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tandem.compiler.errors import BuildError
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Atom, Call, Function, Tuple, Var
@@ -27,6 +30,7 @@ from tandem.compiler.plan.offload import offload_passes
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
 from tandem.compiler.plan.placement import placement_of
 from tandem.compiler.plan.planner import Planner, kernel_of
+from tandem.compiler.plan.schedule_template import Arguments
 from tandem.compiler.plan.target import Backend, Target
 from tandem.runtime.artifact import Step
 from tandem.runtime.artifact.stream import Layer, PlacedTensor, StreamCode
@@ -105,8 +109,9 @@ class StreamBackend(Backend):
         for call in planned.calls:
             program = self.planner.schedule(call.plan).program
             call.check(program)
+            given = call.plan.arguments
             operators.append(
-                Operator(program, call.named, call.name, call.plan.arguments.immediates)
+                Operator(program, call.named, call.name, given.immediates, given.forms)
             )
         return compile_stream(
             operators, self.target.machine, places.addresses, self._programs, places.end
@@ -120,7 +125,7 @@ class StreamBackend(Backend):
         values = {
             call.named[tensor]: value
             for call in calls
-            for tensor, value in call.plan.arguments.tensors.items()
+            for tensor, value in _stored(call.plan.arguments).items()
         }
 
         def resident(tensor: str) -> PlacedTensor:
@@ -143,6 +148,12 @@ class StreamBackend(Backend):
 
     def _places(self, planned: PlannedStream) -> StreamPlaces:
         return places_of(planned, self.target.machine.config)
+
+
+def _stored(arguments: Arguments) -> dict[str, NDArray[np.generic]]:
+    """A layer's tensors as they lie in DRAM."""
+    coded = {name: coded.data for name, coded in arguments.forms.items()}
+    return {**arguments.tensors, **coded}
 
 
 def _resident(
@@ -170,7 +181,7 @@ def _resident(
 def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
     """The stream's internal tensors and micro-ops in DRAM; `known` names its inputs and results."""
     tensors = [
-        PlacedTensor(name, at.address, at.buffer.shape, at.buffer.dtype.numpy.name)
+        PlacedTensor(name, at.address, at.shape, at.kind.name)
         for name, at in stream.tensors.items()
         if name not in known
     ]

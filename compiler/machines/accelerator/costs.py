@@ -9,6 +9,7 @@ import numpy as np
 
 from tandem.compiler.machines.accelerator.templates.features import COUNTED, features
 from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bound
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.plan.space import Choices, Floats
 from tandem.compiler.plan.target import TemplateCosts
 
@@ -17,11 +18,21 @@ from tandem.compiler.plan.target import TemplateCosts
 class AcceleratorCosts(TemplateCosts):
     """Estimates of each template, lower bounds of exact cycles, and features relative to these."""
 
+    def _machine(self, workload: Any) -> MachineCost:
+        machine: MachineCost = self.machine
+        return machine.of(workload)
+
+    def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
+        return TemplateCosts(self._machine(workload)).costs(template, workload, choices)
+
+    def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
+        return TemplateCosts(self._machine(workload)).shortlist(template, workload, choices)
+
     def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        return lower_bound(template, workload, choices, self.machine)
+        return lower_bound(template, workload, choices, self._machine(workload))
 
     def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        found = features(template, workload, choices, self.machine)
+        found = features(template, workload, choices, self._machine(workload))
         bounds = self.bounds(template, workload, choices)
         # Counts for each cycle mean the same for small layers and large ones.
         found[:, COUNTED] /= bounds[:, None]

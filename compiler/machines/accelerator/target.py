@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from tandem.compiler.graph.nodes import Call
 from tandem.compiler.machines.accelerator.backend import StreamBackend
 from tandem.compiler.machines.accelerator.costs import AcceleratorCosts
 from tandem.compiler.machines.accelerator.limits import limit_of
@@ -22,6 +24,7 @@ from tandem.compiler.machines.accelerator.templates.template import AcceleratorT
 from tandem.compiler.machines.accelerator.templates.upsample import UpsampleByStores
 from tandem.compiler.plan.target import Target, TunedChoices
 from tandem.hw.config import HardwareConfig
+from tandem.hw.features import Feature
 
 TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     Conv2dOnArray(),
@@ -34,6 +37,8 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     UpsampleByStores(),
 )
 """The templates of the base instruction set, in matching order; add new operators here."""
+_WEIGHTED = ("conv2d", "dense")
+"""Operators whose weights are constants in WGT."""
 
 
 def accelerator(
@@ -69,4 +74,16 @@ def accelerator(
         is_exact=is_exact,
         tuned=tuned,
         limit_of=limit_of,
+        takes_compressed=_Widens(Feature.COMPRESSED_WEIGHTS in config.features),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Widens:
+    """Whether a machine, with the extension or without, widens the weights of an operator as it
+    loads them."""
+
+    extended: bool
+
+    def __call__(self, call: Call) -> bool:
+        return self.extended and call.callee.name in _WEIGHTED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -23,6 +23,7 @@ from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
 from tandem.compiler.machines.cpu.codegen.byte_tables import lookup_cost
+from tandem.compiler.machines.cpu.narrow_constants import is_narrow, narrow_constant
 from tandem.compiler.machines.cpu.network import make_network
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.leave_padding import LeavePadding
@@ -32,13 +33,13 @@ from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
 from tandem.compiler.plan.planner import Plan, Planner
 from tandem.compiler.plan.target import Backend, Target
 from tandem.compiler.te import Schedule
-from tandem.compiler.te.build import macs_of
+from tandem.compiler.te.build import macs_of, program_of
 from tandem.compiler.te.knobs import Choice
 from tandem.runtime.artifact import HOST, Code, Manifest, Step
 from tandem.runtime.native import NETWORK, POOL, ObjectCode
 from tandem.runtime.native.pool_object import make_pool_object
 
-_Key: TypeAlias = tuple[str, int | None]
+_Key: TypeAlias = tuple[str, int | None, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class CpuKernel:
         Programs that pack parameters into inputs of the program, by the input's index.
     sources
         The indices of the parameters that these programs read, by the input's index.
+    prefetches
+        Whether the program prefetches what is packed.
     operators
         Names of the kernel's operators, in order.
     macs
@@ -68,22 +71,41 @@ class CpuKernel:
     sources: Mapping[int, tuple[int, ...]]
     operators: tuple[str, ...]
     macs: int
+    prefetches: bool = True
 
     @property
     def streamed(self) -> tuple[str, ...]:
-        """The names of inputs that are read in the order of their memory."""
-        return tuple(self.program.inputs[at].name for at in self.packing)
+        """The names of inputs that are read in the order of their memory, and prefetched."""
+        packed = self.packing if self.prefetches else ()
+        return tuple(self.program.inputs[at].name for at in packed)
 
 
-def cpu_kernel(kernel: Function, plan: Plan | None, target: Target[CpuTarget]) -> CpuKernel:
-    """The kernel scheduled by `plan`, or by the generic schedule if there is no plan."""
+def cpu_kernel(
+    kernel: Function,
+    plan: Plan | None,
+    target: Target[CpuTarget],
+    narrow: Collection[int] = (),
+) -> CpuKernel:
+    """The kernel scheduled by `plan`, or by the generic schedule if there is no plan.
+
+    Parameters
+    ----------
+    narrow
+        Without a plan, the parameters that are packed into bytes (`narrow_constants`).
+    """
     if plan is not None:
         assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
         return scheduled_kernel(plan.template, plan.workload, plan.choice, target)
-    inputs = placeholders(kernel)
-    simd = Simd.of(target.machine)
-    outputs = tensors(kernel, inputs)
-    return _kernel(kernel, cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name))
+    inputs, given = placeholders(kernel), placeholders(kernel)
+    packings, inlined = [], []
+    for number in narrow:
+        constant = narrow_constant(given[number])
+        inputs[number], given[number] = constant.packed, constant.elements
+        packings.append(program_of([constant.packing], name=constant.packing.name))
+        inlined.append(constant.elements.name)
+    simd, outputs = Simd.of(target.machine), tensors(kernel, given)
+    schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name, inlined=inlined)
+    return _kernel(kernel, schedule, packings)
 
 
 def scheduled_kernel(
@@ -92,7 +114,8 @@ def scheduled_kernel(
     """The kernel of a workload, scheduled by a choice of a template."""
     schedule = template.schedule(workload, choice, target.machine)
     packers = template.packings(workload, choice, target.machine)
-    return _kernel(workload.kernel, schedule, packers)
+    made = _kernel(workload.kernel, schedule, packers)
+    return replace(made, prefetches=template.prefetches)
 
 
 def _kernel(kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = ()) -> CpuKernel:
@@ -174,6 +197,8 @@ class KernelBackend(Backend):
         if parts.code.get(name, code) is not code:
             # Another call of this kernel has different code: constant or computed weights.
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
+        while parts.code.get(name, code) is not code:
+            name = f"{name}_"
         parts.code[name] = code
         if code.parallel and POOL not in parts.code:
             parts.code[POOL] = make_pool_object(code.triple)
@@ -217,7 +242,16 @@ class KernelBackend(Backend):
     def _key(self, call: Invocation) -> _Key:
         """A cache key that is equal for calls that run the same code."""
         plan = self._plan(call)
-        return call.kernel.digest, None if plan is None else plan.workload.weight
+        weight = None if plan is None else plan.workload.weight
+        return call.kernel.digest, weight, self._narrow(call)
+
+    def _narrow(self, call: Invocation) -> frozenset[int]:
+        """The numbers of a call's constants that are packed into bytes."""
+        return frozenset(
+            number
+            for number, operand in enumerate(call.operands)
+            if isinstance(operand, Constant) and is_narrow(operand.type)
+        )
 
     def _plan(self, call: Invocation) -> Plan | None:
         args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
@@ -226,7 +260,7 @@ class KernelBackend(Backend):
 
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""
-        made = cpu_kernel(call.kernel, self._plan(call), self.target)
+        made = cpu_kernel(call.kernel, self._plan(call), self.target, sorted(self._narrow(call)))
         machine, passes = self.target.machine, self.target.passes
         if not machine.has_vectors and _padding_is_undefined(call.kernel):
             passes = (*passes, LeavePadding(made.program.outputs[0].name))

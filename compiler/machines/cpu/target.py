@@ -8,7 +8,10 @@ from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.compiler.machines.cpu.small_loops import SerialSmallLoops
-from tandem.compiler.machines.cpu.templates.compressed_layers import CompressedDenseOnCpu
+from tandem.compiler.machines.cpu.templates.compressed_layers import (
+    CompressedDenseOnCpu,
+    CompressedMatmulOnCpu,
+)
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
@@ -22,8 +25,9 @@ TEMPLATES = (
     Conv2dOnCpu(),
     DottedDepthwiseOnCpu(),
     DepthwiseOnCpu(),
-    DenseOnCpu(),
     CompressedDenseOnCpu(),
+    DenseOnCpu(),
+    CompressedMatmulOnCpu(),
     MatmulOnCpu(),
     ComputedMatmulOnCpu(),
 )

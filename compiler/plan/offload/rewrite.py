@@ -11,7 +11,7 @@ from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.operators.layouts import Convert
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType, Type
-from tandem.compiler.graph.visit import map_atoms
+from tandem.compiler.graph.visit import map_atoms, names_of
 from tandem.compiler.layouts.layout import Bytes, Layout
 from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.schedule_template import RESULT, ScheduleTemplate
@@ -68,7 +68,7 @@ class _Rewriter:
     kernel: list[Let] = field(default_factory=list)
 
     def rewritten(self, from_host: bool) -> Rewrite:
-        first, *rest = self.match.lets
+        lets = self.match.lets
         data, *others = self.match.computed
         repacked = None
         if from_host:
@@ -76,7 +76,8 @@ class _Rewriter:
         if repacked is None:
             operand = self._operand(data)
         else:
-            first, name = repacked.first, self.match.variable(data)
+            name = self.match.variable(data)
+            lets = _with_first(lets, repacked.first)
             spec = OPERATORS[repacked.operator]
             type_ = spec.result(name, [self.types[name]], repacked.attributes)
             assert isinstance(type_, TensorType), "packed"
@@ -86,7 +87,7 @@ class _Rewriter:
         # A tensor bound to two operands is converted for each: the two layouts may differ.
         added = {self.match.variable(each): self._operand(each) for each in others}
         renamed = {**added, self.match.variable(data): operand}
-        for let in (first, *rest):
+        for let in lets:
             value = map_atoms(let.value, lambda atom: _renamed(atom, renamed))
             inner = Var(unique_name(f"{let.name}_inside", self.taken))
             renamed.update({**added, let.name: inner})
@@ -140,6 +141,14 @@ class _Rewriter:
         name = unique_name(stem, self.taken)
         lets.append(Let(name, call, origin=None if lets is self.operands else self._origin))
         return Var(name)
+
+
+def _with_first(lets: tuple[Let, ...], first: Let) -> tuple[Let, ...]:
+    """The operators with another one in the place of that of the same name, without those before it
+    that it does not read."""
+    at = [let.name for let in lets].index(first.name)
+    read = {*names_of(first.value)}
+    return (*(let for let in lets[:at] if let.name in read), first, *lets[at + 1 :])
 
 
 def _convert(of: Var, type_: TensorType, target: Layout | None) -> Call:

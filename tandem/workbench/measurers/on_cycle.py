@@ -55,7 +55,9 @@ def cycles_of(layer: MeasuredLayer, choice: Choice, limit: float) -> Outcome:
     machine, engine = _machine(layer.config), _engine(layer.config, layer.memory)
     try:
         program = layer.template.schedule(layer.workload, choice, machine).program
-        stream = compile_stream([Operator(program, {}, immediates=layer.immediates)], machine)
+        coded = layer.template.stored(layer.workload, machine)
+        operator = Operator(program, {}, immediates=layer.immediates, coded=coded)
+        stream = compile_stream([operator], machine)
         most = int(limit) if np.isfinite(limit) else None
         image = stream.image(layer.channels)
         return Outcome.measured(exact_cycles(engine, stream.program, image, most))

@@ -28,10 +28,9 @@ from tandem.compiler.search.work import Group, LayerWork, StreamWork, Times
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES, Opcode
 from tandem.hw.errors import HardwareError
-from tandem.hw.instruction_fields import MEMORY_BITS
 from tandem.hw.isa import Program
+from tandem.hw.isa.element_sizes import element_sizes
 from tandem.hw.memory_model import MemoryModel
-from tandem.hw.topology import MemoryId
 from tandem.sim.engine import Engine, Launch
 from tandem.sim.engines import make_engine
 from tandem.sim.errors import NeedsDataError, SimulationError
@@ -169,10 +168,7 @@ def _layers(stream: TimedStream) -> Iterator[LayerWork]:
         return [int(value) for value in sums]
 
     uops = (columns.uop_end - columns.uop_bgn) * columns.iter_out * columns.iter_in
-    sizes = np.zeros(1 << MEMORY_BITS, np.int64)
-    for memory in MemoryId:
-        sizes[memory] = program.config.element_bytes(memory)
-    moved = columns.y_size * columns.x_size * sizes[columns.memory_type]
+    moved = columns.y_size * columns.x_size * element_sizes(program.config, columns)
     read = np.where(columns.opcode == Opcode.LOAD, moved, 0) + INSTRUCTION_BYTES
     counts = (
         by_layer(np.where(columns.opcode == Opcode.GEMM, uops, 0)),

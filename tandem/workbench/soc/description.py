@@ -25,9 +25,12 @@ class SocDescription(msgspec.Struct, frozen=True):
     latency, in_flight
         Of the memory, see `SharedMemory`.
     rom_bytes, ram_bytes, memory_bytes
-        The firmware; its variables; the memory that the accelerator sees. Powers of two.
+        The firmware; its variables; the memory that the accelerator sees.
     frequency
         Cycles a second.
+    is_simulated
+        Whether the console is bytes with a handshake, which a simulation shows; otherwise it is a
+        serial line.
     """
 
     accelerator: str
@@ -40,6 +43,7 @@ class SocDescription(msgspec.Struct, frozen=True):
     ram_bytes: int
     memory_bytes: int
     frequency: int
+    is_simulated: bool = True
 
     @classmethod
     def read(cls, path: Path) -> SocDescription:

@@ -29,6 +29,13 @@ from tandem.workbench.soc.console import SocRun, read_console
 from tandem.workbench.soc.cores import SocProcessor
 from tandem.workbench.soc.description import SocDescription
 from tandem.workbench.soc.firmware import NETWORK, padded_bytes
+from tandem.workbench.soc.gateware import (
+    FOLDER,
+    GatewareOptions,
+    SocGateware,
+    check_gateware_tools,
+    make_gateware,
+)
 from tandem.workbench.soc.sources import (
     LICENCES,
     ROM_FILE,
@@ -40,7 +47,7 @@ from tandem.workbench.soc.sources import (
 
 MOST_CYCLES = 1_000_000_000
 """After which a simulation is given up."""
-_FOLDERS = ("accelerator", "firmware", "gateware", "network", "simulation")
+_FOLDERS = ("accelerator", FOLDER, "firmware", "gateware", "network", "simulation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,8 @@ class Soc:
         What the engine `cycle` says that a run of each of its streams takes, with this memory.
     run
         Its simulated run; None if it was not asked for.
+    gateware
+        The system placed and routed; None if it was not asked for.
     """
 
     folder: Path
@@ -83,6 +92,7 @@ class Soc:
     description: SocDescription
     cycles: int
     run: SocRun | None
+    gateware: SocGateware | None
 
 
 def make_soc(
@@ -91,6 +101,7 @@ def make_soc(
     folder: Path,
     *,
     run: bool = False,
+    gateware: GatewareOptions | None = None,
     inputs: Sequence[Path] = (),
     pixels: PixelNormalisation = PixelNormalisation.IMAGENET,
     seed: int = 0,
@@ -103,6 +114,8 @@ def make_soc(
     ----------
     run
         Build the firmware and a simulator, and run it.
+    gateware
+        Build the firmware, and place and route the system with it, which takes many minutes.
     inputs
         Files of the inputs that the firmware runs on; noise of `seed` without any.
 
@@ -110,14 +123,18 @@ def make_soc(
     ------
     SocError, MissingPackageError
         The system cannot be made, built or simulated; LiteX is not installed.
+    SynthesisError, DoesNotFitError
+        Yosys or nextpnr is missing or failed; the system does not fit the device.
     ExportError, CompilerError, InputError, OSError
         As `export_network`.
     """
     say = report or (lambda step: None)
     check_packages(options.processor)
     check_memory(options.memory)
-    if run:
+    if run or gateware is not None:
         check_tools()
+    if gateware is not None:
+        check_gateware_tools()
     host = Cpu(1, options.processor.target)
     device = Accelerator(options.config, options.memory, host=host)
     network, given = compiled_with_inputs(
@@ -142,15 +159,24 @@ def make_soc(
             *(len(check), work / "sources"),
         )
         made |= sources.files
-        found = None
+        found, routed = None, None
+        if run or gateware is not None:
+            say("the firmware")
+            write_tree(work / "run", made)
+            built = build_firmware(work / "run", [f"-D{name}" for name in options.defines])
+            made |= {f"firmware/{name}": content for name, content in built.items()}
+            made[f"gateware/{ROM_FILE}"] = built["firmware.init"]
         if run:
-            built, console = _run(sources, made, options.defines, work / "run", say)
-            made |= built
+            console = _simulate(sources, built["firmware.init"], work / "run", say)
             expected = _expected(exported.header, check)
             found = read_console(console, exported.header, launching, expected)
+        if gateware is not None:
+            (work / FOLDER).mkdir()
+            files, routed = make_gateware(sources, built, gateware, work / FOLDER, say)
+            made |= files
         write_files(folder, made, LICENCES, _obsolete(folder, made))
     cycles = device.cycles(network.artifact)
-    return Soc(folder, tuple(made), options, sources.description, cycles, found)
+    return Soc(folder, tuple(made), options, sources.description, cycles, found, routed)
 
 
 def _launching(artifact: Artifact) -> list[bool]:
@@ -162,25 +188,15 @@ def _launching(artifact: Artifact) -> list[bool]:
     return found
 
 
-def _run(
-    sources: SocSources,
-    made: Mapping[str, str | bytes],
-    defines: Sequence[str],
-    work: Path,
-    say: Callable[[str], None],
-) -> tuple[dict[str, bytes], str]:
-    """Build and run in an empty folder. Returns the files that were built, and the console."""
-    write_tree(work, made)
-    say("the firmware")
-    built = build_firmware(work, [f"-D{name}" for name in defines])
+def _simulate(sources: SocSources, rom: bytes, work: Path, say: Callable[[str], None]) -> str:
+    """Build a simulator, and run it with contents of the ROM. Returns the console."""
     say("the simulator")
     simulator = build_simulator(sources.hardware())
     say("the simulation")
-    (work / "gateware" / ROM_FILE).write_bytes(built["firmware.init"])
+    (work / "gateware" / ROM_FILE).write_bytes(rom)
     with ProcessGroup() as group:
         _, console = group.run((str(simulator), str(MOST_CYCLES)), work / "gateware")
-    found = {f"firmware/{name}": content for name, content in built.items()}
-    return {**found, f"gateware/{ROM_FILE}": built["firmware.init"]}, console
+    return console
 
 
 def _expected(header: Header, check: bytes) -> dict[str, NDArray[Any]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from tandem.base.processes import ProcessGroup
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
 from tandem.sim.rtl.design import verilog_of
@@ -23,6 +19,7 @@ from tandem.workbench.soc.cores import SocProcessor
 from tandem.workbench.soc.description import LEAST_LATENCY, SocDescription
 from tandem.workbench.soc.firmware import SocMap, firmware_files
 from tandem.workbench.soc.licences import licences
+from tandem.workbench.soc.litex_system import litex_system
 from tandem.workbench.verilog_files import companions
 
 EXTRA: Final = "tandem-workbench[soc]"
@@ -31,17 +28,6 @@ ROM_FILE: Final = "soc_rom.init"
 """What the ROM is filled with when a simulation begins, or a bit file is made."""
 FREQUENCY: Final = 64_000_000
 _PAGE, _STACK, _PROGRAM = 4096, 8192, 24 << 10
-_ERROR_LINES: Final = 12
-
-
-class _System(msgspec.Struct, frozen=True):
-    """What the process that runs LiteX writes beside the Verilog."""
-
-    regions: dict[str, tuple[int, int]]
-    registers: dict[str, int]
-    interrupts: dict[str, int]
-    sources: tuple[str, ...]
-    include: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +40,16 @@ class SocSources:
         Contents by name, which begins with a folder but for the list of licences.
     description
         Sizes and timing.
+    addresses
+        Where everything is.
+    cores
+        The names of the processor's files.
     """
 
     files: Mapping[str, str]
     description: SocDescription
+    addresses: SocMap
+    cores: tuple[str, ...]
 
     def hardware(self) -> dict[str, str]:
         """The files that the simulator is made of."""
@@ -109,9 +101,8 @@ def soc_sources(
     """
     design = verilog_of(config)
     accelerator = {**design.files, **companions(config, design)}
-    folder, gateware = work / "accelerator", work / "gateware"
+    folder = work / "accelerator"
     folder.mkdir()
-    gateware.mkdir()
     for name, text in accelerator.items():
         (folder / name).write_text(text, encoding="utf-8")
     description = SocDescription(
@@ -120,39 +111,23 @@ def soc_sources(
         *_sizes(header, check_bytes),
         FREQUENCY,
     )
-    description.write(work / "description.json")
-    program = ("-P", "-m", "tandem.workbench.soc.system")
-    with ProcessGroup() as group:
-        status, output = group.run(
-            (sys.executable, *program, str(work / "description.json"), str(gateware)),
-            work,
-        )
-    if status:
-        tail = "\n".join(output.splitlines()[-_ERROR_LINES:])
-        raise SocError(f"LiteX ended with status {status}; its output ended with:\n{tail}")
-    system = msgspec.json.decode((gateware / "system.json").read_bytes(), type=_System)
+    system = litex_system(description, work)
     names = [name for name in accelerator if name.endswith(".v")]
-    cores = [Path(source) for source in system.sources if Path(source).parent != folder]
     found = {
         **{f"accelerator/{name}": text for name, text in accelerator.items()},
-        **{
-            f"gateware/{path.name}": path.read_text("utf-8")
-            for path in (*sorted(gateware.glob("soc*")), *cores)
-        },
+        **{f"gateware/{name}": text for name, text in system.files.items()},
         **{
             f"firmware/{name}": text
-            for name, text in firmware_files(
-                header, processor, SocMap(system.regions, system.registers, system.interrupts)
-            ).items()
+            for name, text in firmware_files(header, processor, system.addresses).items()
         },
-        **_simulation(names, [path.name for path in cores]),
+        **_simulation(names, system.cores),
         LICENCES: licences(processor),
     }
     del found[f"accelerator/{FILE_LIST}"]
-    return SocSources(found, description)
+    return SocSources(found, description, system.addresses, system.cores)
 
 
-def _simulation(accelerator: list[str], cores: list[str]) -> dict[str, str]:
+def _simulation(accelerator: Sequence[str], cores: Sequence[str]) -> dict[str, str]:
     """The files of the simulator."""
     folder = files("tandem.workbench.soc").joinpath("files")
     listed = [
@@ -173,9 +148,9 @@ def _sizes(header: Header, check_bytes: int) -> tuple[int, int, int]:
     tensors = sum(port.tensor.bytes + 64 for port in (*header.inputs, *header.outputs))
     ram = header.arena_bytes + header.workspace_bytes + tensors + _STACK
     memory = sum(-(-stream.memory_bytes // _PAGE) * _PAGE for stream in header.streams)
-    return _power(rom), _power(ram), _power(memory)
+    return _pages(rom), _pages(ram), memory
 
 
-def _power(size: int) -> int:
-    """The least power of two that is not below."""
-    return 1 << (size - 1).bit_length()
+def _pages(size: int) -> int:
+    """The least multiple of a page that is not below."""
+    return -(-size // _PAGE) * _PAGE

@@ -88,6 +88,8 @@
 #define TANDEM_FEATURES_REQUANTISE_MASK       0x2u
 #define TANDEM_FEATURES_INPUT_OPERANDS_SHIFT  2u
 #define TANDEM_FEATURES_INPUT_OPERANDS_MASK   0x4u
+#define TANDEM_FEATURES_COMPRESSED_WEIGHTS_SHIFT 3u
+#define TANDEM_FEATURES_COMPRESSED_WEIGHTS_MASK 0x8u
 /* rw: address of the program, 16-byte aligned */
 #define TANDEM_INSTRUCTION_ADDRESS            0x030u
 #define TANDEM_INSTRUCTION_ADDRESS_HIGH       0x034u
@@ -219,6 +221,8 @@
 #define TANDEM_FEATURE_REQUANTISE             2u
 /* the second operand of ALU can come from INP; and an operation MOVE */
 #define TANDEM_FEATURE_INPUT_OPERANDS         4u
+/* LOADs of WGT_CODES widen codes of 1, 2 or 4 bits to int8, by the table that TABLE sets */
+#define TANDEM_FEATURE_COMPRESSED_WEIGHTS     8u
 
 /* Values of error_code */
 #define TANDEM_FAULT_NONE                     0u       /* no fault */

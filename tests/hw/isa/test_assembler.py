@@ -18,6 +18,7 @@ from tandem.hw.isa import (
     Alu,
     AluOp,
     Assembler,
+    Coding,
     Finish,
     Gemm,
     Instruction,
@@ -27,6 +28,7 @@ from tandem.hw.isa import (
     MicroOp,
     Requantise,
     Store,
+    Table,
     Tokens,
     Unit,
     decode_uop,
@@ -151,6 +153,26 @@ def test_requantisation() -> None:
     assert ended == Requantise(active=False, tokens=Tokens(push_prev=True))
 
 
+def test_tables_and_codes() -> None:
+    asm = Assembler(EXTENDED)
+    entries = (*range(-8, 8),)
+    assert asm.table(entries, waits_for=Unit.COMPUTE, signals=Unit.COMPUTE) == (0, 1)
+    assert asm.table([1, -1]) == (2,)
+    asm.load(MemoryId.WGT_CODES, sram=0, dram=0, columns=1, coding=Coding.BITS_4_SCALED)
+    lower, upper, short, load = asm.build()
+    assert isinstance(lower, Table)
+    assert isinstance(upper, Table)
+    assert (lower.upper_half, upper.upper_half) == (False, True)
+    assert lower.entries + upper.entries == entries
+    assert (lower.tokens, upper.tokens) == (Tokens(pop_next=True), Tokens(push_next=True))
+    assert short == Table(entries_low=0xFF01, entries_high=0)
+    assert isinstance(load, Load)
+    assert load.coding is Coding.BITS_4_SCALED
+    assert only(lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1)) == Load(
+        memory=MemoryId.INP, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1
+    )
+
+
 @pytest.mark.parametrize("unit", Unit)
 def test_nop_runs_where_it_should(unit: Unit) -> None:
     written = only(lambda asm: asm.nop(unit))
@@ -230,6 +252,21 @@ REFUSALS: list[tuple[Callable[[Assembler], object], str]] = [
         lambda asm: asm.load(MemoryId.PAR, sram=0, dram=0, columns=1),
         "LOAD of PAR is an extension that pynq lacks: its features must have 'requantise'",
     ),
+    (
+        lambda asm: asm.load(MemoryId.WGT_CODES, sram=0, dram=0, columns=1),
+        "LOAD of WGT_CODES is an extension that pynq lacks: "
+        "its features must have 'compressed_weights'",
+    ),
+    (
+        lambda asm: asm.load(MemoryId.WGT, sram=0, dram=0, columns=1, coding=Coding.BITS_4),
+        "LOAD coding is an extension that pynq lacks: its features must have 'compressed_weights'",
+    ),
+    (
+        lambda asm: asm.table([1, -1]),
+        "TABLE is an extension that pynq lacks: its features must have 'compressed_weights'",
+    ),
+    (lambda asm: asm.table([]), r"a table of \[\]: it has 1 to 16 int8 entries"),
+    (lambda asm: asm.table([128]), r"a table of \[128\]: it has 1 to 16 int8 entries"),
     (
         lambda asm: asm.alu(AluOp.ADD, (0, 1), from_inp=True),
         "ALU from_inp is an extension that pynq lacks: its features must have 'input_operands'",

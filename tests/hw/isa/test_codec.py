@@ -33,6 +33,7 @@ from tandem.hw.isa import (
     MicroOp,
     Requantise,
     Store,
+    Table,
     Tokens,
     Unit,
     decode,
@@ -278,11 +279,13 @@ def test_bits_outside_every_field_are_refused(data: st.DataObject) -> None:
         *(
             (replace(LOAD, memory=memory), Unit.COMPUTE)
             for memory in MemoryId
-            if memory not in (MemoryId.INP, MemoryId.WGT, MemoryId.PAR)
+            if memory not in (MemoryId.INP, MemoryId.WGT, MemoryId.PAR, MemoryId.WGT_CODES)
         ),
         (replace(LOAD, memory=MemoryId.INP, x_size=0), Unit.LOAD),
         (replace(LOAD, memory=MemoryId.WGT), Unit.LOAD),
         (replace(LOAD, memory=MemoryId.PAR), Unit.LOAD),
+        (replace(LOAD, memory=MemoryId.WGT_CODES), Unit.LOAD),
+        (Table(entries_low=0, entries_high=0), Unit.LOAD),
         (Requantise(active=True), Unit.COMPUTE),
         (GEMM, Unit.COMPUTE),
         (ALU, Unit.COMPUTE),

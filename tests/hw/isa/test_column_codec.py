@@ -33,7 +33,7 @@ from tests.support.hw.vectors import load_vector, vector_names
 
 PYNQ = load_config("pynq")
 EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))
-LOAD, STORE, GEMM, FINISH, ALU, REQUANTISE = Opcode
+LOAD, STORE, GEMM, FINISH, ALU, REQUANTISE, TABLE = Opcode
 KINDS = [(config, opcode) for config in (PYNQ, EXTENDED) for opcode in opcodes_of(config)]
 """Every kind of instruction, with and without extensions."""
 

@@ -13,6 +13,8 @@ from tandem.hw.features import Feature
 from tandem.hw.isa import (
     AluOp,
     Assembler,
+    Coding,
+    Load,
     Loop,
     MemoryId,
     Opcode,
@@ -22,6 +24,7 @@ from tandem.hw.isa import (
     Unit,
     disassemble,
 )
+from tandem.hw.weight_formats import INT4
 from tests.support.hw.strategies import configs
 from tests.support.hw.vectors import load_vector
 
@@ -68,6 +71,20 @@ def test_extensions(golden: Callable[[str, str], None]) -> None:
     asm.alu(AluOp.ADD, (4, 5), imm=1, from_inp=True)
     asm.requantise(60)
     asm.gemm((0, 1), [Loop(2)])
+    asm.table(INT4.table)
+    asm.load(MemoryId.WGT_CODES, sram=9, dram=5, columns=2, coding=Coding.BITS_4_SCALED)
+    asm.load(MemoryId.WGT_CODES, sram=9, dram=5, rows=2, columns=2, coding=Coding.BITS_2)
+    asm.append(
+        Load(
+            memory=MemoryId.INP,
+            sram_base=0,
+            dram_base=0,
+            y_size=1,
+            x_size=1,
+            x_stride=1,
+            coding=Coding.BITS_2,
+        )
+    )
     asm.finish()
     beyond = Program(asm.config, (1 << 127 | 5).to_bytes(16, "little"))
     program = Program(asm.config, asm.build().data[:-16] + beyond.data + asm.build().data[-16:])

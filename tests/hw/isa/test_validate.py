@@ -17,6 +17,7 @@ from tandem.hw.features import Feature
 from tandem.hw.isa import (
     Alu,
     AluOp,
+    Coding,
     Finish,
     Gemm,
     Instruction,
@@ -25,6 +26,7 @@ from tandem.hw.isa import (
     Program,
     Requantise,
     Store,
+    Table,
     Tokens,
     Unit,
     dram_ranges,
@@ -212,8 +214,28 @@ REQUANTISE = Requantise(active=True, par_base=63, par_factor_out=1, par_factor_i
 INPUT = replace(ALU, op=AluOp.ADD, use_imm=False, from_inp=True)
 
 ILLEGAL_EXTENDED: list[tuple[tuple[Instruction | bytes, ...], Fault, str]] = [
-    ((b"\x06" + bytes(15),), Fault.OPCODE, r"opcode 6 is none of 0\.\.5"),
-    ((b"\x80\x03" + bytes(14),), Fault.MEMORY_ID, r"LOAD of memory id 7: it is none of 0\.\.6"),
+    ((b"\x07" + bytes(15),), Fault.OPCODE, r"opcode 7 is none of 0\.\.6"),
+    ((replace(STORE, memory=MemoryId.WGT_CODES),), Fault.STORE_MEMORY, "STORE of WGT_CODES"),
+    (
+        (replace(LOAD, coding=Coding.BITS_4),),
+        Fault.FEATURE,
+        "LOAD of INP with coding 2: only WGT_CODES has codes",
+    ),
+    (
+        (b"\x01\x02" + bytes(5) + b"\x08" + bytes(8),),
+        Fault.FEATURE,
+        "STORE sets bit 59, which no field has",
+    ),
+    (
+        (replace(LOAD, memory=MemoryId.WGT_CODES, sram_base=1024, coding=Coding.BITS_2),),
+        Fault.SRAM_RANGE,
+        r"LOAD covers WGT_CODES elements 1024\.\.",
+    ),
+    (
+        (Table(entries_low=0, entries_high=0, tokens=Tokens(push_prev=True)),),
+        Fault.TOKEN_FLAG,
+        "TABLE with push_prev: no unit comes before load",
+    ),
     ((replace(STORE, memory=MemoryId.PAR),), Fault.STORE_MEMORY, "STORE of PAR: only OUT"),
     (
         (replace(LOAD, memory=MemoryId.PAR, sram_base=64),),
@@ -339,6 +361,8 @@ def broken(config: HardwareConfig, one: Instruction, mode: Requantise | None = N
                 faults.add(Fault.NO_ROWS)
             if one.x_size and one.sram_base + rows * width > config.depth(one.memory):
                 faults.add(Fault.SRAM_RANGE)
+            if isinstance(one, Load) and one.coding and one.memory is not MemoryId.WGT_CODES:
+                faults.add(Fault.FEATURE)
         case Gemm() | Alu():
             if not one.iter_out or not one.iter_in:
                 faults.add(Fault.LOOP_COUNT)
@@ -351,7 +375,7 @@ def broken(config: HardwareConfig, one: Instruction, mode: Requantise | None = N
                 residual = one.op is AluOp.RESIDUAL
                 if (one.from_inp and one.use_imm) or (residual and not one.from_inp):
                     faults.add(Fault.FEATURE)
-        case Finish() | Requantise():
+        case Finish() | Requantise() | Table():
             pass
     prev = one.tokens.pop_prev or one.tokens.push_prev
     following = one.tokens.pop_next or one.tokens.push_next

@@ -23,6 +23,17 @@ async def ask(ctx: Context, bus: Bus, name: str, address: int, beats: int) -> No
     ctx.set(request.valid, 0)
 
 
+async def ask_to_write(ctx: Context, bus: Bus, address: int) -> None:
+    """The store unit's order of one beat, taken in this cycle."""
+    port = bus.core.writes.order
+    burst = {"address": address, "beats": 1}
+    ctx.set(port.payload, {"burst": burst, "writes": 1, "ends": 1, "index": 7})
+    ctx.set(port.valid, 1)
+    assert ctx.get(port.ready)
+    await ctx.tick()
+    ctx.set(port.valid, 0)
+
+
 async def answer(ctx: Context, bus: Bus, identity: int, *, last: bool = True) -> list[bool]:
     """A beat with an ID; returns which clients get it."""
     ctx.set(bus.axi.rvalid, 1)
@@ -176,6 +187,45 @@ def test_silence_tells_the_oldest_burst() -> None:
     simulate(bus, bench)
 
 
+@pytest.mark.parametrize("channel", ["ar", "aw"])
+def test_silence_tells_an_address_that_nobody_takes(channel: str) -> None:
+    """At first the burst that is older, and after a fence, which gives that one up, the address."""
+    bus = Bus(TINY)
+    limit = 9
+
+    async def bench(ctx: Context) -> None:
+        ctx.set(bus.limit, limit)
+        ctx.set(bus.axi.arready, 1)
+        await ask(ctx, bus, "fetch", 64, 1)
+        await ctx.tick()
+        if channel == "ar":
+            ctx.set(bus.axi.arready, 0)
+            await ask(ctx, bus, "load", 256, 2)
+        else:
+            await ask_to_write(ctx, bus, 256)
+        while not ctx.get(bus.core.expired):
+            await ctx.tick()
+        ctx.set(bus.keep, 1)
+        await ctx.tick()
+        await fence(ctx, bus)
+        assert ctx.get(bus.address) == 64
+        ctx.set(bus.keep, 0)
+        for _ in range(limit):
+            await ctx.tick()
+            assert ctx.get(bus.core.expired)
+        assert (ctx.get(bus.address), ctx.get(bus.core.of_write)) == (256, 0)
+        ctx.set(bus.keep, 1)
+        ctx.set(getattr(bus.axi, f"{channel}ready"), 1)
+        await ctx.tick()
+        ctx.set(bus.axi.arready, 1)
+        await ask(ctx, bus, "fetch", 128, 1)
+        for _ in range(3):
+            await ctx.tick()
+        assert (ctx.get(bus.address), ctx.get(bus.core.expired)) == (256, 0)
+
+    simulate(bus, bench)
+
+
 def test_the_address_stays_while_it_is_kept() -> None:
     """Also when the burst is answered in the very cycle in which silence is told."""
     bus = Bus(TINY)
@@ -227,13 +277,8 @@ def test_what_was_given_up_has_an_address_and_no_order() -> None:
     limit = 9
 
     async def bench(ctx: Context) -> None:
-        writes = bus.core.writes
         ctx.set(bus.limit, limit)
-        burst = {"address": 192, "beats": 1}
-        ctx.set(writes.order.payload, {"burst": burst, "writes": 1, "ends": 1, "index": 7})
-        ctx.set(writes.order.valid, 1)
-        await ctx.tick()
-        ctx.set(writes.order.valid, 0)
+        await ask_to_write(ctx, bus, 192)
         await fence(ctx, bus)
         for _ in range(limit + 2):
             await ctx.tick()

@@ -6,6 +6,7 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config, preset_names
 from tandem.hw.features import Feature
 
+_PLAIN_WEIGHTS = frozenset(Feature) - {Feature.COMPRESSED_WEIGHTS}
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
 _SCALAR = _SMALL.replace(
     name="scalar",
@@ -61,13 +62,13 @@ UNCOMMON = (
         reads_in_flight=3,
         writes_in_flight=5,
     ),
-    # All extensions.
+    # All extensions but compressed weights.
     _SMALL.replace(
         name="extended",
         log_block_in=2,
         log_block_out=2,
         log_wgt_buffer=8,
-        features=frozenset(Feature),
+        features=_PLAIN_WEIGHTS,
     ),
     # The same with two rows, elements that are parts of a beat, and one read port of ACC.
     _SMALL.replace(
@@ -82,7 +83,7 @@ UNCOMMON = (
         longest_burst=9,
         load_buffer=16,
         compute_buffer=16,
-        features=frozenset(Feature),
+        features=_PLAIN_WEIGHTS,
     ),
     # Requantised results and nothing else, of fewer output than input channels.
     _SMALL.replace(
@@ -99,6 +100,37 @@ UNCOMMON = (
         log_block_in=3,
         log_block_out=3,
         features=frozenset({Feature.INPUT_OPERANDS}),
+    ),
+    # Compressed weights and nothing else: a row of a block takes several beats of codes.
+    _SMALL.replace(
+        name="compressed",
+        log_block_in=5,
+        log_block_out=2,
+        log_inp_buffer=11,
+        load_buffer=16,
+        longest_burst=11,
+        features=frozenset({Feature.COMPRESSED_WEIGHTS}),
+    ),
+    # The same with several beats of scales, several rows of a block in a beat, and two rows of INP.
+    _SMALL.replace(
+        name="compressed_tall",
+        log_batch=1,
+        log_block_in=1,
+        log_block_out=5,
+        log_acc_buffer=13,
+        acc_read_ports=1,
+        features=frozenset({Feature.COMPRESSED_WEIGHTS}),
+    ),
+    # All extensions, and scales that take a part of a beat.
+    _SMALL.replace(
+        name="compressed_wide",
+        log_block_in=3,
+        log_block_out=3,
+        log_wgt_buffer=12,
+        bus_bits=128,
+        longest_burst=7,
+        load_buffer=8,
+        features=frozenset(Feature),
     ),
     # More input than output channels, three levels of adders; one read port of ACC.
     HardwareConfig(

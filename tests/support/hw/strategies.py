@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode, WordLayout, instruction_layout, opcodes_of, uop_layout
 from tandem.hw.errors import ConfigError
 from tandem.hw.features import Feature
 from tandem.hw.instruction_fields import HEADER
-from tandem.hw.isa import Alu, Finish, Gemm, Instruction, Load, MicroOp, Requantise, Store, Tokens
+from tandem.hw.isa import (
+    Alu,
+    Finish,
+    Gemm,
+    Instruction,
+    Load,
+    MicroOp,
+    Requantise,
+    Store,
+    Table,
+    Tokens,
+)
 from tandem.hw.operations import AluOp
 from tandem.hw.topology import MemoryId
 
@@ -50,6 +62,7 @@ _KINDS: dict[Opcode, type[Instruction]] = {
     Opcode.FINISH: Finish,
     Opcode.ALU: Alu,
     Opcode.REQUANTISE: Requantise,
+    Opcode.TABLE: Table,
 }
 
 
@@ -58,6 +71,7 @@ def _values(config: HardwareConfig, layout: WordLayout) -> dict[str, st.SearchSt
     special: dict[type[int], st.SearchStrategy[object]] = {
         MemoryId: st.sampled_from(config.memories),
         AluOp: st.sampled_from(config.operations),
+        Coding: st.sampled_from(Coding),
         bool: st.booleans(),
     }
     return {

@@ -18,6 +18,7 @@ from tandem.hw.features import Feature
 from tandem.hw.isa import (
     Alu,
     AluOp,
+    Coding,
     Finish,
     Gemm,
     Load,
@@ -25,6 +26,7 @@ from tandem.hw.isa import (
     MicroOp,
     Program,
     Store,
+    Table,
     Unit,
     pack_uops,
 )
@@ -86,6 +88,7 @@ class _Writer:
     def __init__(self, config: HardwareConfig, seed: int, image_bytes: int) -> None:
         self.config = config
         self.rng = random.Random(seed)
+        self.widens = Feature.COMPRESSED_WEIGHTS in config.features
         self.windows = {
             memory: self._window(memory, most)
             for memory, most in ((MemoryId.INP, 96), (MemoryId.WGT, 16), (MemoryId.ACC, 64))
@@ -172,6 +175,9 @@ class _Writer:
         length = min(len(self.table), depth)
         base = self.rng.choice((0, depth - length))
         self.emit(_load(MemoryId.UOP, base, self.table.start, 1, length, length))
+        if self.widens:
+            self._set_entries(upper_half=False)
+            self._set_entries(upper_half=True)
         for memory, window in self.windows.items():
             space = len(self.image) // self.config.element_bytes(memory) - len(window)
             base = self.rng.randint(0, space)
@@ -188,6 +194,8 @@ class _Writer:
         ]
         if requantises(self.config):
             choices.append((self._draw_mode, 6))
+        if self.widens:
+            choices += [(self._draw_codes, 16), (self._draw_table, 6)]
         (draw,) = self.rng.choices([one for one, _ in choices], [odds for _, odds in choices])
         draw()
 
@@ -199,8 +207,22 @@ class _Writer:
         kinds = [MemoryId.INP, MemoryId.WGT, MemoryId.UOP, MemoryId.ACC, MemoryId.ACC_8BIT]
         if requantises(self.config):
             kinds.append(MemoryId.PAR)
-        memory = self.rng.choice(kinds)
-        size = self.config.element_bytes(memory)
+        self._emit_load(self.rng.choice(kinds))
+
+    def _draw_codes(self) -> None:
+        """Append a LOAD of codes, in any coding."""
+        self._emit_load(MemoryId.WGT_CODES, self.rng.choice([*Coding]))
+
+    def _draw_table(self) -> None:
+        self._set_entries(upper_half=self.rng.random() < 0.5)
+
+    def _set_entries(self, *, upper_half: bool) -> None:
+        """Append a TABLE of any entries, so that products leave int8 as well."""
+        low, high = self.rng.getrandbits(32), self.rng.getrandbits(32)
+        self.emit(Table(upper_half=upper_half, entries_low=low, entries_high=high))
+
+    def _emit_load(self, memory: MemoryId, coding: Coding = Coding.BITS_1) -> None:
+        size = self.config.element_bytes(memory, coding)
         source = self.table if memory is MemoryId.UOP else range(len(self.image) // size)
         if memory is MemoryId.PAR and self.rng.random() < 0.7:
             source = self.parameters
@@ -211,7 +233,8 @@ class _Writer:
             pads[self.rng.randrange(4)] //= 2
         sram = self._sram_base(memory, total)
         dram, stride = self._dram_place(memory, rows, columns, source)
-        self.emit(_load(memory, sram, dram, rows, columns, stride, *pads))
+        load = _load(memory, sram, dram, rows, columns, stride, *pads)
+        self.emit(replace(load, coding=coding))
 
     def _draw_store(self) -> None:
         """Append a STORE of part of the window, to any address outside of the constant parts."""
@@ -379,7 +402,7 @@ class _Writer:
         """An on-chip base: mostly in the window, else at the memory's end or anywhere."""
         space = self.config.depth(memory) - total
         places = [space, self.rng.randint(0, space)]
-        window = self.windows.get(MemoryId.ACC if memory is MemoryId.ACC_8BIT else memory, range(1))
+        window = self.windows.get(memory.written, range(1))
         places += [min(space, self.rng.choice(window)) for _ in range(4)]
         return self.rng.choice(places)
 

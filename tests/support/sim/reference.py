@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from tandem.hw.codings import TABLE_ENTRIES, Coding
 from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
 from tandem.hw.errors import ProgramError
 from tandem.hw.faults import Fault
@@ -29,6 +30,7 @@ from tandem.hw.isa import (
     Program,
     Requantise,
     Store,
+    Table,
     Unit,
     unit_of,
 )
@@ -57,6 +59,7 @@ class ReferenceMachine:
             (config.depth(MemoryId.PAR), block_out, PARAMETER_BYTES), dtype=np.uint8
         )
         self.mode = Requantise(active=False)
+        self.table = [0] * TABLE_ENTRIES
 
     def step(self, instruction: Instruction, image: Image, position: int = 0) -> None:
         """Execute one instruction. `position` is for errors."""
@@ -71,6 +74,9 @@ class ReferenceMachine:
                 self._alu(instruction, position)
             case Requantise():
                 self.mode = instruction
+            case Table():
+                first = 8 * instruction.upper_half
+                self.table[first : first + 8] = instruction.entries
             case Finish():
                 pass
 
@@ -96,7 +102,9 @@ class ReferenceMachine:
             row = [zero] * load.x_pad_0
             for x in range(load.x_size):
                 where = self._where(load, y, x)
-                raw = image[where : where + self.config.element_bytes(load.memory)]
+                raw = image[where : where + self.config.element_bytes(load.memory, load.coding)]
+                if load.memory is MemoryId.WGT_CODES:
+                    raw = self._widened(load, raw)
                 row.append(raw.view(kind).astype(memory.dtype).reshape(memory.shape[1:]))
             rows.append(row + [zero] * load.x_pad_1)
         rows += [[zero] * width for _ in range(load.y_pad_1)]
@@ -107,6 +115,21 @@ class ReferenceMachine:
                 if memory is self.acc:
                     self.out[at] = self.acc[at].astype(np.int8)
                 at += 1
+
+    def _widened(self, load: Load, raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """The bytes of a block of WGT, of the bytes of a block of codes: both as one number."""
+        coding, outputs, inputs = load.coding, self.config.block_out, self.config.block_in
+        codes = int.from_bytes(raw.tobytes(), "little")
+        scales = [1] * outputs
+        if coding.scaled:
+            beat = 8 * self.config.bus_bytes
+            scales = [codes >> 4 * out & 15 for out in range(outputs)]
+            codes >>= -(-4 * outputs // beat) * beat
+        values = []
+        for at in range(outputs * inputs):
+            code = (codes >> coding.bits * at) % (1 << coding.bits)
+            values.append(self.table[code] * scales[at // inputs] % 256)
+        return np.array(values, np.uint8)
 
     def _store(self, store: Store, image: Image) -> None:
         at = store.sram_base
@@ -199,7 +222,7 @@ class ReferenceMachine:
         match memory:
             case MemoryId.UOP:
                 return self.uop, np.uint32
-            case MemoryId.WGT:
+            case MemoryId.WGT | MemoryId.WGT_CODES:
                 return self.wgt, np.int8
             case MemoryId.INP:
                 return self.inp, np.int8
@@ -215,7 +238,8 @@ class ReferenceMachine:
     def _where(self, rectangle: Load | Store, y: int, x: int) -> int:
         """The DRAM byte address of one element."""
         element = rectangle.dram_base + y * rectangle.x_stride + x
-        size = self.config.element_bytes(rectangle.memory)
+        coding = rectangle.coding if isinstance(rectangle, Load) else Coding.BITS_1
+        size = self.config.element_bytes(rectangle.memory, coding)
         return self.bases[rectangle.memory] + element * size
 
     @staticmethod

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tandem.hw.codings import Coding
 from tandem.hw.encoding import Opcode
 from tandem.hw.operations import AluOp
 from tandem.hw.routing import executing_unit
@@ -39,6 +40,8 @@ class Copy:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Zeros above, below, left and right, in elements."""
     tensor: str | None = None
+    coding: Coding = Coding.BITS_1
+    """Of WGT_CODES: how they lie in DRAM."""
 
     @property
     def width(self) -> int:
@@ -55,6 +58,7 @@ class Copy:
         dram = f"dram[{self.dram} :+ {self.columns}"
         dram += f" x {self.rows} by {self.stride}]" if self.rows > 1 else "]"
         pads = f" pads {self.pads}" if any(self.pads) else ""
+        pads += f" as {self.coding.name}" if self.memory is MemoryId.WGT_CODES else ""
         arrow = "->" if self.memory is MemoryId.OUT else "<-"
         return f"{chip} {arrow} {dram}{pads}"
 
@@ -237,7 +241,18 @@ class SetMode:
         return f"requantise {par} to {self.mode.low}..{self.mode.high} scale {self.mode.scale}"
 
 
-Command: TypeAlias = Copy | Compute | SetMode
+@dataclass(frozen=True, slots=True)
+class SetTable:
+    """The instruction TABLE: what the eight lower or upper codes of LOADs behind it stand for."""
+
+    upper: bool
+    entries: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"table {'8..15' if self.upper else '0..7'} is {' '.join(map(str, self.entries))}"
+
+
+Command: TypeAlias = Copy | Compute | SetMode | SetTable
 
 
 EMPTY = Copy(memory=MemoryId.UOP, sram=0, dram=0, rows=0, columns=0, stride=0)
@@ -296,6 +311,8 @@ def with_prototypes(
 
 def unit_of_command(command: Command) -> Unit:
     """The unit that executes a command."""
+    if isinstance(command, SetTable):
+        return executing_unit(Opcode.TABLE, MemoryId.WGT)
     if not isinstance(command, Copy):
         return Unit.COMPUTE
     opcode = Opcode.STORE if command.memory is MemoryId.OUT else Opcode.LOAD

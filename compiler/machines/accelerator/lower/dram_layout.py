@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import lcm
+
+import numpy as np
 
 from tandem.compiler.errors import LoweringError
 from tandem.compiler.ir.buffer import Buffer, Scope
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import buffers_in
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
+from tandem.compiler.machines.accelerator.lower.commands import SetTable
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.hw.topology import MemoryId
@@ -26,12 +31,20 @@ class Operator:
         The name in messages; if empty, the program's. Operators may share a program.
     immediates
         The values of the program's inputs in IMM, by name.
+    coded
+        The weights that lie in DRAM as codes, by the names of their buffers, which are int8.
     """
 
     program: PrimFunc
     tensors: Mapping[str, str]
     name: str = ""
     immediates: Mapping[str, int] = field(default_factory=dict)
+    coded: Mapping[str, CodedBlocks] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> tuple[SetTable, ...]:
+        """The commands that set the table of its codes."""
+        return tuple(each for coded in self.coded.values() for each in coded.tables)
 
     @property
     def title(self) -> str:
@@ -41,15 +54,28 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class DramTensor:
-    """A tensor in DRAM: dense, row-major, from `address`."""
+    """A tensor in DRAM: dense, row-major, from `address`; or its codes."""
 
     address: int
     buffer: Buffer
+    coded: CodedBlocks | None = None
 
     @property
     def size(self) -> int:
         """The size in bytes."""
+        if self.coded is not None:
+            return self.coded.data.size
         return self.buffer.size * self.buffer.dtype.numpy.itemsize
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array that lies there."""
+        return self.buffer.shape if self.coded is None else self.coded.data.shape
+
+    @property
+    def kind(self) -> np.dtype[np.generic]:
+        """The type of the array that lies there."""
+        return np.dtype(self.buffer.dtype.numpy if self.coded is None else np.uint8)
 
 
 def dram_alignment(config: HardwareConfig) -> int:
@@ -63,18 +89,21 @@ def small_alignment(config: HardwareConfig) -> int:
     return max(config.bus_bytes, *(config.element_bytes(each) for each in config.memories))
 
 
-def next_address(end: int, size: int, config: HardwareConfig) -> int:
-    """The first address from `end` on for a tensor of `size` bytes.
+def next_address(end: int, size: int, config: HardwareConfig, block: int = 1) -> int:
+    """The first address from `end` on for a tensor of `size` bytes; of one that consists of blocks
+    of codes, a multiple of their size.
 
     A tensor that fits in a page does not lie in two, and a larger one begins with a page: so no
     row of a tensor is cut into more bursts than at the begin of a page, and time does not depend
     on what lies before it.
     """
+    page = lcm(dram_alignment(config), block)
     if size > PAGE_BYTES:
-        return rounded_up(end, dram_alignment(config))
-    address = rounded_up(end, small_alignment(config))
+        return rounded_up(end, page)
+    small = lcm(config.bus_bytes, block) if block > 1 else small_alignment(config)
+    address = rounded_up(end, small)
     crosses = address // PAGE_BYTES < (address + size - 1) // PAGE_BYTES
-    return rounded_up(address, dram_alignment(config)) if crosses else address
+    return rounded_up(address, page) if crosses else address
 
 
 def first_address(config: HardwareConfig) -> int:
@@ -118,6 +147,7 @@ def layout_of(
     config = target.config
     page = dram_alignment(config)
     found: dict[str, Buffer] = {}
+    coded: dict[str, CodedBlocks] = {}
     for operator, function in zip(operators, lowered, strict=True):
         buffers = _global_buffers(function)
         unknown = operator.tensors.keys() - {each.name for each in buffers}
@@ -128,6 +158,8 @@ def layout_of(
             )
         for buffer in buffers:
             name = _tensor_name(operator, buffer)
+            if buffer.name in operator.coded:
+                coded[name] = operator.coded[buffer.name]
             existing = found.setdefault(name, buffer)
             if not _same_tensor(existing, buffer):
                 raise LoweringError(
@@ -137,13 +169,15 @@ def layout_of(
     tensors: dict[str, DramTensor] = {}
     end = max(first_address(config), rounded_up(reserved, page))
     for name in placed.keys() & found.keys():
-        tensors[name] = DramTensor(placed[name], found[name])
+        tensors[name] = DramTensor(placed[name], found[name], coded.get(name))
         end = max(end, rounded_up(placed[name] + tensors[name].size, page))
     for name, buffer in found.items():
         if name not in tensors:
-            size = DramTensor(end, buffer).size
-            tensors[name] = DramTensor(next_address(end, size, config), buffer)
-            end = tensors[name].address + size
+            tensor = DramTensor(end, buffer, coded.get(name))
+            block = 1 if tensor.coded is None else tensor.coded.block_bytes
+            address = next_address(end, tensor.size, config, block)
+            tensors[name] = replace(tensor, address=address)
+            end = address + tensor.size
     return {name: tensors[name] for name in found}, rounded_up(end, page)
 
 

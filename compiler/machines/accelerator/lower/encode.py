@@ -14,6 +14,7 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     Copy,
     Ints,
     SetMode,
+    SetTable,
 )
 from tandem.compiler.machines.accelerator.lower.residency import KernelStore
 from tandem.compiler.machines.accelerator.lower.tokens import TokenedCommands
@@ -78,6 +79,7 @@ def fields_of(command: Command) -> dict[str, int]:
             "y_size": command.rows,
             "x_size": command.columns,
             "x_stride": command.stride,
+            "coding": command.coding,
             **dict(zip(("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1"), command.pads, strict=True)),
         }
     elif isinstance(command, SetMode):
@@ -86,6 +88,13 @@ def fields_of(command: Command) -> dict[str, int]:
             values |= {name: int(value) for name, value in mode.immediates.items()}
             values["par_base"] = mode.par
             values |= {"par_factor_out": command.outer, "par_factor_in": command.inner}
+    elif isinstance(command, SetTable):
+        low, high = (
+            int.from_bytes(bytes(entry & 0xFF for entry in half), "little")
+            for half in (command.entries[:4], command.entries[4:])
+        )
+        values = {"opcode": Opcode.TABLE, "upper_half": int(command.upper)}
+        values |= {"entries_low": low, "entries_high": high}
     else:
         values = {"uop_end": len(command.kernel)}
         for side, loop in (("out", command.outer), ("in", command.inner)):

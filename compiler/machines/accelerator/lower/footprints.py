@@ -14,6 +14,7 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     Copy,
     Ints,
     SetMode,
+    SetTable,
 )
 from tandem.compiler.machines.accelerator.lower.compiled import runs_of
 from tandem.hw.config import HardwareConfig
@@ -25,8 +26,9 @@ _CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.PAR)
 def first_element(memory: MemoryId, config: HardwareConfig) -> int:
     """The number of a memory's first element, if INP, WGT, ACC and PAR are numbered consecutively.
 
-    OUT and ACC_8BIT count as ACC: an element of OUT is written with that of ACC.
+    OUT and ACC_8BIT count as ACC: an element of OUT is written with that of ACC. Codes are of WGT.
     """
+    memory = MemoryId.ACC if memory is MemoryId.OUT else memory.written
     at = _CHIP.index(memory) if memory in _CHIP else _CHIP.index(MemoryId.ACC)
     return sum(config.depth(each) for each in _CHIP[:at])
 
@@ -66,7 +68,7 @@ class Footprints:
             if isinstance(command, Copy):
                 runs.append(_of_copy(command, begins[command.memory]))
                 continue
-            if isinstance(command, SetMode):
+            if isinstance(command, SetMode | SetTable):
                 runs.append([])
                 continue
             par = None if command.mode is None else command.mode.par

@@ -10,6 +10,7 @@ import numpy as np
 from tandem.compiler.errors import LoweringError
 from tandem.compiler.machines.accelerator.intrinsics.base import check_immediate
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.coded_blocks import with_codes
 from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -19,13 +20,16 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     Kernel,
     Mode,
     SetMode,
+    SetTable,
 )
 from tandem.compiler.machines.accelerator.lower.dram_layout import Operator
 from tandem.compiler.machines.accelerator.lower.footprints import Footprints
 from tandem.compiler.machines.accelerator.lower.programs import ElaboratedProgram
 from tandem.compiler.machines.accelerator.lower.residency import KernelStore, load_kernels
+from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import requantise_layout
+from tandem.hw.topology import MemoryId
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +45,8 @@ class JoinedCommands:
     operator
         For each command the number of its operator.
     source
-        For each command its position in its operator's program, for a change of the mode that of
-        the next command; -1 for loads of micro-ops.
+        For each command its position in its operator's program, for a change of the mode or of the
+        table that of the next command; -1 for loads of micro-ops.
     imm, uop
         For each command its immediate, and the address of its kernel in the micro-op memory.
     """
@@ -110,23 +114,27 @@ def join(
     LoweringError
         For tensors at addresses that are not aligned to elements, and immediates that do not fit.
     """
-    parts: dict[int, tuple[int, ElaboratedProgram]] = {}
+    parts: dict[tuple[int, tuple[tuple[str, Coding], ...]], tuple[int, ElaboratedProgram]] = {}
     prototypes: list[Command] = []
-    which, dram_bases, imm, modes = [], [], [], []
+    which, dram_bases, imm, modes, tables = [], [], [], [], []
     numbers = dict[SetMode, int]()
     for (operator, program), tensors in zip(operators, addresses, strict=True):
         commands = program.commands
-        if id(program) not in parts:
-            parts[id(program)] = len(prototypes), program
-            prototypes += commands.prototypes
+        made = [with_codes(each, operator.coded) for each in commands.prototypes]
+        # Operators of one program share prototypes, unless their weights lie otherwise in DRAM.
+        key = id(program), tuple((name, each.coding) for name, each in operator.coded.items())
+        if key not in parts:
+            parts[key] = len(prototypes), program
+            prototypes += made
         immediates = _immediates_of(operator, commands.prototypes, config)
-        bases = [_base(each, tensors, config) for each in commands.prototypes]
+        bases = [_base(each, tensors, config) for each in made]
         names = [each.imm if isinstance(each, Compute) else None for each in commands.prototypes]
         values = [immediates[name] if isinstance(name, str) else 0 for name in names]
-        which.append(commands.which + parts[id(program)][0])
+        which.append(commands.which + parts[key][0])
         dram_bases.append(commands.dram + np.array(bases, np.int64)[commands.which])
         imm.append(np.array(values, np.int64)[commands.which])
         modes.append(_modes(commands.prototypes, immediates, numbers)[commands.which])
+        tables.append(operator.tables)
     lengths = [len(each) for each in which]
     joined = JoinedCommands(
         Commands(tuple(prototypes), _concatenated(which), _concatenated(dram_bases), ()),
@@ -137,6 +145,7 @@ def join(
         np.zeros(sum(lengths), np.int64),
     )
     joined = _with_modes(joined, _concatenated(modes), tuple(numbers), config)
+    joined = _with_tables(joined, tables, config)
     return _with_micro_ops(joined, store, dram, config)
 
 
@@ -144,7 +153,8 @@ def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig
     """The address of a copy's tensor in DRAM, in elements."""
     if not isinstance(command, Copy) or command.tensor is None:
         return 0
-    address, size = addresses[command.tensor], config.element_bytes(command.memory)
+    address = addresses[command.tensor]
+    size = config.element_bytes(command.memory, command.coding)
     if address % size:
         raise LoweringError(
             f"{command.tensor} lies at {address:#x}, no multiple of the {size} bytes of an element "
@@ -236,6 +246,36 @@ def _with_modes(
     at = computing[np.concatenate([[off], wanted[:-1]]) != wanted] if len(wanted) else computing
     first = len(joined.commands.prototypes)
     return joined.inserted(at, changes, first + modes[at], joined.source[at], config)
+
+
+def _with_tables(
+    joined: JoinedCommands, tables: Sequence[tuple[SetTable, ...]], config: HardwareConfig
+) -> JoinedCommands:
+    """The commands with the table set before the first LOAD of codes of an operator that has
+    another than what is in force; nothing is in force at the start.
+
+    Parameters
+    ----------
+    tables
+        For each operator the commands that set its table; none without codes.
+    """
+    loads = [
+        isinstance(each, Copy) and each.memory is MemoryId.WGT_CODES
+        for each in joined.commands.prototypes
+    ]
+    coded = np.flatnonzero(np.array(loads, np.bool_)[joined.commands.which])
+    operators, firsts = np.unique(joined.operator[coded], return_index=True)
+    in_force = dict[bool, tuple[int, ...]]()
+    at, changes = list[int](), list[SetTable]()
+    for operator, first in zip(operators.tolist(), firsts.tolist(), strict=True):
+        for change in tables[operator]:
+            if in_force.get(change.upper) != change.entries:
+                in_force[change.upper] = change.entries
+                at.append(int(coded[first]))
+                changes.append(change)
+    places = np.array(at, np.int64)
+    which = len(joined.commands.prototypes) + np.arange(len(changes))
+    return joined.inserted(places, changes, which, joined.source[places], config)
 
 
 def _with_micro_ops(

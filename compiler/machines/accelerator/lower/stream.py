@@ -110,10 +110,9 @@ class Stream:
         memory = np.zeros(self.memory_bytes, dtype=np.uint8)
         for name, value in values.items():
             tensor = self._tensor(name)
-            buffer = tensor.buffer
-            if value.shape != buffer.shape or value.dtype != buffer.dtype.numpy:
+            if value.shape != tensor.shape or value.dtype != tensor.kind:
                 raise LoweringError(
-                    f"{name} must be {buffer.dtype}{list(buffer.shape)}, not "
+                    f"{name} must be {tensor.kind}{list(tensor.shape)}, not "
                     f"{value.dtype}{list(value.shape)}"
                 )
             raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), dtype=np.uint8)
@@ -126,8 +125,8 @@ class Stream:
         """A copy of a tensor's values in a DRAM image."""
         tensor = self._tensor(name)
         raw = memory[tensor.address : tensor.address + tensor.size]
-        values: npt.NDArray[np.generic] = raw.view(tensor.buffer.dtype.numpy)
-        return values.reshape(tensor.buffer.shape).copy()
+        values: npt.NDArray[np.generic] = raw.view(tensor.kind)
+        return values.reshape(tensor.shape).copy()
 
     def dump(self) -> dict[str, str]:
         """The program after each step of lowering as text, by the name of the step; and each

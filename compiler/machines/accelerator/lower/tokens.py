@@ -79,7 +79,7 @@ def place_tokens(
     for row, command in zip(table, commands.prototypes, strict=True):
         row[0] = unit_of_command(command)
         if isinstance(command, Copy):
-            size = config.element_bytes(command.memory)
+            size = config.element_bytes(command.memory, command.coding)
             row[1:] = command.dram, command.rows, command.stride, command.columns, size
     units, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
     # Contiguous rows are one row.

@@ -14,6 +14,7 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     Compute,
     Copy,
     SetMode,
+    SetTable,
 )
 from tandem.compiler.machines.accelerator.lower.compiled import NO_COMMAND, unwritten_read
 from tandem.compiler.machines.accelerator.lower.encode import fields_of
@@ -78,8 +79,8 @@ class CommandVerifier:
 
     def _faults_of(self, command: Command) -> Iterator[str]:
         match command:
-            case SetMode():
-                yield "modes are set where streams are joined"
+            case SetMode() | SetTable():
+                yield "modes and tables are set where streams are joined"
                 return
             case Copy():
                 yield from self._outside(command.memory, command.sram, command.size - 1)

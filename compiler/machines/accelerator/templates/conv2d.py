@@ -18,9 +18,15 @@ from tandem.compiler.graph.operators.products import Conv2d
 from tandem.compiler.ir.dtypes import INT8, INT32
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import index
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
 from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from tandem.compiler.machines.accelerator.templates.coded_packing import (
+    blank_forms,
+    coded_forms,
+    coding_of,
+)
 from tandem.compiler.machines.accelerator.templates.conv2d_bound import least_cycles
 from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
@@ -78,6 +84,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         merged, groups = block_groups(constant.array, given.groups, machine.config)
         weight = pack_weight(merged, machine.config)
         passes, numbers = requantise_passes(found, largest_sum(constant), machine.config)
+        forms = coded_forms(found, machine.config, given.groups)
         workload = Conv2dWorkload(
             found.shape("data"),
             weight.shape,
@@ -86,8 +93,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             given.dilation,
             groups,
             passes,
+            coding_of(forms),
         )
-        return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
+        tensors = {"weight": weight, **numbers.tensors}
+        return workload, Arguments(tensors, numbers.immediates, forms)
 
     def minimum_traffic(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
         image, taps = needed_parts(workload.windows)
@@ -181,6 +190,11 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
         shape = (data.shape[0], workload.weight[0], rows.count, columns.count, data.shape[4], lanes)
         return (data, weight), compute(shape, element, "out_sum", DATA_AXES)
+
+    def stored(
+        self, workload: Conv2dWorkload, machine: AcceleratorTarget
+    ) -> dict[str, CodedBlocks]:
+        return blank_forms(workload.weight, workload.coding, machine.config)
 
     def weight(self, workload: Conv2dWorkload) -> tuple[Tensor, Callable[..., Expr]]:
         """The tensor of weights, and its elements by block of outputs, block of inputs, row and

@@ -21,6 +21,7 @@ from tandem.compiler.machines.accelerator.templates.work_counts import (
 from tandem.compiler.operators.window import Window, windows
 from tandem.compiler.plan.space import Choices, Floats, Ints
 from tandem.compiler.te import placeholder
+from tandem.hw.codings import Coding
 from tandem.hw.topology import MemoryId
 
 Count = TypeVar("Count", int, Ints)
@@ -40,6 +41,8 @@ class Conv2dWorkload:
         Zeros at top, left, bottom and right.
     groups
         Number of groups, of whole blocks: an output block reads its group's IC blocks.
+    coding
+        How the weights lie in DRAM; None for int8.
     """
 
     data: tuple[int, ...]
@@ -49,6 +52,7 @@ class Conv2dWorkload:
     dilation: tuple[int, ...]
     groups: int
     passes: tuple[EpiloguePass, ...]
+    coding: Coding | None = None
 
     channels_together: ClassVar[bool] = False
     """Whether the blocks of channels of a pixel lie together in DRAM, not the pixels of a block."""
@@ -154,6 +158,7 @@ class RowsWorkload(Conv2dWorkload):
         outputs: int,
         block: tuple[int, int, int],
         passes: tuple[EpiloguePass, ...],
+        coding: Coding | None = None,
     ) -> RowsWorkload:
         """The product of int8[rows, IC, B, K] and the transposed int8[OC, IC, L, K].
 
@@ -171,4 +176,5 @@ class RowsWorkload(Conv2dWorkload):
             dilation=(1, 1),
             groups=1,
             passes=passes,
+            coding=coding,
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
+from tandem.compiler.machines.accelerator.templates.coded_packing import blank_forms, coded_forms
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.conv2d_tiled import (
     loops_of_tiles,
@@ -84,7 +86,13 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         passes, numbers = requantise_passes(found, largest, machine.config)
         weight = Products.weight(found, machine.config)
         workload = DenseWorkload(Products.of(found, machine.config), passes)
-        return workload, Arguments({"weight": weight, **numbers.tensors}, numbers.immediates)
+        forms = coded_forms(found, machine.config)
+        tensors = {"weight": weight, **numbers.tensors}
+        return workload, Arguments(tensors, numbers.immediates, forms)
+
+    def stored(self, workload: DenseWorkload, machine: AcceleratorTarget) -> dict[str, CodedBlocks]:
+        images = workload.products.images()
+        return blank_forms(images.weight, images.coding, machine.config)
 
     def start(self, workload: DenseWorkload, machine: AcceleratorTarget) -> Schedule:
         return _CONVOLUTION.start(workload.products.images(workload.passes), machine)
@@ -130,4 +138,4 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
             pixels = products.pixels(workload.passes)
             return _CONVOLUTION.estimate(pixels, of_convolution(choices), cost)
         usual = unusual_residency(choices, workload.epilogue, products.outputs, cost.config)
-        return product_rank(products, choices, cost.config, usual)
+        return product_rank(products, choices, cost, usual)

@@ -11,8 +11,10 @@ from tandem.compiler.ir.ops import index
 from tandem.compiler.layouts.layout import PLANES
 from tandem.compiler.machines.accelerator.intrinsics.base import alu_binary, alu_value
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
+from tandem.compiler.machines.accelerator.templates.coded_packing import blank_forms, coded_forms
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
@@ -50,7 +52,12 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         bits = 8 * np.arange(PLANES, dtype=np.int32)[:, None, None]
         amounts = np.broadcast_to(bits, (PLANES, config.batch, config.block_out)).copy()
         weight = Products.weight(found, config)
-        return Products.of(found, config), Arguments({"weight": weight, "amounts": amounts})
+        tensors = {"weight": weight, "amounts": amounts}
+        return Products.of(found, config), Arguments(tensors, forms=coded_forms(found, config))
+
+    def stored(self, workload: Products, machine: AcceleratorTarget) -> dict[str, CodedBlocks]:
+        images = workload.images()
+        return blank_forms(images.weight, images.coding, machine.config)
 
     def start(self, workload: Products, machine: AcceleratorTarget) -> Schedule:
         """The unscheduled stages: `out_sum`; `out_moved`, shifted sums; `out`, low bytes."""
@@ -92,4 +99,4 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
 
     def estimate(self, workload: Products, choices: Choices, cost: MachineCost) -> Floats:
         """Ranks by bytes loaded from DRAM, then by the number of tiles."""
-        return product_rank(workload, choices, cost.config)
+        return product_rank(workload, choices, cost)

@@ -76,7 +76,7 @@ class _Counts:
         return [each for each in self.work.copies if each.memory in memories]
 
     def moved(self, *memories: MemoryId) -> Floats:
-        size = self.cost.config.element_bytes
+        size = self.cost.element_bytes
         return np.asarray(
             sum(each.elements * size(each.memory) for each in self._copies(*memories))
         )
@@ -151,7 +151,7 @@ _TABLE: Mapping[str, tuple[str, _Value]] = {
     },
     "uop bytes": (
         "loaded for the longest kernels",
-        lambda counts: counts.used(MemoryId.UOP) * counts.cost.config.element_bytes(MemoryId.UOP),
+        lambda counts: counts.used(MemoryId.UOP) * counts.cost.element_bytes(MemoryId.UOP),
     ),
     **{
         f"{name} burst": (f"bytes of {name.upper()} together in DRAM", _of(_Counts.burst, *at))

@@ -65,7 +65,7 @@ def bus_cycles(work: WorkCounts, cost: MachineCost) -> Floats:
     instructions = work.gemms / (2 if cost.overwrites else 1) + work.alus
     loaded, stored = np.zeros(()), np.zeros(())
     for copies in work.copies:
-        size = copies.elements * cost.config.element_bytes(copies.memory)
+        size = copies.elements * cost.element_bytes(copies.memory)
         if copies.memory in _COUNTED:
             instructions = instructions + copies.instructions
         if copies.memory is MemoryId.OUT:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from tandem.compiler.plan.space import Floats, Ints
+from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.features import Feature
@@ -40,10 +41,28 @@ class MemoryTiming:
 
 @dataclass(frozen=True, slots=True)
 class MachineCost:
-    """Durations of instructions, for a configuration and a DRAM timing."""
+    """Durations of instructions, for a configuration and a DRAM timing.
+
+    Attributes
+    ----------
+    coding
+        How weights lie in DRAM; None for int8.
+    """
 
     config: HardwareConfig
     memory: MemoryTiming = MemoryTiming()
+    coding: Coding | None = None
+
+    def of(self, workload: object) -> MachineCost:
+        """The durations for a workload, whose weights may be codes."""
+        coding = getattr(workload, "coding", None)
+        return self if coding == self.coding else replace(self, coding=coding)
+
+    def element_bytes(self, memory: MemoryId) -> int:
+        """Bytes of one element of `memory` in DRAM."""
+        if memory is MemoryId.WGT and self.coding is not None:
+            return self.config.element_bytes(MemoryId.WGT_CODES, self.coding)
+        return self.config.element_bytes(memory)
 
     @property
     def overhead(self) -> int:
@@ -67,7 +86,7 @@ class MachineCost:
 
     def beats(self, memory: MemoryId, elements: Count) -> Count:
         """Bus cycles to transfer adjacent elements."""
-        size = elements * self.config.element_bytes(memory)
+        size = elements * self.element_bytes(memory)
         return -(-size // self.config.bus_bytes) * self.memory.interval
 
     def load(self, memory: MemoryId, elements: Ints, padding: Ints | int = 0) -> Ints:

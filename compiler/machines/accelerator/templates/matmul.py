@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 
@@ -97,7 +97,7 @@ class MatmulWorkload(Conv2dWorkload):
         the order [OC / groups, IC, groups, L, K].
     """
 
-    image: bool
+    image: bool = field(kw_only=True)
 
     def weight_loads(self, oc: Ints, ic: Ints, taps: Ints | int) -> TransferCounts:
         own, kernels = self.blocks_per_group, self.weight[:2]

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.machines.accelerator.templates.coded_packing import coded_forms, coding_of
 from tandem.compiler.machines.accelerator.templates.conv2d_tiled import loads, sum_in_steps
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import (
     Conv2dWorkload,
     RowsWorkload,
 )
 from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue, EpiloguePass
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.machines.accelerator.templates.packing import pack_weight
 from tandem.compiler.machines.accelerator.templates.tiling import sharing_rank, tile_space
 from tandem.compiler.machines.accelerator.templates.work_counts import tile_count
@@ -29,6 +31,7 @@ from tandem.compiler.plan.schedule_template import KernelMatch
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space, rank_by
 from tandem.compiler.te.knobs import Setting
 from tandem.compiler.te.schedule import Sketch
+from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 
 PRODUCT = Apply("dense", (Operand("data", INT8, (2,)), Operand("weight", INT8, constant=True)))
@@ -45,7 +48,7 @@ _OF_DENSE: Mapping[Setting, str] = {"x": "n", "pixels": "rows", "image_slots": "
 class Products:
     """int8[N, IC, B, K] times the transposed int8[OC, IC, L, K], to int32[N, OC, B, L].
 
-    The fields are those of records.
+    The fields are those of records; `coding` is how the weights lie in DRAM, None for int8.
     """
 
     rows: int
@@ -54,13 +57,15 @@ class Products:
     batch: int
     lanes: int
     depth: int
+    coding: Coding | None = None
 
     @staticmethod
     def of(found: KernelMatch, config: HardwareConfig) -> Products:
         """The workload of a match of `PRODUCT`."""
         rows, inputs, *_, batch, depth = found.shape("data")
         outputs = -(-found.match.constant("weight").array.shape[0] // config.block_out)
-        return Products(rows, outputs, inputs, batch, config.block_out, depth)
+        coding = coding_of(coded_forms(found, config))
+        return Products(rows, outputs, inputs, batch, config.block_out, depth, coding)
 
     @staticmethod
     def weight(found: KernelMatch, config: HardwareConfig) -> NDArray[np.generic]:
@@ -75,13 +80,13 @@ class Products:
     def pixels(self, passes: tuple[EpiloguePass, ...] = ()) -> RowsWorkload:
         """The convolution over one image whose pixels are the rows: that of tiles and costs."""
         block = self.batch, self.lanes, self.depth
-        return RowsWorkload.of(self.rows, self.inputs, self.outputs, block, passes)
+        return RowsWorkload.of(self.rows, self.inputs, self.outputs, block, passes, self.coding)
 
     def images(self, passes: tuple[EpiloguePass, ...] = ()) -> Conv2dWorkload:
         """The convolution over images of one pixel, one for each row: that of tensors."""
         data = (self.rows, self.inputs, 1, 1, self.batch, self.depth)
         weight = (self.outputs, self.inputs, 1, 1, self.lanes, self.depth)
-        return Conv2dWorkload(data, weight, (1, 1), (0,) * 4, (1, 1), 1, passes)
+        return Conv2dWorkload(data, weight, (1, 1), (0,) * 4, (1, 1), 1, passes, self.coding)
 
 
 def of_convolution(choices: Choices) -> Choices:
@@ -123,13 +128,11 @@ def sum_of_loaded(steps: Sketch, *operands: tuple[str, Scope]) -> Sketch:
     return steps
 
 
-def product_rank(
-    products: Products, choices: Choices, config: HardwareConfig, *before: Bools
-) -> Floats:
+def product_rank(products: Products, choices: Choices, cost: MachineCost, *before: Bools) -> Floats:
     """Ranks by how threads share tiles, by `before`, by bytes loaded from DRAM, then by the number
     of tiles."""
     transfers = loads(products.pixels(), of_convolution(choices))
-    traffic = sum(each.elements * config.element_bytes(each.memory) for each in transfers)
+    traffic = sum(each.elements * cost.element_bytes(each.memory) for each in transfers)
     tiles = tile_count(choices, products.extents)
     return rank_by(*sharing_rank(choices, products.extents), *before, np.asarray(traffic), tiles)
 

@@ -92,9 +92,9 @@ def simulated(
         early=int(workload.epilogue.requantise is not None),
         interval=cost.memory.interval,
         bus_shift=config.bus_bytes.bit_length() - 1,
-        inp_bytes=config.element_bytes(MemoryId.INP),
-        wgt_bytes=config.element_bytes(MemoryId.WGT),
-        out_bytes=config.element_bytes(MemoryId.OUT),
+        inp_bytes=cost.element_bytes(MemoryId.INP),
+        wgt_bytes=cost.element_bytes(MemoryId.WGT),
+        out_bytes=cost.element_bytes(MemoryId.OUT),
     )
     # Kernels of 1x1 skip the rows between strides; those are held by no tile.
     strides = (1 if workload.taps == 1 and not stages.fine else workload.strides[0],)

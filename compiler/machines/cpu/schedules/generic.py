@@ -48,6 +48,7 @@ def cpu_schedule(
     inputs: Sequence[Tensor] = (),
     reassociate: bool = False,
     name: str | None = None,
+    inlined: Sequence[str] = (),
 ) -> Schedule:
     """A schedule with element-wise stages inlined and other stages moved into their readers' loops;
     outer loops are parallel, inner loops vectorized.
@@ -59,8 +60,13 @@ def cpu_schedule(
     reassociate
         Whether floats may be added in another order: sums along rows are many times as fast, with
         other rounding errors.
+    inlined
+        Stages that are computed wherever they are read.
     """
-    schedule = inline_stages(Schedule.of(*outputs, inputs=inputs, name=name))
+    schedule = Schedule.of(*outputs, inputs=inputs, name=name)
+    for stage in inlined:
+        schedule = schedule.compute_inline(stage)
+    schedule = inline_stages(schedule)
     stages = [each.name for each in blocks(schedule.program.body)]
     if any(nest_of(schedule, each).empty for each in stages):
         return schedule

@@ -1,34 +1,43 @@
-"""The template of dense layers whose weights stay compressed."""
+"""The templates of layers whose weights stay compressed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.expressions import tensors
-from tandem.compiler.graph.nodes import Atom, Call, Var
-from tandem.compiler.graph.operators.compressed import Widen
+from tandem.compiler.graph.operators.compressed import DequantiseBlocks, Widen
 from tandem.compiler.graph.opspec import AnyOp, OpSpec, keywords
-from tandem.compiler.graph.visit import use_counts
 from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.compressed_dense import (
-    CompressedDense,
     CompressedWeight,
     compressed_dense,
     schedule_compressed_dense,
 )
+from tandem.compiler.machines.cpu.templates.compressed_matmul import (
+    BlockedWeight,
+    compressed_matmul,
+    schedule_compressed_matmul,
+)
 from tandem.compiler.machines.cpu.templates.layer import (
+    BLOCKED,
+    COMPRESSED,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
     element_by_element,
+    layer_patterns,
     placeholders,
+    weight_parameters,
+    widening_of,
 )
 from tandem.compiler.machines.cpu.templates.register_tiles import TileSpace
 from tandem.compiler.plan.pattern import Apply, Match, Operand
@@ -36,10 +45,9 @@ from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.knobs import Choice
 
-_DATA = Operand("data", ranks=(2,), constant=None)
-_CODES, _SCALES = Operand("codes", constant=True), Operand("scales", constant=True)
-_WEIGHTS = Apply("widen", (_CODES, _SCALES)), Apply("widen", (_CODES,))
-_BIAS = Operand("bias", constant=None)
+_TILE_REGISTERS = 13 / 32
+"""The share of registers for tiles; others hold widened weights and the sums of groups. Measured:
+with a vector more a layer of one row takes half as long again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,92 +56,66 @@ class CompressedWorkload(LayerWorkload):
 
     Attributes
     ----------
-    widening
-        The position of `widen` in the kernel's body.
+    given
+        The attributes of the operator that computes weights from codes.
+    parameters
+        The positions of the codes, scales and zero points among parameters.
     """
 
-    widening: int
-
-    @property
-    def parameters(self) -> tuple[int, ...]:
-        """The positions of the codes, and of the scales where there are any, among parameters."""
-        names = [param.name for param in self.kernel.params]
-        call = self.kernel.body.lets[self.widening].value
-        assert isinstance(call, Call), "matched"
-        return tuple(names.index(_variable(arg)) for arg in call.args)
-
-    @property
-    def attributes(self) -> Widen:
-        """The table, and the groups."""
-        call = self.kernel.body.lets[self.widening].value
-        assert isinstance(call, Call), "matched"
-        assert isinstance(call.attributes, Widen), "matched"
-        return call.attributes
+    given: Attributes
+    parameters: tuple[int, ...]
 
 
-class CompressedDenseOnCpu(LayerOnCpu):
-    """A dense layer with constant compressed weights, whose codes are packed once."""
+class CompressedLayerOnCpu(LayerOnCpu):
+    """A layer with constant compressed weights, whose codes are packed once."""
 
-    name = "compressed_dense"
-    patterns = tuple(
-        Apply("dense", (_DATA, weights, *bias)) for weights in _WEIGHTS for bias in ((), (_BIAS,))
-    )
-    scheduled = staticmethod(schedule_compressed_dense)
+    # Weights of few bits take longer to compute with than to bring: measured, the processor's own
+    # prefetches are enough, and further ones take a quarter of the bandwidth.
+    prefetches = False
+
+    def refuse(self, match: Match) -> None:
+        """Raise `Refusal` if constants do not fit; by default all do."""
+
+    @abstractmethod
+    def compressed(
+        self,
+        given: Attributes,
+        stored: Sequence[Tensor],
+        operands: Sequence[Tensor],
+        options: Mapping[str, Any],
+    ) -> PackedLayer:
+        """The layer of codes, scales and zero points; `operands` are the operator's, of which the
+        second are the weights, and `options` its keywords."""
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
-        kernel, match = found.kernel, found.match
-        widening, layer = match.let("widen"), match.lets[-1]
-        _refuse_axis_and_products(match)
-        counts, names = use_counts(kernel.body), {param.name for param in kernel.params}
-        assert isinstance(widening.value, Call), "matched"
-        for arg in widening.value.args:
-            if not isinstance(arg, Var) or arg.name not in names:
-                raise Refusal("the weights are constants of one element")
-            if counts[arg.name] != 1:
-                raise Refusal("the codes or scales are used elsewhere too")
+        self.refuse(found.match)
+        kernel, layer = found.kernel, found.match.lets[-1]
+        parameters, given = weight_parameters(found), widening_of(found.match).attributes
         element_by_element(kernel, layer)
-        lets, params = kernel.body.lets, [param.name for param in kernel.params]
-        codes = params.index(_variable(widening.value.args[0]))
-        workload = CompressedWorkload(kernel, lets.index(layer), codes, lets.index(widening))
+        line = kernel.body.lets.index(layer)
+        workload = CompressedWorkload(kernel, line, parameters[0], given, parameters)
         self.check(workload, machine)
         return workload, Arguments()
 
-    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        rows, channels = workload.result.static_shape("out")
-        return channels, 1, rows
-
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
-        # Widened weights and the sums of groups take as many registers again.
         space = super()._tiles(workload, machine)
-        return replace(space, registers=max(space.registers // 2, 1))
+        return replace(space, registers=max(int(space.registers * _TILE_REGISTERS), 1))
 
     def layer(
         self, workload: LayerWorkload, choice: Choice | None, machine: CpuTarget
     ) -> tuple[PackedLayer, Tensor]:
         assert isinstance(workload, CompressedWorkload), "a workload of this template"
-        kernel, call, given = workload.kernel, workload.call, workload.attributes
+        kernel, call = workload.kernel, workload.call
         assert isinstance(call.callee, OpSpec), "matched"
         inputs = placeholders(kernel)
-        codes, *scales = (inputs[number] for number in workload.parameters)
-        made: list[CompressedDense] = []
+        stored = [inputs[number] for number in workload.parameters]
+        made: list[PackedLayer] = []
 
         def compute(name: str, operands: Sequence[Tensor], values: Any) -> tuple[Tensor, ...]:
-            data, widened, *bias = operands
-            group = given.group if scales else codes.shape[1]
-            weight = CompressedWeight(
-                codes, scales[0] if scales else None, given.table, group, widened
-            )
-            layer = compressed_dense(
-                data,
-                weight,
-                simd=Simd.of(machine),
-                bias=bias[0] if bias else None,
-                name=name,
-                **(self.options(choice) if choice else {}),
-                **keywords(values),
-            )
-            made.append(layer)
-            return (layer.output,)
+            options = {"simd": Simd.of(machine), "name": name, **keywords(values)}
+            options |= self.options(choice) if choice else {}
+            made.append(self.compressed(workload.given, stored, operands, options))
+            return (made[0].output,)
 
         spec: AnyOp = replace(call.callee, compute=compute)
         lets = list(kernel.body.lets)
@@ -143,9 +125,67 @@ class CompressedDenseOnCpu(LayerOnCpu):
         return made[0], output
 
 
-def _variable(atom: Atom) -> str:
-    assert isinstance(atom, Var), "bound to a parameter"
-    return atom.name
+class CompressedDenseOnCpu(CompressedLayerOnCpu):
+    """A dense layer of integers."""
+
+    name = "compressed_dense"
+    patterns = layer_patterns("dense", 2, COMPRESSED)
+    scheduled = staticmethod(schedule_compressed_dense)
+
+    def refuse(self, match: Match) -> None:
+        _refuse_axis_and_products(match)
+
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        rows, channels = workload.result.static_shape("out")
+        return channels, 1, rows
+
+    def compressed(
+        self,
+        given: Attributes,
+        stored: Sequence[Tensor],
+        operands: Sequence[Tensor],
+        options: Mapping[str, Any],
+    ) -> PackedLayer:
+        assert isinstance(given, Widen), "matched"
+        (codes, *scales), (data, widened, *bias) = stored, operands
+        group = given.group if scales else codes.shape[1]
+        weight = CompressedWeight(codes, scales[0] if scales else None, given.table, group, widened)
+        return compressed_dense(data, weight, bias=bias[0] if bias else None, **options)
+
+
+class CompressedMatmulOnCpu(CompressedLayerOnCpu):
+    """A product of real numbers."""
+
+    name = "compressed_matmul"
+    patterns = tuple(
+        Apply("matmul", (Operand("data", ranks=(2, 3, 4, 5), constant=None), weights))
+        for weights in BLOCKED
+    )
+    scheduled = staticmethod(schedule_compressed_matmul)
+
+    def refuse(self, match: Match) -> None:
+        codes = match.constant("codes")
+        axis = match.attributes("dequantise_blocks", DequantiseBlocks).axis
+        if codes.array.ndim != 2 or axis % 2 != 0:
+            raise Refusal(f"blocks of {codes.type} along axis {axis}; they lie along axis 0 of 2")
+
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        rows, columns = workload.result.static_shape("out")[-2:]
+        return columns, 1, rows
+
+    def compressed(
+        self,
+        given: Attributes,
+        stored: Sequence[Tensor],
+        operands: Sequence[Tensor],
+        options: Mapping[str, Any],
+    ) -> PackedLayer:
+        assert isinstance(given, DequantiseBlocks), "matched"
+        (codes, scales, *zeros), (data, values) = stored, operands
+        weight = BlockedWeight(
+            codes, scales, zeros[0] if zeros else None, given.block, given.middle, values
+        )
+        return compressed_matmul(data, weight, **options)
 
 
 def _refuse_axis_and_products(match: Match) -> None:

@@ -14,6 +14,7 @@ from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function, Let, Var
 from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec, keywords
+from tandem.compiler.graph.passes.compressed_weights import is_widening
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.visit import atoms, use_counts
 from tandem.compiler.ir.buffer import Scope
@@ -24,7 +25,7 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import DotTerms
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, TileSpace
-from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.pattern import Apply, Match, Operand, Pattern
 from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.te import Tensor, placeholder
@@ -92,7 +93,8 @@ class LayerWorkload:
     line
         The layer's position in the kernel's body.
     weight
-        The position of the parameter that is the layer's weight and has no other use.
+        The position of the parameter that is the layer's weight, or has its codes, and has no other
+        use.
     """
 
     kernel: Function
@@ -205,10 +207,59 @@ def carry_in_registers(
     return schedule.vectorize(f"{sums}_init", "lane").tensorize(sums, "lane", dot)
 
 
-def layer_patterns(operator: str, rank: int) -> tuple[Apply, ...]:
+_CODES, _SCALES, _ZEROS = (Operand(name, constant=True) for name in ("codes", "scales", "zeros"))
+COMPRESSED = Apply("widen", (_CODES, _SCALES)), Apply("widen", (_CODES,))
+"""Patterns of compressed weights."""
+BLOCKED = (
+    Apply("dequantise_blocks", (_CODES, _SCALES)),
+    Apply("dequantise_blocks", (_CODES, _SCALES, _ZEROS)),
+)
+"""Patterns of real weights of few bits."""
+
+
+def layer_patterns(
+    operator: str,
+    rank: int,
+    weights: Sequence[Pattern] = (Operand("weight", constant=True), *COMPRESSED),
+) -> tuple[Apply, ...]:
     """Patterns of an operator on data of a rank and a constant weight, with or without bias."""
-    operands = Operand("data", ranks=(rank,), constant=None), Operand("weight", constant=True)
-    return Apply(operator, operands), Apply(operator, (*operands, Operand("bias", constant=None)))
+    data = Operand("data", ranks=(rank,), constant=None)
+    bias = Operand("bias", constant=None)
+    return tuple(
+        Apply(operator, (data, weight, *others)) for weight in weights for others in ((), (bias,))
+    )
+
+
+def widening_of(match: Match) -> Call:
+    """The call in a match that computes the weight from codes."""
+    return next(
+        let.value for let in match.lets if isinstance(let.value, Call) and is_widening(let.value)
+    )
+
+
+def weight_parameters(found: KernelMatch) -> tuple[int, ...]:
+    """The positions of the parameters that hold a layer's weight: one, or its codes, scales and
+    zero points.
+
+    Raises
+    ------
+    Refusal
+        The weight is part of the kernel, or is used elsewhere too.
+    """
+    kernel, layer = found.kernel, found.match.lets[-1]
+    assert isinstance(layer.value, Call), "matched"
+    read = [layer.value.args[1]]
+    if "codes" in found.match.operands:
+        read = [*widening_of(found.match).args]
+    counts, names = use_counts(kernel.body), [param.name for param in kernel.params]
+    positions = []
+    for atom in read:
+        if not isinstance(atom, Var) or atom.name not in names:
+            raise Refusal("the weight is a constant of one element")
+        if counts[atom.name] != 1:
+            raise Refusal("the weight is used elsewhere too")
+        positions.append(names.index(atom.name))
+    return tuple(positions)
 
 
 class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
@@ -223,21 +274,19 @@ class LayerOnCpu(ScheduleTemplate[LayerWorkload, CpuTarget]):
         operator's attributes by keyword; None if packed weights do not help.
     scheduled
         Returns the schedule of the second program, from the layer and the kernel's output.
+    prefetches
+        Whether the second program prefetches packed weights, which it reads in order.
     """
 
+    prefetches: ClassVar[bool] = True
     packed: ClassVar[Callable[..., PackedLayer | None]]
     scheduled: ClassVar[Callable[..., Schedule]]
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
         kernel, layer = found.kernel, found.match.lets[-1]
-        assert isinstance(layer.value, Call), "matched"
-        weight, names = layer.value.args[1], [param.name for param in kernel.params]
-        if not isinstance(weight, Var) or weight.name not in names:
-            raise Refusal("the weight is a constant of one element")
-        if use_counts(kernel.body)[weight.name] != 1:
-            raise Refusal("the weight is used elsewhere too")
+        weight, *_ = weight_parameters(found)
         element_by_element(kernel, layer)
-        workload = LayerWorkload(kernel, kernel.body.lets.index(layer), names.index(weight.name))
+        workload = LayerWorkload(kernel, kernel.body.lets.index(layer), weight)
         self.check(workload, machine)
         return workload, Arguments()
 

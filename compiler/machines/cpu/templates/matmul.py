@@ -23,6 +23,8 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
 from tandem.compiler.machines.cpu.templates.layer import (
+    BLOCKED,
+    COMPRESSED,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
@@ -178,17 +180,17 @@ class _MatmulOnCpu(LayerOnCpu):
         return columns, 1, rows
 
 
-def _product(*, constant: bool) -> Apply:
-    """A product by a constant right operand, or by a computed one."""
-    right = Operand("b", ranks=_RANKS, constant=constant)
-    return Apply("matmul", (Operand("a", ranks=_RANKS, constant=None), right))
+_LEFT = Operand("a", ranks=_RANKS, constant=None)
 
 
 class MatmulOnCpu(_MatmulOnCpu):
     """A product with a constant right operand, which is packed once."""
 
     name = "matmul"
-    patterns = (_product(constant=True),)
+    patterns = tuple(
+        Apply("matmul", (_LEFT, right))
+        for right in (Operand("b", ranks=_RANKS, constant=True), *COMPRESSED, *BLOCKED)
+    )
     packed = staticmethod(partial(packed_matmul, constant=True))
 
 
@@ -196,7 +198,7 @@ class ComputedMatmulOnCpu(_MatmulOnCpu):
     """A product of several rows with a right operand that the kernel packs."""
 
     name = "computed_matmul"
-    patterns = (_product(constant=False),)
+    patterns = (Apply("matmul", (_LEFT, Operand("b", ranks=_RANKS))),)
     packed = staticmethod(partial(packed_matmul, constant=False))
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:

@@ -19,10 +19,12 @@ _DECERR = 3
 
 
 class SharedMemory(LiteXModule):
-    """A memory of `bytes`, a power of two, at `origin`, a multiple of it.
+    """A memory of `bytes`, at `origin`, a multiple of the next power of two.
 
     Attributes
     ----------
+    storage
+        The array of beats.
     axi
         The accelerator's port, a slave; bursts of addresses that rise, of whole beats.
     bus
@@ -48,9 +50,9 @@ class SharedMemory(LiteXModule):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         beat = data_width // 8
         self._beat_bits, self._size_bits = (beat - 1).bit_length(), (bytes - 1).bit_length()
-        self._origin, self._id_width = origin, id_width
+        self._origin, self._bytes, self._id_width = origin, bytes, id_width
         self._latency, self._in_flight = latency, in_flight
-        memory = Memory(data_width, bytes // beat)
+        self.storage = memory = Memory(data_width, bytes // beat)
         self.specials += memory
         self.read_port = memory.get_port(has_re=True, mode=READ_FIRST)
         self.write_port = memory.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
@@ -61,7 +63,10 @@ class SharedMemory(LiteXModule):
         return address[self._beat_bits : self._size_bits]
 
     def _inside(self, address: Any) -> Any:
-        return address[self._size_bits :] == self._origin >> self._size_bits
+        inside = address[self._size_bits :] == self._origin >> self._size_bits
+        if self._bytes == 1 << self._size_bits:
+            return inside
+        return inside & (self._index(address) < self._bytes >> self._beat_bits)
 
     def _addresses(self, channel: Any, done: Any) -> Any:
         """The queue of an address channel, which holds bursts until they are `done`."""

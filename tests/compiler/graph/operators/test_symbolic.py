@@ -108,6 +108,11 @@ CASES = [
     ),
     ("x: int8[N, M], s: float32[], z: int8[1]", "dequantise(x, s, z, axis=0)", "float32[N, M]"),
     ("x: int8[N, M, 3], t: uint8[256]", "lookup(x, t)", "uint8[N, M, 3]"),
+    (
+        "x: uint4[7, N], s: float32[3, N], z: uint4[3, N]",
+        "dequantise_blocks(x, s, z, axis=0, block=3)",
+        "float32[7, N]",
+    ),
     ("x: uint2[N, M]", "widen(x, table=[0, 1, -2, -1])", "int8[N, M]"),
     (
         "x: uint2[7, N], s: uint4[3, N]",
@@ -344,6 +349,11 @@ def test_whatever_is_accepted_holds_for_numbers(
             "x: int32[N], m: int32[], a: int64[], s: int8[M], t: int32[]",
             "requantise_add(x, m, a, s, t, shift=0, low=0, high=1)",
             r"skip int8\[M\] is not known to have the shape of acc int32\[N\]",
+        ),
+        (
+            "x: uint4[7, N], s: float32[3, M]",
+            "dequantise_blocks(x, s, axis=0, block=3)",
+            r"scale float32\[3, M\] is not known to have axis 1 of data uint4\[7, N\]",
         ),
         (
             "x: uint2[7, N], s: uint4[3, M]",

@@ -146,3 +146,19 @@ func @f(x: int8[1, 3], y: int8[2, 3]):
   return o
 """
     becomes(FoldConstants(Interpreter()), program, after)
+
+
+def test_weights_are_widened_where_all_has_to_be_known() -> None:
+    program = """
+func @f(x: float32[1, 2]):
+  w = dequantise_blocks(uint4[2, 1](1, 9), float32[1, 1](0.5), axis=0, block=2, middle=8)
+  y = matmul(x, w)
+  return y
+"""
+    after = """
+func @f(x: float32[1, 2]):
+  y = matmul(x, float32[2, 1](-3.5, 0.5))
+  return y
+"""
+    becomes(FoldConstants(Interpreter()), program, program)
+    becomes(FoldConstants(Interpreter(), keeps_compressed=False), program, after)

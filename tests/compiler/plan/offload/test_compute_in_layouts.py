@@ -86,6 +86,9 @@ def test_an_operand_that_is_row_major() -> None:
         (f"m = reduce_max(x, axes=[1], keepdims=True)\ns = add(x, m)\n{TO_BLOCKS}", 8, 4),
         # A tensor of another shape, which broadcasts.
         (f"s = add(x, int8[2](1, 2))\n{TO_BLOCKS}", 8, 4),
+        # Nor is a tensor of one element a number.
+        (f"s = add(x, int8[1](3))\n{TO_BLOCKS}", 8, 4),
+        (f"s = add(int8[1, 1, 1, 1](3), x)\n{TO_BLOCKS}", 8, 4),
         # Padding has to be zero.
         (
             "s = add(z, int8[](1))\nr = convert(s, shape=SHAPE, target={0, 1/4, 2, 3, _, 1%4=0})",

@@ -41,6 +41,10 @@ class Net:
     def weight(self, *shape: int) -> NDArray[np.int8]:
         return self._rng.integers(-128, 128, shape, dtype=np.int8)
 
+    def stored(self, name: str, weight: NDArray[np.int8]) -> Atom:
+        """A layer's weight as the graph has it."""
+        return Constant(weight)
+
     def conv(
         self,
         name: str,
@@ -58,7 +62,7 @@ class Net:
         weight = self.weight(outputs, inputs, kernel, kernel)
         strides, pads = (stride, stride), (padding,) * 4
         given = Conv2d(strides, pads, groups=groups, out_dtype=INT32)
-        acc = self.call(f"{name}_acc", "conv2d", data, Constant(weight), given=given)
+        acc = self.call(f"{name}_acc", "conv2d", data, self.stored(name, weight), given=given)
         reach = int(np.abs(weight.astype(np.int64)).reshape(outputs, -1).sum(1).max()) * 128
         scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs * kernel**2))
         bias = self._rng.integers(-1000, 1000, outputs).tolist()
@@ -98,7 +102,8 @@ class Net:
     def dense(self, name: str, data: Var, inputs: int, outputs: int) -> Var:
         """A dense layer of rows, to int8."""
         weight = self.weight(outputs, inputs)
-        acc = self.call(f"{name}_acc", "dense", data, Constant(weight), given=Product(INT32))
+        stored = self.stored(name, weight)
+        acc = self.call(f"{name}_acc", "dense", data, stored, given=Product(INT32))
         reach = int(np.abs(weight.astype(np.int64)).sum(1).max()) * 128
         scales = self._rng.uniform(0.5, 1.5, outputs) / (80 * np.sqrt(inputs))
         bias = self._rng.integers(-1000, 1000, outputs).tolist()
@@ -108,8 +113,8 @@ class Net:
 
     def logits(self, name: str, data: Var, inputs: int, classes: int) -> Var:
         flat = self.call(f"{name}_flat", "flatten", data, given=Flatten())
-        weight = Constant(self.weight(classes, inputs))
-        acc = self.call(f"{name}_acc", "dense", flat, weight, given=Product(INT32))
+        stored = self.stored(name, self.weight(classes, inputs))
+        acc = self.call(f"{name}_acc", "dense", flat, stored, given=Product(INT32))
         scales = Constant(self._rng.uniform(0.01, 0.02, classes).astype(np.float32))
         zeros = Constant(self._rng.integers(-5, 5, classes).astype(np.int32))
         return self.call(name, "dequantise", acc, scales, zeros, given=Dequantise())
@@ -120,11 +125,18 @@ class Net:
         return Function("net", params, Body(tuple(self.lets), result))
 
 
-def residual_net(size: int = 16, seed: int = 0, channels: int = 6) -> Function:
+def residual_net(
+    size: int = 16, seed: int = 0, channels: int = 6, net: Net | None = None
+) -> Function:
     """A network of all kinds of layers on the accelerator: a large window with few channels,
     pooling, residual blocks with a stride, a mean, logits.
+
+    Parameters
+    ----------
+    net
+        To build it with.
     """
-    net, c = Net(seed), channels
+    net, c = net or Net(seed), channels
     x = net.quantise("x8", Var("x"))
     y = net.max_pool("pool", net.conv("c1", x, (3, c), 5, 2, 2))
     y = net.conv("c3", net.conv("c2", y, (c, c)), (c, c), skip=y)

@@ -16,6 +16,7 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.isa import (
     Alu,
     Codec,
+    Coding,
     Finish,
     Gemm,
     Instruction,
@@ -23,6 +24,7 @@ from tandem.hw.isa import (
     MemoryId,
     Requantise,
     Store,
+    Table,
     Tokens,
     Unit,
     unit_of,
@@ -55,13 +57,14 @@ def touches(
     OUT counts as ACC, with which it is written.
     """
     match instruction:
-        case Load(x_size=0) | Store(x_size=0) | Finish() | Requantise():
+        case Load(x_size=0) | Store(x_size=0) | Finish() | Requantise() | Table():
             return []
         case Load():
             rows = instruction.y_pad_0 + instruction.y_size + instruction.y_pad_1
             row = instruction.x_pad_0 + instruction.x_size + instruction.x_pad_1
             memory = instruction.memory
-            target = MemoryId.ACC if memory is MemoryId.ACC_8BIT else memory
+            views = {MemoryId.ACC_8BIT: MemoryId.ACC, MemoryId.WGT_CODES: MemoryId.WGT}
+            target = views.get(memory, memory)
             chip = instruction.sram_base + np.arange(rows * row)
             return [
                 Touch(DRAM, _rectangle(config, instruction), False),
@@ -79,7 +82,8 @@ def touches(
 
 def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
     """Indices of the DRAM bytes of a LOAD or STORE (all base registers 0)."""
-    size = config.element_bytes(rectangle.memory)
+    coding = rectangle.coding if isinstance(rectangle, Load) else Coding.BITS_1
+    size = config.element_bytes(rectangle.memory, coding)
     rows = np.arange(rectangle.y_size)[:, None] * rectangle.x_stride
     elements = (rectangle.dram_base + rows + np.arange(rectangle.x_size)).reshape(-1, 1)
     return np.asarray(np.unique(elements * size + np.arange(size)))

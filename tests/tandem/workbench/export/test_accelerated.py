@@ -83,8 +83,11 @@ def model_of(network: str) -> str | ModelProto:
     [
         ("digits", "tiny-x", "rtl", True),
         ("digits", "pynq", "cycle", False),
-        ("lstm-tiny", "small8", "cycle", True),  # a launch for each step
-        ("llama-decode-tiny", "pynq-x", "functional", True),
+        # A launch for each step.
+        pytest.param("lstm-tiny", "small8", "cycle", True, marks=pytest.mark.exhaustive),
+        pytest.param(
+            "llama-decode-tiny", "pynq-x", "functional", True, marks=pytest.mark.exhaustive
+        ),
     ],
 )
 def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_place: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -73,11 +74,12 @@ def on_a_pair(cases: Sequence[TestCase], pair: Sequence[str], folder: Path) -> l
 
 def test_some_node_tests(tmp_path: Path) -> None:
     """Of different operators, in one process, as ONNX takes seconds to make them."""
-    cases = [each for each in chosen_cases(1) if run_case(each).passed]
-    drawn = [cases[at] for at in np.random.default_rng(1).permutation(len(cases))]
-    for number, pair in enumerate(PAIRS):
+    cases = chosen_cases(1)
+    drawn = (cases[at] for at in np.random.default_rng(1).permutation(len(cases)))
+    passed = (each for each in drawn if run_case(each).passed)
+    for pair in PAIRS:
         always = [each for each in node_cases() if each.name in ALWAYS]
-        part = always + drawn[number * SAMPLE : (number + 1) * SAMPLE - len(always)]
+        part = [*always, *islice(passed, SAMPLE - len(always))]
         outcomes = on_a_pair(part, pair[:1], tmp_path)
         assert wrong(outcomes) == []
         assert sum(each.passed for each in outcomes) > 0.9 * SAMPLE

@@ -60,6 +60,7 @@ def test_cmake_lists(tmp_path: Path, artifact: tandem.Artifact) -> None:
         assert all((folder / word).exists() for word in named)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("processor", ["rv32im", "cortex-m4", "rv64gc", "cortex-a72"])
 def test_objects_for_processors(tmp_path: Path, processor: str) -> None:
     """Linked by the processor's tools, and placed by their sections."""

@@ -325,6 +325,7 @@ def test_other_processors_have_tools_and_stand_in_the_guide() -> None:
     assert sorted(name for name in names if name in PROCESSORS) == sorted(PROCESSORS)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "quantize"),
     [

@@ -18,6 +18,7 @@ from tandem.compiler.frontends.onnx.definitions import Kind, define
 from tandem.compiler.frontends.onnx.node import Node
 from tandem.compiler.frontends.onnx.operators.microsoft.domain import own_converter
 from tandem.compiler.frontends.onnx.values import Array, Value
+from tandem.compiler.graph.operators.compressed import DequantiseBlocks
 from tandem.compiler.graph.operators.parts import Gather
 from tandem.compiler.graph.operators.products import Product
 from tandem.compiler.graph.operators.shapes import Transpose
@@ -61,19 +62,20 @@ def _product(node: Node) -> Value:
     if packed.size != columns * blocks * size * bits // 8:
         node.refuse(f"B has {packed.size:,} bytes, for {columns} x {blocks} blocks of {size}")
     codes = unpacked(packed.reshape(columns, -1), bits)[:, :depth]
+    # Inputs come first: what is known is turned over here, and stays compressed in the graph.
+    turned = Transpose((1, 0))
     scale = _shaped(node, node.input(2), (columns, blocks))
+    numbers = [node.constant(codes.T), node.call("transpose", scale, to=turned)]
     zero = node.optional(3)
-    if zero is None:
-        zero = node.constant(np.array(1 << (bits - 1), np.int32))
-    elif zero.dtype.is_integer:
+    if zero is not None and zero.dtype.is_integer:
         points = node.needed(node.known(3), "zero points are missing")
         if points.size != columns * -(-blocks * bits // 8):
             node.refuse(f"{points.size:,} bytes of zero points, for {columns} x {blocks} blocks")
-        zero = node.constant(unpacked(points.reshape(columns, -1), bits)[:, :blocks])
-    else:
-        zero = _shaped(node, zero, (columns, blocks))
-    weights = _real(node, node.constant(codes), scale, zero, 1, size)
-    weights = node.call("transpose", weights, to=Transpose((1, 0)))
+        numbers.append(node.constant(unpacked(points.reshape(columns, -1), bits)[:, :blocks].T))
+    elif zero is not None:
+        numbers.append(node.call("transpose", _shaped(node, zero, (columns, blocks)), to=turned))
+    to = DequantiseBlocks(0, size, 0 if len(numbers) > 2 else 1 << (bits - 1))
+    weights = node.call("dequantise_blocks", *numbers, to=to)
     found = node.call("matmul", node.input(0), weights, to=Product())
     bias = node.optional(5)
     return found if bias is None else node.call("add", found, bias)

@@ -18,11 +18,15 @@ from tandem.compiler.graph.printer import text
 from tests.compiler.frontends.onnx.bounded.bounded_models import bounded_model, make, sparse
 
 CASES = 240
+GATHERS = 80
+"""Further cases, most of whose nodes gather."""
 EVALUATED = 5
 """The results of one case in so many are compared."""
 COUNTS = (0, 4, 12)
 LENGTH = 3
 """The maximum number of nodes in a chain."""
+TABLES = ((5, 12), (12, 5), (2, 5, 6), (12, 1, 5))
+"""Shapes of constants that elements are gathered from."""
 WORDS = (-1, -1, -1, 0, 0, 1, 1, 2, 3, 4, 12)
 """Extents of a reshape."""
 
@@ -100,11 +104,32 @@ DRAWS: Sequence[Draw] = (
 )
 
 
+def _gather(rng: Random, x: str, y: str, weights: dict[str, Any]) -> NodeProto:
+    """Of a value, or by positions that depend on inputs; with axes of batches and without."""
+    shape = rng.choice(((1,), (2,), (2, 1), (2, 1), (1, 2), (2, 2), (12, 1)))
+    indices = _operand(weights, np.full(shape, rng.choice((0, 0, 1))))
+    table = _operand(weights, np.arange(60, dtype=np.float32).reshape(rng.choice(TABLES)))
+    data, indices = rng.choice(((x, indices), (x, indices), (table, "t"), (table, "p"), (x, "t")))
+    match rng.randint(0, 4):
+        case 0:
+            return make("GatherElements", [data, indices], [y], axis=rng.choice((0, 1, -1)))
+        case 1:
+            return make("Gather", [data, indices], [y], axis=rng.choice((0, 1, -1)))
+        case 2:
+            places = rng.choice(((2, 1), (2, 3, 1)))
+            indices = _operand(weights, np.zeros(places, np.int64))
+            return make("GatherND", ["p", indices], [y], batch_dims=1)
+        case _:
+            return make("GatherND", [data, indices], [y], batch_dims=rng.choice((0, 1, 1)))
+
+
 def _model(seed: int) -> ModelProto:
     rng = Random(f"bounded {seed}")
-    last, nodes, weights = rng.choice(("v", "f", "f")), [], dict[str, Any]()
+    gathers = seed >= CASES
+    last, nodes, weights = rng.choice(("v", "f", "p" if gathers else "f")), [], dict[str, Any]()
+    draws = (*DRAWS, *[_gather] * len(DRAWS) * 2 * gathers)
     for number in range(rng.randint(1, LENGTH)):
-        nodes.append(rng.choice(DRAWS)(rng, last, f"y{number}", weights))
+        nodes.append(rng.choice(draws)(rng, last, f"y{number}", weights))
         last = f"y{number}"
         if nodes[-1].op_type in ("Shape", "Size"):
             break
@@ -127,14 +152,14 @@ def _imported(seed: int) -> tuple[ModelProto, Imported] | str:
 
 def test_imports(recorded: Callable[[str, Sequence[str]], None]) -> None:
     texts = []
-    for seed in range(CASES):
+    for seed in range(CASES + GATHERS):
         match _imported(seed):
             case str(refusal):
                 texts.append(refusal)
             case (_, imported):
                 texts.append(text(imported.function))
     taken = sum(each.startswith("func") for each in texts)
-    assert CASES // 4 < taken < CASES
+    assert CASES // 4 < taken < CASES + GATHERS
     recorded("recorded/frontends/bounded_chains.txt", texts)
 
 
@@ -150,7 +175,7 @@ def _reference(model: ModelProto, feeds: Mapping[str, Any]) -> Any:
 
 def test_results() -> None:
     compared = 0
-    for seed in range(0, CASES, EVALUATED):
+    for seed in range(0, CASES + GATHERS, EVALUATED):
         match _imported(seed):
             case str():
                 continue

@@ -127,7 +127,8 @@ def test_layers(drawn: tuple[ModelProto, dict[str, np.ndarray[Any, Any]]]) -> No
     agree(*drawn)
 
 
-@pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
+@pytest.mark.every(3)
+@pytest.mark.parametrize("operator", ["GRU", "RNN", "LSTM"])
 def test_a_long_sequence_is_a_loop(operator: str) -> None:
     """Of steps that do not grow with its length: of kernels as of an artifact of 65 time steps."""
     steps = set()
@@ -154,6 +155,7 @@ def test_a_loop_writes_its_rows_in_place(operator: str) -> None:
     assert all(65 not in shape for shape in written)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
 def test_a_loop_gives_what_unrolled_cells_give(

@@ -12,6 +12,7 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     Loop,
     Mode,
     SetMode,
+    SetTable,
     unit_of_command,
 )
 from tandem.hw.operations import AluOp
@@ -76,7 +77,9 @@ def test_who_executes_what() -> None:
         MemoryId.OUT: Unit.STORE,
         MemoryId.ACC_8BIT: Unit.COMPUTE,
         MemoryId.PAR: Unit.LOAD,
+        MemoryId.WGT_CODES: Unit.LOAD,
     }
+    assert unit_of_command(SetTable(upper=True, entries=(0,) * 8)) is Unit.LOAD
     assert unit_of_command(compute()) is Unit.COMPUTE
     assert unit_of_command(SetMode()) is Unit.COMPUTE
 

@@ -69,7 +69,7 @@ def test_legal_commands() -> None:
         (replace(SUMS, op=AluOp.ADD, imm=1 << 15), "imm 32768: -32768 to 32767 is allowed$"),
         (MODE, "the machine has no PAR$"),
         (replace(SUMS, kernel=Kernel(*((0,) * 999,) * 3)), r"999 micro-ops, of \d+ at most$"),
-        (SetMode(), "modes are set where streams are joined$"),
+        (SetMode(), "modes and tables are set where streams are joined$"),
     ],
 )
 def test_a_command_that_the_machine_cannot_execute(command: Command, fault: str) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.nodes import Call, Function, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse_function
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import transform
@@ -38,8 +43,8 @@ def check(weights: Weights, rows: int, dtype: str, target: CpuTarget, packed: bo
     same(found, x.astype(np.int32) @ weights.values.astype(np.int32).T)
     (step,) = artifact.manifest.steps
     assert step.operators == ("widen", "dense")
-    narrow = [each.dtype for each in artifact.manifest.tensors if each.dtype[:5] == "uint4"]
-    assert packed == (not narrow), "codes are packed into bytes"
+    held = {each.dtype for each in artifact.manifest.tensors if each.name.startswith("constant")}
+    assert ("int8" in held) == (not packed), "codes are packed into bytes"
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
@@ -115,6 +120,22 @@ def test_groups_that_end_within_registers_are_refused() -> None:
     weights = Weights.draw(INT4, (40, 64), 10)
     assert "groups of 10 weights, which are widened 8 at a time" in refusal(weights)
     check(weights, 3, "int8", HOST, packed=False)
+
+
+def test_convolutions_are_packed_widened() -> None:
+    weights = Weights.draw(INT4, (24, 9 * 16), 16)
+    codes = weights.codes.reshape(24, 9, 16).transpose(0, 2, 1).reshape(24, 16, 3, 3)
+    scales = weights.scales.reshape(24, 1, 3, 3)
+    values = weights.values.reshape(24, 9, 16).transpose(0, 2, 1).reshape(24, 16, 3, 3)
+    image = replace(weights, codes=codes.copy(), scales=scales.copy(), values=values)
+    x = numbers(1, (1, 16, 9, 7), "int8")
+    body = "  y = conv2d(x, w, padding=[1, 1, 1, 1])\n  return y\n"
+    artifact = compiled(image.graph("x: int8[1, 16, 9, 7]", body), HOST)
+    plain = parse_function(
+        "func @f(x: int8[1, 16, 9, 7], w: int8[24, 16, 3, 3]):\n" + body, OPERATORS
+    )
+    same(run(artifact, {"x": x})["y"], np.asarray(evaluate(plain, [x, values])))
+    assert {each.dtype for each in artifact.manifest.tensors} == {"int8", "int32"}
 
 
 def test_weights_are_stored_in_few_bits() -> None:

@@ -31,20 +31,20 @@ class Burst:
     """Cycle, response and data of the beats, or of the acknowledgement."""
 
 
-def bursts(random: Random, count: int, *, outside: bool = False) -> list[Burst]:
+def bursts(random: Random, count: int, *, outside: bool = False, bytes: int = BYTES) -> list[Burst]:
     found = []
     for number in range(count):
         beats = random.randint(1, 8)
-        address = ORIGIN + BEAT * random.randrange(BYTES // BEAT - beats + 1)
+        address = ORIGIN + BEAT * random.randrange(bytes // BEAT - beats + 1)
         if outside and number % 3 == 2:
-            address = ORIGIN + BYTES + BEAT * random.randrange(16)
+            address = ORIGIN + bytes + BEAT * random.randrange(16)
         data = [random.getrandbits(64) for _ in range(beats)]
         found.append(Burst(address, beats, random.randrange(1 << ID_BITS), data))
     return found
 
 
-def memory(latency: int, in_flight: int) -> SharedMemory:
-    return SharedMemory(ORIGIN, BYTES, 8 * BEAT, ID_BITS, latency, in_flight)
+def memory(latency: int, in_flight: int, bytes: int = BYTES) -> SharedMemory:
+    return SharedMemory(ORIGIN, bytes, 8 * BEAT, ID_BITS, latency, in_flight)
 
 
 class Clock:
@@ -136,13 +136,17 @@ def words(bus: Any, accesses: list[tuple[int, int | None]], found: list[int]) ->
         yield
 
 
-@pytest.mark.parametrize(("latency", "in_flight", "pause"), [(2, 4, 0.0), (5, 2, 0.0), (3, 4, 0.4)])
-def test_reads_and_writes(latency: int, in_flight: int, pause: float) -> None:
+@pytest.mark.parametrize(
+    ("latency", "in_flight", "pause", "bytes"),
+    [(2, 4, 0.0, BYTES), (5, 2, 0.0, BYTES), (3, 4, 0.4, BYTES), (2, 4, 0.0, 5 * BYTES // 8)],
+)
+def test_reads_and_writes(latency: int, in_flight: int, pause: float, bytes: int) -> None:
+    """The last memory ends where no power of two does."""
     random = Random(f"shared memory {latency} {in_flight}")
-    dut, clock = memory(latency, in_flight), Clock()
-    writes = bursts(random, 12, outside=True)
-    reads = bursts(random, 12, outside=True)
-    content = [0] * (BYTES // BEAT)
+    dut, clock = memory(latency, in_flight, bytes), Clock()
+    writes = bursts(random, 12, outside=True, bytes=bytes)
+    reads = bursts(random, 12, outside=True, bytes=bytes)
+    content = [0] * (bytes // BEAT)
 
     def all_of_it() -> Iterator[Any]:
         yield from writer(dut.axi, clock, writes)
@@ -150,7 +154,7 @@ def test_reads_and_writes(latency: int, in_flight: int, pause: float) -> None:
 
     run_simulation(dut, [clock.process(600), all_of_it()])
     for burst in writes:
-        inside = burst.address < ORIGIN + BYTES
+        inside = burst.address < ORIGIN + bytes
         assert [answer[1] for answer in burst.answers] == [0 if inside else 3]
         assert burst.answers[0][0] >= burst.accepted + latency
         for number, data in enumerate(burst.data):
@@ -158,7 +162,7 @@ def test_reads_and_writes(latency: int, in_flight: int, pause: float) -> None:
                 content[(burst.address - ORIGIN) // BEAT + number] = data
     before = 0
     for burst in reads:
-        inside = burst.address < ORIGIN + BYTES
+        inside = burst.address < ORIGIN + bytes
         begin = (burst.address - ORIGIN) // BEAT
         assert [answer[1] for answer in burst.answers] == [0 if inside else 3] * burst.beats
         if inside:

@@ -70,8 +70,10 @@ def drawn_machine(rng: np.random.Generator) -> HardwareConfig:
 
 
 def with_drawn_features(rng: np.random.Generator, config: HardwareConfig) -> HardwareConfig:
-    """The configuration with features, as far as its array may have them."""
-    features = {each for each in Feature if rng.random() < 0.7}
+    """The configuration with features, as far as its array may have them; but for compressed
+    weights, without which programs of int8 weights are the same."""
+    drawn = [each for each in Feature if each is not Feature.COMPRESSED_WEIGHTS]
+    features = {each for each in drawn if rng.random() < 0.7}
     if config.block_in != config.block_out:
         features -= {Feature.INPUT_OPERANDS}
     elements = int(rng.integers(1, 5))

@@ -1,0 +1,70 @@
+"""Constants that a graph has as codes, and as which numbers patterns see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.operators.compressed import Widen
+from tandem.hw.weight_formats import WeightFormat
+
+_KEPT = 8
+"""Widened constants that are kept: a layer is matched several times."""
+_BITS = {2: 1, 4: 2, 16: 4}
+"""The width of a code, by the entries of its table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The operands of a `widen` whose codes are constant.
+
+    Attributes
+    ----------
+    codes
+        A code for each weight.
+    scales
+        A scale for each group of weights, or None.
+    attributes
+        The table, and the groups.
+    """
+
+    codes: Constant
+    scales: Constant | None
+    attributes: Widen
+
+    @property
+    def format(self) -> WeightFormat:
+        """What the codes mean."""
+        table = self.attributes.table
+        return WeightFormat("codes", _BITS[len(table)], table, scaled=self.scales is not None)
+
+    @property
+    def axis(self) -> int:
+        """The axis of groups, from 0 up."""
+        return self.attributes.axis % self.codes.array.ndim
+
+    @property
+    def scale_of_each(self) -> NDArray[np.uint8]:
+        """The scale of each weight; without scales, 1."""
+        codes = self.codes.array
+        if self.scales is None:
+            return np.ones(codes.shape, np.uint8)
+        spread = np.repeat(self.scales.array.astype(np.uint8), self.attributes.group, self.axis)
+        kept = [slice(None)] * codes.ndim
+        kept[self.axis] = slice(codes.shape[self.axis])
+        return spread[tuple(kept)]
+
+    @property
+    def widened(self) -> Constant:
+        """The int8 values."""
+        return _widened(self)
+
+
+@lru_cache(maxsize=_KEPT)
+def _widened(codes: Codes) -> Constant:
+    given = codes.codes.array.astype(np.uint8)
+    return Constant(codes.format.widened(given, codes.scale_of_each))
