@@ -39,19 +39,16 @@ def print_weights(manifest: Manifest) -> None:
         return
     console = plain_console()
     console.print()
-    table = plain_table(("weights", "format", "why"), ("bytes", "bytes\nin int8"))
+    table = plain_table(("weights", "format", "in memory, and why"), ("bytes", "bytes\nin int8"))
     alike: dict[tuple[str, str], list[StoredWeights]] = {}
     for weights in manifest.weights:
-        alike.setdefault((str(weights), weights.reason), []).append(weights)
-    for (form, reason), layers in alike.items():
+        told = weights.memory or weights.reason
+        alike.setdefault((str(weights), told), []).append(weights)
+    for (form, told), layers in alike.items():
         more = f" +{len(layers) - 1}" if len(layers) > 1 else ""
         sizes = [sum(layer.bytes for layer in layers), sum(layer.elements for layer in layers)]
-        table.add_row(layers[0].layer + more, form, reason, *map(whole_number, sizes))
+        table.add_row(layers[0].layer + more, form, told, *map(whole_number, sizes))
     print_table(console, table)
-    if not manifest.keeps_codes:
-        console.print(
-            "widened when compiled: in this machine's memory and on its bus all weights are int8"
-        )
 
 
 def print_round_trips(trips: Sequence[RoundTrip]) -> None:

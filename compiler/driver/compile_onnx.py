@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 
 from tandem.compiler.driver.build import Backends, build
+from tandem.compiler.driver.weights_in_memory import in_memory
 from tandem.compiler.errors import BuildError
 from tandem.compiler.frontends.onnx import (
     Imported,
@@ -194,7 +195,8 @@ class PreparedNetwork:
             report=report,
         )
         if self.weights:
-            manifest = structs.replace(artifact.manifest, weights=self.weights)
+            weights = in_memory(artifact, self.weights)
+            manifest = structs.replace(artifact.manifest, weights=weights)
             artifact = replace(artifact, manifest=manifest)
         return _with_port_scales(artifact, self.port_scales)
 

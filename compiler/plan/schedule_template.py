@@ -41,11 +41,14 @@ class Arguments:
         Instruction immediates, by the names of the program's inputs.
     forms
         For tensors that the machine stores in a form of its own, that form, by the same names.
+    remark
+        How the weights are stored, for readers; empty for weights that are int8 in the graph.
     """
 
     tensors: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     immediates: Mapping[str, int] = field(default_factory=dict)
     forms: Mapping[str, Any] = field(default_factory=dict)
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,8 @@ class StoredWeights(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     results
         The names of the values that are computed with it: its own, and those of the bias, the sum
         or the activation behind it.
+    memory
+        How they lie in memory where `format` is not int8: as codes, or as int8 and why.
     """
 
     layer: str
@@ -258,6 +260,7 @@ class StoredWeights(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     group: int | None = None
     reason: str = ""
     results: tuple[str, ...] = ()
+    memory: str = ""
 
     def __str__(self) -> str:
         return self.format if self.group is None else f"{self.format}/{self.group}"
@@ -294,11 +297,6 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     functions: tuple[FunctionCode, ...] = ()
     counts: tuple[Count, ...] = ()
     weights: tuple[StoredWeights, ...] = ()
-
-    @property
-    def keeps_codes(self) -> bool:
-        """Whether compressed weights are stored as codes, which some step widens."""
-        return any("widen" in step.operators for step in self.steps)
 
     @property
     def weight_bytes(self) -> int:

@@ -33,7 +33,7 @@ class PlacedTensor(Struct, frozen=True, forbid_unknown_fields=True):
     dtype: str
 
 
-class Layer(Struct, frozen=True, forbid_unknown_fields=True):
+class Layer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A layer of the stream: an operator with the operators fused into it.
 
     Attributes
@@ -47,12 +47,15 @@ class Layer(Struct, frozen=True, forbid_unknown_fields=True):
     least_bytes
         Minimum DRAM traffic: each operand element that the result depends on is read once, and
         the result is written once.
+    weights
+        How weights that the network has as codes lie in memory; empty for all others.
     """
 
     name: str
     operators: tuple[str, ...]
     macs: int
     least_bytes: int
+    weights: str = ""
 
 
 class _Header(Struct, frozen=True, forbid_unknown_fields=True):

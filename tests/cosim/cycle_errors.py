@@ -73,7 +73,10 @@ ERRORS = (
         ("(beats - 1) * machine.interval)", "beats * machine.interval)"),
         ("            now += row[X_PAD_1]\n", "            now += row[X_PAD_1] + 1\n"),
         ("rest = row[X_PAD_1] +", "rest = 1 + row[X_PAD_1] +"),
-        ("reads.used[which, number & ring] = now", "reads.used[which, number & ring] = now + 1"),
+        (
+            "= now\n            number += 1\n            col",
+            "= now + 1\n            number += 1\n            col",
+        ),
         ("max(earliest + beat, available", "max(earliest + beat + 1, available"),
     ),
     *_in(

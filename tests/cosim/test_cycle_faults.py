@@ -186,7 +186,7 @@ def test_a_machine_drops_the_bits_of_bases_that_it_lacks() -> None:
     """Also bits above the 60th; the micro-ops, which the cycle engine reads ahead, come from the
     same places."""
     drawn = random_program(TINY, 3, 40)
-    bases = tuple((1 << 33 + 4 * memory) + (1 << 61) for memory in MemoryId)
+    bases = tuple((1 << 33 + 3 * memory) + (1 << 61) for memory in MemoryId)
     ends = []
     for how in (Launch(address=0), Launch(address=0, bases=bases)):
         for engine in (RtlEngine(TINY), CycleEngine(TINY), FunctionalEngine(TINY)):

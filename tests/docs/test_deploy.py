@@ -24,12 +24,15 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="calibrated with noise"):
         exec(compile(code, "docs/deploy.md", "exec"), {})
     commands = re.findall(r"^tandem (.*?)(?:  +#.*)?$", PAGE, re.MULTILINE)
-    assert len(commands) == 2
-    for command in commands:
-        # Building and simulating is what `tests/tandem/workbench/soc` does; with the port `events`
-        # the Verilog is kept from other tests.
-        short = [word for word in shlex.split(command) if word not in ("--run", "--no-events")]
-        result = CliRunner().invoke(app, short)
+    assert len(commands) == 3
+    # Building, simulating and routing is what `tests/tandem/workbench/soc` does; with the port
+    # `events` the Verilog is kept from other tests.
+    left_out = ("--run", "--gateware", "--no-events")
+    short = (
+        tuple(word for word in shlex.split(command) if word not in left_out) for command in commands
+    )
+    for words in dict.fromkeys(short):
+        result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, result.stderr
     for made in ("network/tandem.c", "rtl/tandem.v", "system/gateware/soc.v", "system/LICENSES.md"):
         assert (tmp_path / made).is_file()

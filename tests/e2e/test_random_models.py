@@ -27,7 +27,7 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="what results are compar
 
 Arrays = Mapping[str, NDArray[Any]]
 MODES = (Mode.MULTIPLIER, Mode.MULTIPLIER, Mode.POW2)
-MANY = range(1000, 2000)
+MANY = range(1000, 2300)
 """The seeds of the exhaustive test."""
 
 

@@ -12,8 +12,6 @@ from tandem.compiler.graph.visit import all_lets, names_of
 
 WIDENING: Final = frozenset({"dequantise_blocks", "widen"})
 """Operators whose operands take fewer bits than their results."""
-_LAYERS: Final = frozenset({"conv2d", "dense", "gemm", "matmul"})
-"""Operators that multiply by weights."""
 
 
 def is_widening(value: Value) -> bool:
@@ -26,7 +24,7 @@ def kept_compressed(body: Body) -> frozenset[str]:
     reshaped, say. To compute them ahead would take the memory that compression saves."""
     wanted, found = set[str](), set[str]()
     for let in reversed([*all_lets(body)]):
-        if _operator(let.value) in _LAYERS or (let.name in wanted and _moves(let.value)):
+        if _is_layer(let.value) or (let.name in wanted and _moves(let.value)):
             wanted |= names_of(let.value)
         elif let.name in wanted and is_widening(let.value):
             found.add(let.name)
@@ -51,7 +49,7 @@ def widened_readers(
     for number, let in enumerate(lets):
         known = is_widening(let.value) and not names_of(let.value)
         readers = [edge.user for edge in users[number]]
-        read = readers and all(_operator(lets[user].value) in _LAYERS for user in readers)
+        read = readers and all(_is_layer(lets[user].value) for user in readers)
         if known and read and not escapes[number] and groups.count(groups[number]) == 1:
             found[number] = frozenset(groups[user] for user in readers)
     return found
@@ -61,6 +59,16 @@ def _operator(value: Value) -> str:
     if isinstance(value, Call) and isinstance(value.callee, OpSpec):
         return value.callee.name
     return ""
+
+
+def _is_layer(value: Value) -> bool:
+    """Whether an operator reduces its operands in a way of its own, as products with weights do."""
+    return (
+        isinstance(value, Call)
+        and isinstance(value.callee, OpSpec)
+        and value.callee.pattern is OpPattern.OUT_FUSABLE
+        and len(value.args) > 1
+    )
 
 
 def _moves(value: Value) -> bool:

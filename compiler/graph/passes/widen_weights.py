@@ -10,7 +10,6 @@ import numpy as np
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from tandem.compiler.graph.operators.compressed import Widen
-from tandem.compiler.graph.passes.compressed_weights import is_widening
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
     all_lets,
@@ -75,8 +74,8 @@ class WidenWeights:
 
 def _is_constant(let: Let) -> bool:
     return (
-        is_widening(let.value)
-        and isinstance(let.value, Call)
+        isinstance(let.value, Call)
+        and isinstance(let.value.attributes, Widen)
         and all(isinstance(operand, Constant) for operand in let.value.args)
     )
 

@@ -195,7 +195,8 @@ def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
 
 def _layer(stream: Stream, call: PlannedCall) -> Layer:
     traffic = _minimum_traffic(stream, call)
-    return Layer(call.source, call.plan.found.match.operators, call.macs, traffic)
+    plan = call.plan
+    return Layer(call.source, plan.found.match.operators, call.macs, traffic, plan.arguments.remark)
 
 
 def _minimum_traffic(stream: Stream, call: PlannedCall) -> int:

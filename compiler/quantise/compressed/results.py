@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -14,16 +15,20 @@ def with_results(function: Function, found: Iterable[LayerWeights]) -> tuple[Lay
     """The layers with the names of their results: a product's own, and those of values that are
     made from it and from no later product, up to the next one.
 
-    A sum of two products belongs to its first operand, whose accumulator takes the other as its
-    residual.
+    A sum of two products belongs to those that nothing else reads, one of whose accumulators takes
+    the other as its residual; where all are read elsewhere too, to the last.
     """
     layers = {each.layer: each for each in found}
-    owners: dict[str, str] = {}
+    owners: dict[str, tuple[str, ...]] = {}
     results: dict[str, dict[str, None]] = {name: {} for name in layers}
-    for let in all_lets(function.body):
-        operands = (owners[name] for name in names_of(let.value) if name in owners)
-        owner = let.name if let.name in layers else next(operands, None)
-        if owner is not None:
-            owners[let.name] = owner
+    lets = [*all_lets(function.body)]
+    places = {let.name: place for place, let in enumerate(lets)}
+    uses = Counter(name for let in lets for name in names_of(let.value))
+    for let in lets:
+        operands = sorted((name for name in names_of(let.value) if name in owners), key=places.get)
+        alone = [name for name in operands if uses[name] == 1] or operands[-1:]
+        together = dict.fromkeys(owner for name in alone for owner in owners[name])
+        owners[let.name] = (let.name,) if let.name in layers else tuple(together)
+        for owner in owners[let.name]:
             results[owner].setdefault(let.source)
     return tuple(replace(layer, results=tuple(results[name])) for name, layer in layers.items())

@@ -81,7 +81,7 @@ def generate(description: SocDescription, folder: Path) -> None:
     text = text[text.index("`timescale") : text.rindex("endmodule")]
     # No access relies on what a read gives of a beat that is written in the same cycle, and block
     # RAM promises nothing there.
-    memory = verilog.ns.get_name(soc.memory.storage)
+    memory = verilog.ns.get_name(*soc.memory.arrays)
     array = f"reg [{description.bus_bits - 1}:0] {memory}[0:"
     assert text.count(array) == 1, array
     text = text.replace(array, f"(* no_rw_check *) {array}")

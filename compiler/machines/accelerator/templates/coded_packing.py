@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,38 @@ from tandem.hw.weight_blocks import packed_blocks
 _RANK = 4
 
 
-def coded_forms(
-    found: KernelMatch, config: HardwareConfig, groups: int = 1
-) -> dict[str, CodedBlocks]:
-    """The form in which a machine stores the weight of a match: its blocks of codes if the graph
-    has codes that the machine widens, else none, for int8."""
-    if "weight" not in found.match.codes:
-        return {}
-    try:
-        return {"weight": coded_weight(found.match.codes["weight"], config, groups)}
-    except Refusal:
-        return {}
+@dataclass(frozen=True, slots=True)
+class StoredWeight:
+    """How a machine stores the weight of a layer.
 
+    Attributes
+    ----------
+    forms
+        Its blocks of codes, if the graph has codes that the machine widens; else nothing, for int8
+        (`Arguments.forms`).
+    remark
+        For readers: its codes, or why it is int8 although the graph has codes; empty without codes.
+    """
 
-def coding_of(forms: Mapping[str, CodedBlocks]) -> Coding | None:
-    """How a weight with these forms lies in DRAM; None for int8."""
-    return forms["weight"].coding if "weight" in forms else None
+    forms: Mapping[str, CodedBlocks]
+    remark: str
+
+    @staticmethod
+    def of(found: KernelMatch, config: HardwareConfig, groups: int = 1) -> StoredWeight:
+        """The weight of a match; `groups` are those of its convolution."""
+        if "weight" not in found.match.codes:
+            return StoredWeight({}, "")
+        try:
+            coded = coded_weight(found.match.codes["weight"], config, groups)
+        except Refusal as refusal:
+            return StoredWeight({}, f"int8: {refusal}")
+        scales = ", scaled" if coded.coding.scaled else ""
+        return StoredWeight({"weight": coded}, f"codes of {coded.coding.bits} bits{scales}")
+
+    @property
+    def coding(self) -> Coding | None:
+        """How its codes lie in DRAM; None for int8."""
+        return self.forms["weight"].coding if "weight" in self.forms else None
 
 
 def blank_forms(

@@ -23,9 +23,8 @@ from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
 from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
 from tandem.compiler.machines.accelerator.templates.coded_packing import (
+    StoredWeight,
     blank_forms,
-    coded_forms,
-    coding_of,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_bound import least_cycles
 from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
@@ -84,7 +83,7 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         merged, groups = block_groups(constant.array, given.groups, machine.config)
         weight = pack_weight(merged, machine.config)
         passes, numbers = requantise_passes(found, largest_sum(constant), machine.config)
-        forms = coded_forms(found, machine.config, given.groups)
+        stored = StoredWeight.of(found, machine.config, given.groups)
         workload = Conv2dWorkload(
             found.shape("data"),
             weight.shape,
@@ -93,10 +92,10 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
             given.dilation,
             groups,
             passes,
-            coding_of(forms),
+            stored.coding,
         )
         tensors = {"weight": weight, **numbers.tensors}
-        return workload, Arguments(tensors, numbers.immediates, forms)
+        return workload, Arguments(tensors, numbers.immediates, stored.forms, stored.remark)
 
     def minimum_traffic(self, workload: Conv2dWorkload) -> Mapping[str, Fraction]:
         image, taps = needed_parts(workload.windows)

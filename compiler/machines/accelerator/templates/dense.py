@@ -8,7 +8,7 @@ from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_pipelined as pipelined
-from tandem.compiler.machines.accelerator.templates.coded_packing import blank_forms, coded_forms
+from tandem.compiler.machines.accelerator.templates.coded_packing import StoredWeight, blank_forms
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.conv2d_tiled import (
     loops_of_tiles,
@@ -85,10 +85,10 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
         largest = largest_sum(found.match.constant("weight"))
         passes, numbers = requantise_passes(found, largest, machine.config)
         weight = Products.weight(found, machine.config)
-        workload = DenseWorkload(Products.of(found, machine.config), passes)
-        forms = coded_forms(found, machine.config)
+        stored = StoredWeight.of(found, machine.config)
+        workload = DenseWorkload(Products.of(found, machine.config, stored.coding), passes)
         tensors = {"weight": weight, **numbers.tensors}
-        return workload, Arguments(tensors, numbers.immediates, forms)
+        return workload, Arguments(tensors, numbers.immediates, stored.forms, stored.remark)
 
     def stored(self, workload: DenseWorkload, machine: AcceleratorTarget) -> dict[str, CodedBlocks]:
         images = workload.products.images()

@@ -14,7 +14,7 @@ from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates import conv2d_tiled as tiled
-from tandem.compiler.machines.accelerator.templates.coded_packing import blank_forms, coded_forms
+from tandem.compiler.machines.accelerator.templates.coded_packing import StoredWeight, blank_forms
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
@@ -53,7 +53,9 @@ class WideDenseOnArray(AcceleratorTemplate[Products]):
         amounts = np.broadcast_to(bits, (PLANES, config.batch, config.block_out)).copy()
         weight = Products.weight(found, config)
         tensors = {"weight": weight, "amounts": amounts}
-        return Products.of(found, config), Arguments(tensors, forms=coded_forms(found, config))
+        stored = StoredWeight.of(found, config)
+        arguments = Arguments(tensors, forms=stored.forms, remark=stored.remark)
+        return Products.of(found, config, stored.coding), arguments
 
     def stored(self, workload: Products, machine: AcceleratorTarget) -> dict[str, CodedBlocks]:
         images = workload.images()

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.dtypes import INT8
-from tandem.compiler.machines.accelerator.templates.coded_packing import coded_forms, coding_of
 from tandem.compiler.machines.accelerator.templates.conv2d_tiled import loads, sum_in_steps
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import (
     Conv2dWorkload,
@@ -60,11 +59,10 @@ class Products:
     coding: Coding | None = None
 
     @staticmethod
-    def of(found: KernelMatch, config: HardwareConfig) -> Products:
-        """The workload of a match of `PRODUCT`."""
+    def of(found: KernelMatch, config: HardwareConfig, coding: Coding | None) -> Products:
+        """The workload of a match of `PRODUCT`; `coding` is that of the weights."""
         rows, inputs, *_, batch, depth = found.shape("data")
         outputs = -(-found.match.constant("weight").array.shape[0] // config.block_out)
-        coding = coding_of(coded_forms(found, config))
         return Products(rows, outputs, inputs, batch, config.block_out, depth, coding)
 
     @staticmethod

@@ -23,8 +23,8 @@ class SharedMemory(LiteXModule):
 
     Attributes
     ----------
-    storage
-        The array of beats.
+    arrays
+        The one array of beats.
     axi
         The accelerator's port, a slave; bursts of addresses that rise, of whole beats.
     bus
@@ -52,7 +52,9 @@ class SharedMemory(LiteXModule):
         self._beat_bits, self._size_bits = (beat - 1).bit_length(), (bytes - 1).bit_length()
         self._origin, self._bytes, self._id_width = origin, bytes, id_width
         self._latency, self._in_flight = latency, in_flight
-        self.storage = memory = Memory(data_width, bytes // beat)
+        memory = Memory(data_width, bytes // beat)
+        # LiteX would make registers of an attribute that is a memory.
+        self.arrays = (memory,)
         self.specials += memory
         self.read_port = memory.get_port(has_re=True, mode=READ_FIRST)
         self.write_port = memory.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)

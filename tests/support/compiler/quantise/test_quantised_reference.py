@@ -8,11 +8,13 @@ import pytest
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.graph import Var
 from tandem.compiler.graph.evaluate import evaluate
+from tandem.hw.weight_formats import NF4
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.quantise.quantised_reference import REFERENCE, reference
 
 INT8 = "x: int8[2, 4, 6, 5]"
 
+TABLE = ", ".join(map(str, NF4.table))
 CASES = [
     ("x: int32[2, 3]", "add(x, x)"),
     ("x: int8[2, 3]", "cast(x, to=int32)"),
@@ -49,6 +51,8 @@ CASES = [
     (INT8, "transpose(x)"),
     ("x: int8[2, 3]", "unsqueeze(x, axes=[0, 2])"),
     (INT8, "upsample(x, factors=[2, 3])"),
+    ("x: uint4[4, 7], s: uint4[4, 3]", f"widen(x, s, table=[{TABLE}], axis=1, group=3)"),
+    ("x: uint2[4, 7]", "widen(x, table=[0, 1, -2, -1])"),
 ]
 
 
@@ -59,6 +63,10 @@ def test_as_the_operators(params: str, call: str) -> None:
     given = []
     for param in function.params:
         shape, dtype = param.type.static_shape("x"), param.type.dtype.numpy  # type: ignore[union-attr]
+        if param.type.dtype.is_narrow:  # type: ignore[union-attr]
+            most = 1 << param.type.dtype.bits  # type: ignore[union-attr]
+            given.append(generator.integers(0, most, shape).astype(dtype))
+            continue
         size = 90 if dtype.kind == "f" or dtype.itemsize > 2 else 128
         low = 0 if (param.name in "ms" and dtype.kind != "i") or dtype.kind == "u" else -size
         given.append((generator.random(shape) * (size - low) + low).astype(dtype))
