@@ -227,7 +227,7 @@ def test_base_registers_locate_micro_ops() -> None:
     gemm(asm, (), ())
     asm.finish()
     assert check_hazards(asm.build(), image=memory).proved
-    (race,) = check_hazards(asm.build(), image=memory, bases=(0x100, 0, 0, 0, 0, 0, 0, 0)).races
+    (race,) = check_hazards(asm.build(), image=memory, bases=(0x100, 0, 0, 0, 0, 0, 0)).races
     assert race.address == 5
 
 

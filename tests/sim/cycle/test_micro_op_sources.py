@@ -15,7 +15,7 @@ from tandem.sim.cycle.micro_op_sources import check_micro_op_sources, check_prog
 from tandem.sim.errors import EngineError
 
 TINY = load_config("tiny")
-BASES = (64, 0, 0, 0, 128, 0, 0, 0)
+BASES = (64, 0, 0, 0, 128, 0, 0)
 
 
 def rectangle(rng: random.Random, kind: type[Load] | type[Store], memory: MemoryId) -> Load | Store:
