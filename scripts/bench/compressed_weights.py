@@ -124,7 +124,7 @@ def caller(artifact: Artifact, x: Array) -> Callable[[], object]:
 
 
 def quickest(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The seconds of the quickest of so many calls of each function, which take turns."""
+    """The seconds of the quickest of so many calls of each function, in alternation."""
     found = dict.fromkeys(runs, float("inf"))
     for _ in range(rounds):
         for name, run in runs.items():

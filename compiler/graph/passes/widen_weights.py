@@ -73,6 +73,7 @@ class WidenWeights:
 
 
 def _is_constant(let: Let) -> bool:
+    # Numbers of blocks are real; no machine but the host computes with them.
     return (
         isinstance(let.value, Call)
         and isinstance(let.value.attributes, Widen)

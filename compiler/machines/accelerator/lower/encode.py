@@ -51,9 +51,6 @@ def encode_stream(
     for name, column in added.items():
         # Instructions without a command (-1) take the last entry.
         values[name] += np.append(column, 0)[command]
-    units = np.array([place_units(each, config) for each in commands.prototypes], np.int64)
-    for name in ("dram_base", "x_stride"):
-        values[name] *= np.append(units[commands.which], 1)[command]
     for verb, bits in zip(("pop", "push"), slots.tokens.T, strict=True):
         # `prev` and `next`: neighbours in the order load, compute, store.
         values[f"{verb}_prev"] = (slots.unit > Unit.LOAD) & (bits << 1 >> slots.unit)
@@ -61,15 +58,6 @@ def encode_stream(
     finish = {name: np.append(column, 0) for name, column in values.items()}
     finish["opcode"][-1] = Opcode.FINISH
     return Program.from_columns(config, Columns(**finish))
-
-
-def place_units(command: Command, config: HardwareConfig) -> int:
-    """What places in DRAM count in a command's instruction, of an element of its memory; the
-    command itself counts elements."""
-    if not isinstance(command, Copy):
-        return 1
-    size = config.element_bytes(command.memory, command.coding)
-    return size // config.dram_unit(command.memory)
 
 
 def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:

@@ -17,7 +17,7 @@ from tandem.compiler.machines.accelerator.lower.commands import (
     SetTable,
 )
 from tandem.compiler.machines.accelerator.lower.compiled import NO_COMMAND, unwritten_read
-from tandem.compiler.machines.accelerator.lower.encode import fields_of, place_units
+from tandem.compiler.machines.accelerator.lower.encode import fields_of
 from tandem.compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode, instruction_layout
@@ -116,8 +116,6 @@ class CommandVerifier:
     def _wide(self, command: Command) -> Iterator[str]:
         """What does not fit an instruction's fields; a field that the machine lacks has to be 0."""
         values = fields_of(command)
-        if "x_stride" in values:
-            values["x_stride"] *= place_units(command, self.config)
         opcode = values["opcode"]
         if opcode not in self._limits:
             layout = instruction_layout(self.config, Opcode(opcode))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -19,6 +19,14 @@ def lanes_in_parts(builder: Any, value: Any, width: int, function: Callable[[Any
         part = function(_lanes(builder, value, begin, width))
         found = part if found is None else _joined(builder, found, part)
     return _lanes(builder, found, 0, lanes)
+
+
+def joined_lanes(builder: Any, parts: Sequence[Any]) -> Any:
+    """The lanes of vectors one after the other; all but the last have equally many."""
+    first, *others = parts
+    for part in others:
+        first = _joined(builder, first, part)
+    return first
 
 
 def _lanes(builder: Any, value: Any, begin: int, count: int) -> Any:

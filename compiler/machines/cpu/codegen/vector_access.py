@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
+from tandem.compiler.machines.cpu.codegen.lane_parts import joined_lanes
 from tandem.compiler.machines.cpu.codegen.llvm import (
     BYTE,
     I32,
@@ -34,6 +35,8 @@ def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None
     """A load of type `kind`: consecutive elements, or a gather if `pointer` is a vector; zeros in
     lanes where `mask` does not hold (None: it holds in all)."""
     align = _alignment(buffer)
+    if mask is not None and not scattered(pointer) and _is_split(frame, kind):
+        return _read_in_parts(frame, buffer, kind, pointer, mask)
     if mask is None:
         value = frame.builder.load(pointer, typ=kind, align=align)
     else:
@@ -42,6 +45,27 @@ def read(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any = None
         arguments = [pointer, ir.Constant(I32, align), mask, constant(kind, 0)]
         value = call_intrinsic(frame.builder, name, kind, arguments)
     return frame.tag(value, buffer)
+
+
+def _is_split(frame: Frame, kind: Any) -> bool:
+    """Whether a masked load takes several instructions of AVX2; others have masks of their own, or
+    none, and load element by element."""
+    wide = kind.count * bits_of(kind.element) > frame.target.register_bits
+    return wide and "avx2" in frame.target.features and not free_masks(frame, kind.element)
+
+
+def _read_in_parts(frame: Frame, buffer: Buffer, kind: Any, pointer: Any, mask: Any) -> Any:
+    """A masked load, a register at a time. LLVM 22 splits wider ones itself, and where a part's
+    mask never holds it then reads all of that part, or ends with an assertion."""
+    lanes = frame.target.register_bits // bits_of(kind.element)
+    parts = []
+    for begin in range(0, kind.count, lanes):
+        count = min(lanes, kind.count - begin)
+        active = frame.builder.shuffle_vector(mask, mask, _numbers(range(begin, begin + count)))
+        where = step(frame, pointer, constant(I64, begin), kind.element) if begin else pointer
+        part = ir.VectorType(kind.element, count)
+        parts.append(read(frame, buffer, part, where, active))
+    return joined_lanes(frame.builder, parts)
 
 
 def write(frame: Frame, buffer: Buffer, value: Any, pointer: Any, mask: Any = None) -> None:

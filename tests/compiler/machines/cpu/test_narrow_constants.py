@@ -31,7 +31,9 @@ def constant(dtype: DType, shape: tuple[int, ...], seed: int = 0) -> Constant:
 
 @given(
     dtype=st.sampled_from(TYPES),
-    shape=st.lists(st.integers(1, 9), min_size=1, max_size=3).filter(lambda each: prod(each) > 63),
+    shape=st.lists(st.integers(1, 9), min_size=1, max_size=3).filter(
+        lambda extents: prod(extents) > 63
+    ),
     seed=st.integers(0, 99),
 )
 @settings(max_examples=12, deadline=None)

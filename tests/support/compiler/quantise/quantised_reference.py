@@ -207,9 +207,9 @@ def _clip(args: Sequence[Array], given: Any) -> Array:
 def _widen(args: Sequence[Array], given: Any) -> Array:
     codes, *scales = (each.astype(np.int64) for each in args)
     values = np.array(given.table)[codes]
-    for each in scales:
+    for factors in scales:
         numbers = np.arange(codes.shape[given.axis]) // given.group
-        values = values * np.take(each, numbers, given.axis)
+        values = values * np.take(factors, numbers, given.axis)
     return (values & 0xFF).astype(np.uint8).view(np.int8)
 
 

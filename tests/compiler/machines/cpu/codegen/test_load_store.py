@@ -261,3 +261,17 @@ func f(A: {dtype}[256]) -> (C: {dtype}[256], D: int32[256], E: {dtype}[256]):
     assert added.astype(np.int64).tolist() == wrapped.tolist()
     assert wide.tolist() == whole.tolist()
     assert turned.astype(np.int64).tolist() == whole[::-1].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64", "int8"])
+@pytest.mark.parametrize(("inside", "lanes"), [(2, 16), (7, 16), (9, 16), (10, 32), (2, 64)])
+def test_parts_of_a_vector_that_are_never_active(inside: int, lanes: int, dtype: str) -> None:
+    """LLVM 22 reads such parts whole, or ends with an assertion, on a processor with AVX2."""
+    program = f"""
+func f(A: {dtype}[5, {inside}]) -> (B: {dtype}[6, {lanes}]):
+  for i in 6:
+    for k in {lanes} vectorized:
+      B[i, k] = select((i < 5) & (k < {inside}), A[i, k], {"0.0" if "float" in dtype else "0"})
+"""
+    data = (np.arange(5 * inside) + 1).astype(dtype).reshape(5, inside)
+    run_text(program, data, target=HOST.without("avx512f"))
