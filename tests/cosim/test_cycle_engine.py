@@ -25,7 +25,7 @@ pytestmark = pytest.mark.every(2)
 
 LENGTH = 40
 CONFIGS = (*presets(), *UNCOMMON)
-QUICK = ("tiny", "small8", "wide_bus", "tiny-x")
+QUICK = ("tiny", "small8", "wide_bus", "tiny-x", "tiny-w", "compressed")
 SMALL_VECTORS = [name for name in vector_names() if name.endswith("small8")]
 MOST_CYCLES = 10_000_000
 

@@ -22,7 +22,7 @@ from tandem.sim.memory import place_program
 from tests.support.sim.faulty import Case, cases, cases_of_every_bit, image
 
 TINY = load_config("tiny")
-EXTENDED = load_config("tiny-x")
+EXTENDED = load_config("tiny-w")
 CASES = [*cases(TINY), *cases(EXTENDED)]
 CASES_OF_EVERY_BIT = [*cases_of_every_bit(TINY), *cases_of_every_bit(EXTENDED)]
 QUICK = [case for case in CASES_OF_EVERY_BIT if case.fault is not Fault.FEATURE]

@@ -18,6 +18,7 @@ from tandem.hw.encoding import (
     memory_layout,
     opcodes_of,
     requantise_layout,
+    table_layout,
 )
 from tandem.hw.faults import Fault
 from tandem.hw.features import Feature
@@ -113,11 +114,18 @@ class _Maker:
         given = {"active": 1, "high": 127, **fields}
         return self._word(requantise_layout(self._config), opcode=Opcode.REQUANTISE, **given)
 
+    def table(self, **fields: int) -> bytes:
+        """A TABLE, changed by `fields`."""
+        given = {"entries_low": 0x80FF7F01, **fields}
+        return self._word(table_layout(self._config), opcode=Opcode.TABLE, **given)
+
     def _with_unused_bits(self) -> Iterator[list[bytes]]:
         """For every opcode with bits to spare, an instruction with each of them set."""
         words = [self.load(), self.store(), self.gemm(), self.alu(), self._finish]
         if self._has(Feature.REQUANTISE):
             words.append(self.requantise())
+        if self._has(Feature.COMPRESSED_WEIGHTS):
+            words.append(self.table())
         for word in words:
             unused = instruction_layout(self._config, Opcode(word[0] & 7)).unused
             bits = [bit for bit in range(8 * WORD_BYTES) if unused >> bit & 1]
@@ -172,7 +180,7 @@ class _Maker:
             ],
             Fault.MEMORY_ID: [
                 *(self.load(memory) for memory in range(8) if memory not in memories),
-                self.store(7),
+                *(self.store(memory) for memory in (7,) if memory not in memories),
             ],
             Fault.LOAD_OUT: [self.load(MemoryId.OUT)],
             Fault.STORE_MEMORY: [
@@ -219,6 +227,16 @@ class _Maker:
         }
         if self._has(Feature.REQUANTISE):
             words[Fault.TOKEN_FLAG].append(self.load(MemoryId.PAR, pop_prev=1))
+        if self._has(Feature.COMPRESSED_WEIGHTS):
+            codes, depth = MemoryId.WGT_CODES, self._config.depth(MemoryId.WGT)
+            words[Fault.TOKEN_FLAG] += [self.load(codes, push_prev=1), self.table(pop_prev=1)]
+            words[Fault.SRAM_RANGE].append(self.load(codes, sram_base=depth))
+            words[Fault.STORE_MEMORY].append(self.store(codes))
+            words[Fault.FEATURE] += [
+                self.load(memory, coding=coding)
+                for memory in (MemoryId.INP, MemoryId.UOP)
+                for coding in (1, 2)
+            ]
         return self._in_one_word(words)
 
     def _of_operands(self) -> Iterator[bytes]:
