@@ -77,12 +77,12 @@ def _packed(values: Bytes, bits: int, size: int, what: str) -> Bytes:
     """Values of so many bits along the last axis, from the lowest bit up, in `size` bytes."""
     if values.size and int(values.max()) >> bits:
         raise ConfigError(f"{what} up to {int(values.max())}: they have {bits} bits")
-    each = np.unpackbits(values[..., np.newaxis], axis=-1, count=bits, bitorder="little")
-    dense = np.packbits(each.reshape(*values.shape[:-1], -1), axis=-1, bitorder="little")
+    spread = np.unpackbits(values[..., np.newaxis], axis=-1, count=bits, bitorder="little")
+    dense = np.packbits(spread.reshape(*values.shape[:-1], -1), axis=-1, bitorder="little")
     return np.pad(dense, (*((0, 0),) * (values.ndim - 1), (0, size - dense.shape[-1])))
 
 
 def _unpacked(data: Bytes, bits: int, count: int) -> Bytes:
-    each = np.unpackbits(data, axis=-1, count=count * bits, bitorder="little")
-    found = each.reshape(*data.shape[:-1], count, bits)
+    spread = np.unpackbits(data, axis=-1, count=count * bits, bitorder="little")
+    found = spread.reshape(*data.shape[:-1], count, bits)
     return np.packbits(found, axis=-1, bitorder="little")[..., 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,7 +82,7 @@ class Stand:
     """A load unit with its queue, tokens, memory and scratchpads."""
 
     config: HardwareConfig
-    loads: list[Load | Table]
+    loads: Sequence[Load | Table]
     rng: random.Random
     memory_options: dict[str, Any] = field(default_factory=dict)
     offers: float = 1.0

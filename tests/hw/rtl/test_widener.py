@@ -126,8 +126,8 @@ def test_elements_are_what_the_formats_say(config: HardwareConfig, seed: int) ->
             else:
                 codes = draw(0, 1 << coding.bits, shape, np.uint8)
                 scales = draw(0, 16, shape[0], np.uint8)
-                data = packed_blocks(config, coding, codes, scales if coding.scaled else None)
-                await side.write(ctx, MemoryId.WGT_CODES, address, data.tobytes(), coding)
+                block = packed_blocks(config, coding, codes, scales if coding.scaled else None)
+                await side.write(ctx, MemoryId.WGT_CODES, address, block.tobytes(), coding)
                 entries = tuple(table[: 1 << coding.bits])
                 weights = WeightFormat("drawn", coding.bits, entries, coding.scaled)
                 wanted[address] = weights.widened(codes, scales[:, np.newaxis]).tobytes()
@@ -138,7 +138,7 @@ def test_elements_are_what_the_formats_say(config: HardwareConfig, seed: int) ->
     assert side.memory == wanted
 
 
-def _every_product(turns: Sequence[int]) -> None:
+def _every_product(shifts: Sequence[int]) -> None:
     """Of each wide lane: every code with every entry that tables of 16 neighbouring values give it,
     times every scale."""
     side = Side(SMALL)
@@ -149,9 +149,9 @@ def _every_product(turns: Sequence[int]) -> None:
             table = [*range(first, first + 16)]
             await side.set_table(ctx, table)
             weights = WeightFormat("drawn", 4, tuple(table), scaled=True)
-            for turn in turns:
-                codes = np.arange(turn, turn + rows * columns, dtype=np.uint8)
-                codes = codes.reshape(rows, columns) % 16
+            for shift in shifts:
+                flat = np.arange(shift, shift + rows * columns, dtype=np.uint8) % 16
+                codes = flat.reshape(rows, columns)
                 for scale in range(16):
                     scales = (np.arange(rows, dtype=np.uint8) + scale) % 16
                     block = packed_blocks(SMALL, Coding.BITS_4_SCALED, codes, scales)
@@ -161,7 +161,7 @@ def _every_product(turns: Sequence[int]) -> None:
                     )
                     await side.tick(ctx)
                     wanted = weights.widened(codes, scales[:, np.newaxis]).tobytes()
-                    assert side.memory == {0: wanted}, (first, turn, scale)
+                    assert side.memory == {0: wanted}, (first, shift, scale)
 
     simulate(side.widener, bench)
 
