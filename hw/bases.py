@@ -6,20 +6,11 @@ from collections.abc import Sequence
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.errors import EncodingError
-from tandem.hw.topology import MemoryId
+from tandem.hw.topology import BASE_REGISTERS, MemoryId
 
 BASE_BITS = 62
 """Bits of a base register that can be used: all addresses from such bases on fit an int64. The
 register has 64, and a machine drops those above `HardwareConfig.address_bits`."""
-
-
-_UNITS = {MemoryId.WGT_CODES: "the bytes of a beat"}
-
-
-def alignment(config: HardwareConfig, memory: MemoryId) -> int:
-    """What the base register of a memory is a multiple of, in bytes: an element; of codes, whose
-    elements have any number of beats, a beat."""
-    return config.bus_bytes if memory in _UNITS else config.element_bytes(memory)
 
 
 def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
@@ -30,15 +21,22 @@ def check_bases(config: HardwareConfig, bases: Sequence[int]) -> None:
     EncodingError
         A base register is invalid: names the memory and the allowed values.
     """
-    if len(bases) != len(MemoryId):
-        raise EncodingError(f"{len(bases)} base registers: there are {len(MemoryId)}, one a memory")
-    for memory, base in zip(MemoryId, bases, strict=True):
-        size, unit = alignment(config, memory), _UNITS.get(memory, "an element's bytes")
+    if len(bases) != BASE_REGISTERS:
+        raise EncodingError(
+            f"{len(bases)} base registers: there are {BASE_REGISTERS}, one a memory"
+        )
+    for memory, base in zip(MemoryId, bases, strict=False):
+        size = config.element_bytes(memory)
         if not 0 <= base < 1 << BASE_BITS or base % size:
             raise EncodingError(
                 f"the base register of {memory.name} is {base}: it must be a multiple of {size} "
-                f"({unit}) in 0..2^{BASE_BITS}-1"
+                f"(an element's bytes) in 0..2^{BASE_BITS}-1"
             )
+
+
+def bases_by_memory(bases: Sequence[int]) -> tuple[int, ...]:
+    """The base of each memory id, of the values of the base registers."""
+    return tuple(bases[memory.base] for memory in MemoryId)
 
 
 def address_mask(config: HardwareConfig) -> int:

@@ -141,6 +141,11 @@ class HardwareConfig:
                 scales = coding.scale_bytes(self.block_out, self.bus_bytes)
                 return scales + coding.code_bytes(self.block_out, self.block_in, self.bus_bytes)
 
+    def dram_unit(self, memory: MemoryId) -> int:
+        """The bytes that `dram_base` and `x_stride` of a LOAD or STORE count: an element's; of
+        WGT_CODES, whose elements have any number of beats, a beat's."""
+        return self.bus_bytes if memory is MemoryId.WGT_CODES else self.element_bytes(memory)
+
     def index_bits(self, memory: MemoryId) -> int:
         """log2 of the number of elements of `memory`."""
         match memory:

@@ -212,17 +212,13 @@ def _has(feature: Feature) -> Value:
 def _bases() -> tuple[Register, ...]:
     return tuple(
         whole_register(
-            *(f"base_{memory.name.lower()}", _base_offset(memory), 64, Access.READ_WRITE),
+            *(f"base_{memory.name.lower()}", 0x040 + 8 * memory, 64, Access.READ_WRITE),
             f"DRAM address of {memory.name} element 0",
             memory.needs,
         )
         for memory in MemoryId
+        if memory.base is memory
     )
-
-
-def _base_offset(memory: MemoryId) -> int:
-    """Behind `par_buffer` and `error_address`, which follow the other bases, for WGT_CODES."""
-    return 0x088 if memory is MemoryId.WGT_CODES else 0x040 + 8 * memory
 
 
 def _counters() -> tuple[Register, ...]:

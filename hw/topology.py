@@ -51,9 +51,19 @@ class MemoryId(IntEnum):
                 return self
 
     @property
+    def base(self) -> MemoryId:
+        """The memory from whose base register DRAM addresses count: WGT_CODES has that of WGT."""
+        return MemoryId.WGT if self is MemoryId.WGT_CODES else self
+
+    @property
     def read(self) -> MemoryId:
         """The memory whose contents a STORE of this id reads: OUT holds the low 8 bits of ACC."""
         return MemoryId.ACC if self is MemoryId.OUT else self
+
+
+BASED = tuple(memory for memory in MemoryId if memory.base is memory)
+"""The memories with base registers of their own: the first ones."""
+BASE_REGISTERS = len(BASED)
 
 
 class Unit(IntEnum):

@@ -22,7 +22,7 @@ from tandem.hw.hazards.order import order_of
 from tandem.hw.isa.columns import Columns, Ints, units_of
 from tandem.hw.isa.program import Program
 from tandem.hw.operations import AluOp
-from tandem.hw.topology import MemoryId, Unit
+from tandem.hw.topology import BASE_REGISTERS, MemoryId, Unit
 
 HLS_SHIFTS = range(-16, 16)
 """The shifts of VTA's HLS, which takes five bits of a shift, with sign."""
@@ -71,7 +71,7 @@ class VtaWarning:
 def vta_warnings(
     program: Program,
     *,
-    bases: Sequence[int] = (0,) * len(MemoryId),
+    bases: Sequence[int] = (0,) * BASE_REGISTERS,
     program_bytes: range | None = None,
 ) -> tuple[VtaWarning, ...]:
     """The rules of VTA that a legal program breaks; empty if none is broken.

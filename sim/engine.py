@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.hw.config import HardwareConfig
-from tandem.hw.isa import MemoryId, Program
+from tandem.hw.isa import Program
 from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.result import Result
 
 Bytes = npt.NDArray[np.uint8]
@@ -103,7 +104,7 @@ class Launch:
     """
 
     address: int
-    bases: tuple[int, ...] = (0,) * len(MemoryId)
+    bases: tuple[int, ...] = (0,) * BASE_REGISTERS
     max_cycles: int | None = None
     events: bool = False
     waveform: Path | None = None

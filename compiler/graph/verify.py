@@ -57,8 +57,12 @@ def _names(called: Iterable[Function]) -> None:
 def _calls_by_name(program: Function, called: Iterable[Function]) -> None:
     """Check that definitions are functions of declared types, and calls by name of these types."""
     named = program.named
+    defined = {program.name}
     for definition in program.definitions:
         name = definition.name
+        if name in defined:
+            raise GraphError(f"function {name} is defined twice")
+        defined.add(name)
         if definition.kind is not FunctionKind.FUNC or definition.definitions:
             raise GraphError(f"{name} is defined for calls by name, and is no plain function")
         if definition.result is None:

@@ -41,6 +41,12 @@ def data_of(real: Function) -> dict[str, str]:
     }
 
 
+def tensors_of_products(real: Function) -> set[str]:
+    """The tensors of the products' data and of their results."""
+    found = data_of(real)
+    return {*found, *found.values()}
+
+
 def compressed_network(
     real: Function,
     samples: Sequence[Sequence[NestedArray]],

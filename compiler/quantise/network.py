@@ -31,7 +31,12 @@ from tandem.compiler.quantise.compressed.compressor import Compression
 from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
 from tandem.compiler.quantise.compressed.results import with_results
 from tandem.compiler.quantise.compressed.samples import DataSamples
-from tandem.compiler.quantise.compressed_network import compressed_network, data_of
+from tandem.compiler.quantise.compressed_network import (
+    compressed_network,
+    data_of,
+    tensors_of_products,
+)
+from tandem.compiler.quantise.equalise_results import EqualiseResults
 from tandem.compiler.quantise.fold_affine import FoldAffine
 from tandem.compiler.quantise.forms import Scale, ValueForms
 from tandem.compiler.quantise.histogram import Histogram, scale_of
@@ -114,9 +119,13 @@ def quantise_network(
         return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
     kept = [list(sample) for sample in samples]
     if weights.smooth:
-        data = DataSamples(set(data_of(real).values()))
-        calibrate(real, kept, run, data.add)
-        real = transform(real, (SmoothActivations(data, chosen_options), EliminateDead()))
+        seen = DataSamples(tensors_of_products(real))
+        calibrate(real, kept, run, seen.add)
+        smoothing = (
+            *(SmoothActivations(seen, chosen_options), EqualiseResults(seen, chosen_options)),
+            EliminateDead(),
+        )
+        real = transform(real, smoothing)
     data = DataSamples(set(data_of(real).values()))
     chosen = scales_from(calibrate(real, kept, run, data.add), chosen_options)
 

@@ -91,7 +91,7 @@ class SmoothActivations:
     ) -> NDArray[np.float64] | None:
         """What each feature of the data is multiplied with; None where it is not worth it."""
         features = products[0].weights.shape[1]
-        parts = [_by_feature(value, features) for value in self.samples.values(name)]
+        parts = [by_feature(value, features) for value in self.samples.values(name)]
         if not parts:
             return None
         rows = np.concatenate(parts)
@@ -150,7 +150,7 @@ def _powers(
     return np.exp2(np.clip(np.rint(logs), -16, 16))
 
 
-def _by_feature(value: NDArray[Any], features: int) -> NDArray[Any]:
+def by_feature(value: NDArray[Any], features: int) -> NDArray[Any]:
     """Data as [rows, features]: features are axis 1 of images and the last of matrices."""
     moved = np.moveaxis(value, 1, -1) if value.ndim > 2 else value
     return moved.reshape(-1, features)

@@ -1,8 +1,8 @@
 """Workloads as plain data, to be written into records and read back.
 
-A dataclass becomes a mapping of its fields, without those that are None by
-default and have no other value, an enumeration the name of its member, a tuple a list, a function
-of a graph its text without its name, which is not read back.
+A dataclass becomes a mapping of its fields (`UNLESS_NONE`: of those that are not None), an
+enumeration the name of its member, a tuple a list, a function of a graph its text without its name,
+which is not read back.
 Types come from annotations when data is read; where an annotation is a union of dataclasses, the
 mapping has the class's name under `is`.
 """
@@ -19,6 +19,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from tandem.compiler.errors import RecordError
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.graph.printer import text
+from tandem.compiler.plan.record_fields import UNLESS_NONE
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ def to_plain(value: Any) -> Any:
             plain = {
                 field.name: to_plain(getattr(value, field.name))
                 for field in fields(value)
-                if not (field.default is None and getattr(value, field.name) is None)
+                if field.metadata != UNLESS_NONE or getattr(value, field.name) is not None
             }
             return {_KIND: type(value).__name__, **plain}
     raise RecordError(f"a {type(value).__name__} cannot be written into a record")
@@ -104,7 +105,7 @@ def _of_dataclass(wanted: type[T], plain: Any) -> T:
     types = get_type_hints(wanted)
     known = fields(wanted)  # type: ignore[arg-type]
     names = [field.name for field in known]
-    needed = {field.name for field in known if field.default is not None}
+    needed = {field.name for field in known if field.metadata != UNLESS_NONE}
     if not isinstance(plain, Mapping) or plain.get(_KIND) != wanted.__name__:
         raise RecordError(f"{json.dumps(plain)} is no {wanted.__name__}")
     if not {_KIND, *needed} <= set(plain) <= {_KIND, *names}:

@@ -17,7 +17,7 @@ from tandem.hw.hazards.hazard_report import HazardReport, Overwrite, Unchecked, 
 from tandem.hw.isa.columns import Columns, Ints, units_of
 from tandem.hw.isa.program import Program
 from tandem.hw.isa.validate import validate_columns
-from tandem.hw.topology import MemoryId
+from tandem.hw.topology import BASE_REGISTERS
 
 RACES_KEPT = 100
 """The most races that a report holds. A program without tokens has thousands of races."""
@@ -29,7 +29,7 @@ def check_hazards(
     program: Program,
     *,
     image: Bytes | bytes | None = None,
-    bases: Sequence[int] = (0,) * len(MemoryId),
+    bases: Sequence[int] = (0,) * BASE_REGISTERS,
     program_bytes: range | None = None,
 ) -> HazardReport:
     """Check that the tokens of `program` order all conflicting accesses, whatever the timing.

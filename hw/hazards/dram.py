@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tandem.hw.bases import check_bases
+from tandem.hw.bases import bases_by_memory, check_bases
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa.columns import Columns, Ints
-from tandem.hw.isa.element_sizes import element_sizes
+from tandem.hw.isa.element_sizes import dram_units, element_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def rectangles_of(config: HardwareConfig, columns: Columns, bases: Sequence[int]
         A base register is invalid, see `check_bases`.
     """
     check_bases(config, bases)
-    size = element_sizes(config, columns)
-    base = np.array(bases, dtype=np.int64)[columns.memory_type]
+    size, unit = element_sizes(config, columns), dram_units(config, columns)
+    base = np.array(bases_by_memory(bases), dtype=np.int64)[columns.memory_type]
     stores = columns.opcode == Opcode.STORE
     moves = (stores | (columns.opcode == Opcode.LOAD)) & (columns.x_size > 0)
-    stride, length = columns.x_stride * size, columns.x_size * size
+    stride, length = columns.x_stride * unit, columns.x_size * size
     dense = stride <= length
     return Rectangles(
-        first=np.where(moves, base + columns.dram_base * size, 0),
+        first=np.where(moves, base + columns.dram_base * unit, 0),
         stride=np.where(moves & ~dense, stride, 0),
         rows=np.where(moves, np.where(dense, 1, columns.y_size), 0),
         length=np.where(dense, (columns.y_size - 1) * stride + length, length),

@@ -113,7 +113,8 @@ class Assembler:
         signals: Units = (),
     ) -> int:
         """Copy `rows` x `columns` elements from DRAM, `stride` apart (default: dense), and put
-        zeros around them: `pad` is (top, bottom, left, right). `coding` is for WGT_CODES."""
+        zeros around them: `pad` is (top, bottom, left, right). `coding` is for WGT_CODES, of
+        which `dram` and `stride` count beats (default: dense)."""
         top, bottom, left, right = pad
         return self._append(
             Load(
@@ -122,7 +123,7 @@ class Assembler:
                 dram_base=dram,
                 y_size=rows,
                 x_size=columns,
-                x_stride=columns if stride is None else stride,
+                x_stride=self._dense(memory, columns, coding) if stride is None else stride,
                 y_pad_0=top,
                 y_pad_1=bottom,
                 x_pad_0=left,
@@ -319,6 +320,11 @@ class Assembler:
             raise AssemblyError(f"{self._where()}: {error}") from None
         self._words.append(word)
         return len(self._words) - 1
+
+    def _dense(self, memory: MemoryId, columns: int, coding: Coding) -> int:
+        """The stride of rows that follow each other."""
+        size = self.config.element_bytes(memory, coding)
+        return columns * size // self.config.dram_unit(memory)
 
     def _where(self) -> str:
         return f"instruction {len(self._words)}"

@@ -20,6 +20,21 @@ def element_size_table(config: HardwareConfig) -> Ints:
     return sizes
 
 
+def dram_unit_table(config: HardwareConfig) -> Ints:
+    """By the value of the field memory_type, the bytes that dram_base and x_stride count; 0 for a
+    memory that the machine lacks."""
+    units = np.zeros(1 << MEMORY_BITS, np.int64)
+    for memory in config.memories:
+        units[memory] = config.dram_unit(memory)
+    return units
+
+
+def dram_units(config: HardwareConfig, columns: Columns) -> Ints:
+    """By instruction, the bytes that its dram_base and x_stride count."""
+    units: Ints = dram_unit_table(config)[columns.memory_type]
+    return units
+
+
 def element_sizes(config: HardwareConfig, columns: Columns) -> Ints:
     """By instruction, the bytes of an element of its memory (of UOP where it names none)."""
     sizes: Ints = element_size_table(config)[columns.memory_type, columns.coding]

@@ -49,7 +49,8 @@ class Load:
 
     Bases, sizes and the stride count elements of `memory`; with `x_size` 0 only tokens act. Of
     WGT_CODES (`Feature.COMPRESSED_WEIGHTS`) `coding` says how they lie in DRAM, and the table that
-    the last `Table`s have set what they are widened to.
+    the last `Table`s have set what they are widened to; `dram_base` and `x_stride` count beats,
+    from the base register of WGT.
     """
 
     memory: MemoryId

@@ -13,10 +13,11 @@ from tandem.hw.errors import ProgramError
 from tandem.hw.faults import Fault
 from tandem.hw.isa.columns import Columns, Ints
 from tandem.hw.isa.diagnostics import describe
-from tandem.hw.isa.element_sizes import element_sizes
+from tandem.hw.isa.element_sizes import dram_units, element_sizes
 from tandem.hw.isa.program import Program
 from tandem.hw.isa.rules import broken_rules, rule_inputs
 from tandem.hw.isa.tokens import check_tokens
+from tandem.hw.topology import MemoryId
 
 
 def validate(program: Program) -> None:
@@ -64,7 +65,8 @@ class DramRanges:
     is_write
         True for STOREs.
     memory
-        The `MemoryId` whose base register is added; -1 for an instruction without DRAM access.
+        The `MemoryId` whose base register is added (`MemoryId.base`); -1 for an instruction
+        without DRAM access.
     """
 
     first: Ints
@@ -73,16 +75,19 @@ class DramRanges:
     memory: Ints
 
 
+_BASES = np.array([memory.base for memory in MemoryId], np.int64)
+
+
 def dram_ranges(program: Program) -> DramRanges:
     """For each instruction of a legal program, the smallest range that has all its DRAM bytes."""
     columns = program.columns()
-    element = element_sizes(program.config, columns)
+    element, unit = element_sizes(program.config, columns), dram_units(program.config, columns)
     moves = (columns.x_size > 0) & (columns.y_size > 0)
-    length = (columns.y_size - 1) * columns.x_stride + columns.x_size
-    first = np.where(moves, columns.dram_base * element, 0)
+    length = (columns.y_size - 1) * columns.x_stride * unit + columns.x_size * element
+    first = np.where(moves, columns.dram_base * unit, 0)
     return DramRanges(
         first=first,
-        end=np.where(moves, first + length * element, 0),
+        end=np.where(moves, first + length, 0),
         is_write=moves & (columns.opcode == Opcode.STORE),
-        memory=np.where(moves, columns.memory_type, -1),
+        memory=np.where(moves, _BASES[columns.memory_type], -1),
     )

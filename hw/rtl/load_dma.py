@@ -21,8 +21,12 @@ EXTENT_BITS = 18
 
 
 def bases_layout(config: HardwareConfig) -> data.StructLayout:
-    """One DRAM base address for each memory that the machine has."""
-    bases = {memory.name.lower(): config.address_bits for memory in config.memories}
+    """One DRAM base address for each memory that the machine has and that has one of its own."""
+    bases = {
+        memory.name.lower(): config.address_bits
+        for memory in config.memories
+        if memory.base is memory
+    }
     return data.StructLayout(bases)
 
 
@@ -200,7 +204,7 @@ class LoadDma(Block):
         with m.Switch(self.word.memory_type):
             for memory in self._memories:
                 with m.Case(memory):
-                    base = self.bases[memory.name.lower()]
+                    base = self.bases[memory.base.name.lower()]
                     m.d.comb += [
                         stream.rows.address.eq(base + self._bytes(m, memory, "dram_base")),
                         stream.rows.size.eq(self._bytes(m, memory, "x_size")),
@@ -209,15 +213,13 @@ class LoadDma(Block):
         m.d.comb += [stream.start.eq(self.start), stream.rows.rows.eq(self.word.y_size)]
 
     def _bytes(self, m: Module, memory: MemoryId, field: str) -> Value:
-        """The bytes of so many elements as a field says."""
+        """The bytes that a field counts, of a LOAD of a memory."""
         config, count = self._config, self.word[field]
-        if memory is not MemoryId.WGT_CODES:
-            return count << clog2(config.element_bytes(memory))
+        if memory is not MemoryId.WGT_CODES or field != "x_size":
+            return count << clog2(config.dram_unit(memory))
         # Sizes of scales and of codes are powers of two.
-        codes = Signal(
-            len(count) + clog2(config.element_bytes(MemoryId.WGT)), name=f"{field}_codes"
-        )
-        scales = Signal.like(codes, name=f"{field}_scales")
+        codes = Signal(len(count) + clog2(config.element_bytes(MemoryId.WGT)), name="code_bytes")
+        scales = Signal.like(codes, name="scale_bytes")
         with m.Switch(self.word.coding):
             for coding in Coding:
                 size = coding.code_bytes(config.block_out, config.block_in, config.bus_bytes)

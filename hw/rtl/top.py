@@ -88,6 +88,8 @@ class Accelerator(Block):
             counters.snapshot.eq(registers.control_set.snapshot),
         ]
         for memory in config.memories:
+            if memory.base is not memory:
+                continue
             name = memory.name.lower()
             m.d.comb += core.bases[name].eq(getattr(registers, f"base_{name}"))
         for unit in Unit:

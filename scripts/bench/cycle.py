@@ -21,7 +21,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.isa import MemoryId, Program, TokenQueue, validate
 from tandem.hw.isa.columns import Columns
 from tandem.hw.memory_model import DEFAULT_MEMORY
-from tandem.hw.topology import POPS, PUSHES, TOKEN_FLAGS
+from tandem.hw.topology import BASE_REGISTERS, POPS, PUSHES, TOKEN_FLAGS
 from tandem.runtime.artifact import streams_of
 from tandem.runtime.artifact.stream import StreamCode
 from tandem.scripts.bench.functional import TABLE, tile_program
@@ -167,7 +167,7 @@ def _time_alone(subject: Subject) -> tuple[float, int]:
     def compute() -> None:
         nonlocal last
         uops = np.zeros(config.depth(MemoryId.UOP), np.int64)
-        run = make_run(prepared, address, (0,) * len(MemoryId), memory, uops)
+        run = make_run(prepared, address, (0,) * BASE_REGISTERS, memory, uops)
         run_program(machine, run, make_reads(machine), make_stores(machine))
         last = int(run.state[LAST])
 

@@ -14,7 +14,7 @@ from tandem.hw.errors import ProgramError
 from tandem.hw.faults import Fault
 from tandem.hw.isa import Finish, Program, work_of_columns
 from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from tandem.hw.topology import MemoryId
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.cycle.bus_log import find_silence
 from tandem.sim.cycle.counters import unit_cycles
 from tandem.sim.cycle.events import events_of
@@ -87,7 +87,7 @@ class CycleEngine:
             self.config, Program.from_instructions(self.config, [Finish()]).columns()
         )
         uops = self._values.micro_ops()
-        run = make_run(example, 0, (0,) * len(MemoryId), np.zeros(0, np.uint8), uops, ())
+        run = make_run(example, 0, (0,) * BASE_REGISTERS, np.zeros(0, np.uint8), uops, ())
         prepare(run_program, machine, run, make_reads(machine), make_stores(machine))
         self._compiled = True
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tandem.hw.bases import address_mask
+from tandem.hw.bases import address_mask, bases_by_memory
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES, uop_layout
 from tandem.hw.faults import Fault
 from tandem.hw.hazards.dram import Rectangles, rectangles_of
 from tandem.hw.isa import Columns, MemoryId, Opcode, TokenQueue, Unit
-from tandem.hw.isa.element_sizes import element_size_table
+from tandem.hw.isa.element_sizes import dram_unit_table, element_size_table
 from tandem.sim.cycle import loads, state
 from tandem.sim.cycle.bus_log import make_log, no_log
 from tandem.sim.cycle.pipeline_state import UopMemory, make_pipeline
@@ -141,7 +141,8 @@ def make_run(
         ordinal=program.ordinal,
         address=address,
         element_bytes=element_size_table(config),
-        bases=np.array(bases, np.int64),
+        dram_units=dram_unit_table(config),
+        bases=np.array(bases_by_memory(bases), np.int64),
         words=_words(program, bases[MemoryId.UOP], memory),
         word=program.word,
         refused=np.array([*errors, (len(memory), LONGEST_WAIT)], np.int64),

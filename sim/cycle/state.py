@@ -103,7 +103,10 @@ class Run(NamedTuple):
     address: int
     element_bytes: Ints
     """Bytes of an element in DRAM, by memory id and coding."""
+    dram_units: Ints
+    """By memory id, the bytes that dram_base and x_stride count."""
     bases: Ints
+    """By memory id."""
     words: Ints
     """The micro-ops that all LOADs load, one LOAD after the other."""
     word: Ints

@@ -113,8 +113,9 @@ def start(machine: Machine, run: Run, reads: Reads, stores: Stores, unit: int) -
     elif opcode == OP_LOAD and row[X_SIZE] > 0:
         memory = row[MEMORY_TYPE]
         size = run.element_bytes[memory, row[CODING]]
-        address = run.bases[memory] + row[DRAM_BASE] * size
-        stride = row[X_STRIDE] * size
+        step = run.dram_units[memory]
+        address = run.bases[memory] + row[DRAM_BASE] * step
+        stride = row[X_STRIDE] * step
         which = LOAD if unit == U_LOAD else COMPUTE
         if memory == UOP:
             load_micro_ops(run, at)

@@ -18,7 +18,7 @@ from tandem.hw.registers import (
     Waits,
     registers_of,
 )
-from tandem.hw.topology import POPS, MemoryId
+from tandem.hw.topology import BASED, POPS
 from tandem.sim.driven.machine import MHZ
 from tandem.sim.engine import Bytes, Engine, Launch
 from tandem.sim.errors import BusError, BusTimeoutError, SimulationError
@@ -86,7 +86,7 @@ class EngineMachine:
         program = Program.from_bytes(config, self.memory[address:end].tobytes())
         bases = tuple(
             self._value(f"base_{memory.name.lower()}") if memory in config.memories else 0
-            for memory in MemoryId
+            for memory in BASED
         )
         how = Launch(
             address=address,

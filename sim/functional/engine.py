@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.base.jit import prepare
-from tandem.hw.bases import address_mask
 from tandem.hw.config import HardwareConfig
 from tandem.hw.errors import DeadlockError, ProgramError, UnitWait
 from tandem.hw.faults import Fault
 from tandem.hw.isa import Columns, Finish, Program, TokenQueue, Unit, work_of_columns
 from tandem.hw.isa.columns import InstructionFields
 from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
-from tandem.hw.topology import MemoryId
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.engine import Bytes, Launch
 from tandem.sim.errors import BusError, CycleLimitError, EngineError
 from tandem.sim.events import EventTable
@@ -83,7 +82,7 @@ class FunctionalEngine:
         if self._prepared or not data:
             return
         example = Program.from_instructions(self.config, [Finish()]).columns()
-        dram = make_dram(np.zeros(0, np.uint8), (0,) * len(MemoryId), (), address_mask(self.config))
+        dram = make_dram(np.zeros(0, np.uint8), (0,) * BASE_REGISTERS, (), self.config)
         run = _Run(make_plan(self.config, example), dram)
         prepare(run_slice, *self._arguments(run), 0, 0)
         self._prepared = True
@@ -98,7 +97,7 @@ class FunctionalEngine:
         columns = program.columns()
         if self._requantiser is not None:
             self._requantiser.mode[:] = 0
-        dram = make_dram(memory, how.bases, how.bus_errors, address_mask(self.config))
+        dram = make_dram(memory, how.bases, how.bus_errors, self.config)
         run = _Run(make_plan(self.config, columns), dram)
         self.prepare()
         started = perf_counter()

@@ -8,6 +8,7 @@ from tandem.hw.axi import ID_BITS
 from tandem.hw.config import HardwareConfig
 from tandem.hw.isa import Program, Unit, work_of
 from tandem.hw.registers import CONTROL, Control, Interrupt, State, Status, register_map
+from tandem.hw.topology import BASED
 from tandem.sim.engine import Bytes, Launch
 from tandem.sim.errors import CycleLimitError, EngineError
 from tandem.sim.events import EventTable
@@ -86,8 +87,9 @@ class Driver:
     def _start(self, program: Program, how: Launch) -> None:
         self.write("instruction_address", how.address)
         self.write("instruction_count", len(program))
-        for memory in self._config.memories:
-            self.write(f"base_{memory.name.lower()}", how.bases[memory])
+        for memory, base in zip(BASED, how.bases, strict=True):
+            if memory in self._config.memories:
+                self.write(f"base_{memory.name.lower()}", base)
         if how.bus_timeout != self._bus_timeout:
             self.write("bus_timeout", how.bus_timeout)
             self._bus_timeout = how.bus_timeout

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.base.jit import compiled, inlined
+from tandem.hw.bases import address_mask, bases_by_memory
+from tandem.hw.config import HardwareConfig
 from tandem.hw.isa.columns import (
     DRAM_BASE,
     MEMORY_TYPE,
@@ -17,6 +19,7 @@ from tandem.hw.isa.columns import (
     Y_SIZE,
     InstructionFields,
 )
+from tandem.hw.isa.element_sizes import dram_unit_table
 from tandem.sim.semantics.detail import END_BYTE, FIRST_BYTE, Detail
 
 _FAR = 1 << 62
@@ -29,7 +32,9 @@ class Dram(NamedTuple):
     bytes: npt.NDArray[np.uint8]
     signed: npt.NDArray[np.int8]
     bases: npt.NDArray[np.int64]
-    """The base register of each memory id."""
+    """The base of each memory id."""
+    units: npt.NDArray[np.int64]
+    """By memory id, the bytes that `dram_base` and `x_stride` count."""
     refused: npt.NDArray[np.int64]
     """Address ranges [start, end), a row each, that answer with an error."""
     mask: int
@@ -40,37 +45,39 @@ def make_dram(
     memory: npt.NDArray[np.uint8],
     bases: Sequence[int],
     refused: Sequence[tuple[int, int]],
-    mask: int,
+    config: HardwareConfig,
 ) -> Dram:
-    """Main memory on the array `memory` itself, not on a copy; `mask` as in `Dram`."""
+    """Main memory on the array `memory` itself, not on a copy; `bases` are the base registers."""
     return Dram(
         bytes=memory,
         signed=memory.view(np.int8),
-        bases=np.array(bases, dtype=np.int64),
+        bases=np.array(bases_by_memory(bases), dtype=np.int64),
+        units=dram_unit_table(config),
         refused=np.array(
             [(min(start, _FAR), min(end, _FAR)) for start, end in refused], dtype=np.int64
         ).reshape(-1, 2),
-        mask=mask,
+        mask=address_mask(config),
     )
 
 
 @inlined
-def row_address(dram: Dram, row: InstructionFields, size: int, y: int) -> int:
-    """Address of the first byte of row `y` of a LOAD or STORE of elements of `size` bytes."""
-    element = row[DRAM_BASE] + y * row[X_STRIDE]
-    return int(dram.bases[row[MEMORY_TYPE]] + element * size) & dram.mask
+def row_address(dram: Dram, row: InstructionFields, y: int) -> int:
+    """Address of the first byte of row `y` of a LOAD or STORE."""
+    memory = row[MEMORY_TYPE]
+    place = row[DRAM_BASE] + y * row[X_STRIDE]
+    return int(dram.bases[memory] + place * dram.units[memory]) & dram.mask
 
 
 @compiled
 def rows_accessible(dram: Dram, row: InstructionFields, size: int, detail: Detail) -> bool:
     """Whether every byte of a LOAD or STORE is accessible; else `detail` gets the first bad row."""
     length = row[X_SIZE] * size
-    first = row_address(dram, row, size, 0)
-    end = first + (row[Y_SIZE] - 1) * row[X_STRIDE] * size + length
+    first = row_address(dram, row, 0)
+    end = first + (row[Y_SIZE] - 1) * row[X_STRIDE] * dram.units[row[MEMORY_TYPE]] + length
     if end <= len(dram.bytes) and not _is_refused(dram, first, end):
         return True
     for y in range(row[Y_SIZE]):
-        first = row_address(dram, row, size, y)
+        first = row_address(dram, row, y)
         end = first + length
         if end > len(dram.bytes) or _is_refused(dram, first, end):
             detail[FIRST_BYTE] = first

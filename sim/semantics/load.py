@@ -188,7 +188,7 @@ def _filling(
         clear(memories, at, row[Y_PAD_0] * width)
         at += row[Y_PAD_0] * width
         for y in range(row[Y_SIZE]):
-            address = row_address(dram, row, size, y)
+            address = row_address(dram, row, y)
             clear(memories, at, row[X_PAD_0])
             at += row[X_PAD_0]
             for x in range(row[X_SIZE]):

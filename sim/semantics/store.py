@@ -28,7 +28,7 @@ def store(chip: Chip, dram: Dram, row: InstructionFields, detail: Detail) -> int
         return BUS_WRITE
     at = row[SRAM_BASE]
     for y in range(row[Y_SIZE]):
-        address = row_address(dram, row, size, y)
+        address = row_address(dram, row, y)
         for x in range(row[X_SIZE]):
             _copy_element(chip, at + x, dram, address + x * size)
         at += row[X_SIZE]
@@ -58,7 +58,7 @@ def store_out(
         return BUS_WRITE
     at = row[SRAM_BASE]
     for y in range(row[Y_SIZE]):
-        address = row_address(dram, row, size, y)
+        address = row_address(dram, row, y)
         for x in range(row[X_SIZE]):
             for b in range(chip.batch):
                 start = ((at + x) * chip.batch + b) * chip.row_out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import gcd
 
 import numpy as np
 
@@ -35,9 +34,7 @@ class LoneLoads:
         """The cycles of the LOAD with this index in the program."""
         load = self.program[instruction]
         assert isinstance(load, Load), "asked of LOADs only"
-        size = self.program.config.element_bytes(load.memory, load.coding)
-        # The fewest elements that are whole pages: a page, where its bytes are theirs.
-        in_a_page = max(1, PAGE_BYTES // gcd(PAGE_BYTES, size))
+        in_a_page = max(1, PAGE_BYTES // self.program.config.dram_unit(load.memory))
         load = replace(load, dram_base=load.dram_base % in_a_page, tokens=Tokens())
         if load not in self._known:
             self._known[load] = self._cycles(load)
@@ -46,8 +43,9 @@ class LoneLoads:
     def _cycles(self, load: Load) -> int:
         """The cycles of a LOAD behind a GEMM that lasts until the whole program is fetched."""
         config, memory = self.program.config, self.memory
-        last = load.dram_base + max(load.y_size - 1, 0) * load.x_stride + load.x_size
-        image = np.zeros(max(1, last * config.element_bytes(load.memory, load.coding)), np.uint8)
+        last = load.dram_base + max(load.y_size - 1, 0) * load.x_stride
+        size = load.x_size * config.element_bytes(load.memory, load.coding)
+        image = np.zeros(max(1, last * config.dram_unit(load.memory) + size), np.uint8)
         beats = 3 * INSTRUCTION_BYTES // config.bus_bytes + 1
         asm = Assembler(config)
         loops = [Loop(_ROUND), Loop((memory.latency + beats * memory.interval) // _ROUND + 1)]

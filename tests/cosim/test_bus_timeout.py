@@ -17,6 +17,7 @@ from tandem.hw.faults import Fault
 from tandem.hw.isa import Assembler, MemoryId, Unit
 from tandem.hw.memory_model import MemoryModel
 from tandem.hw.registers import NO_INSTRUCTION, Control, Interrupt
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.cycle.engine import CycleEngine
 from tandem.sim.engine import Channel, Engine, Launch, Silence
 from tandem.sim.engines import make_engine
@@ -176,7 +177,7 @@ def test_an_address_far_away(config: HardwareConfig, unit: Unit) -> None:
     silence = Silence(ANYTHING, latency * 3 // 2, FOREVER)
     for address in FAR:
         memory, start = place_program(bytes(PAGE_BYTES), program)
-        bases = (address,) * len(MemoryId)
+        bases = (address,) * BASE_REGISTERS
         how = Launch(address=start, bases=bases, bus_timeout=2 * latency, silence=silence)
         for machine in (CycleEngine, RtlEngine):
             engine = machine(config, MemoryModel(latency))

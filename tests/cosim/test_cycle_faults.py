@@ -13,6 +13,7 @@ import pytest
 from tandem.hw.config_files import load_config
 from tandem.hw.isa import AluOp, Assembler, MemoryId, Program
 from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import BASED
 from tandem.sim.cycle.engine import CycleEngine
 from tandem.sim.engine import Engine, Launch
 from tandem.sim.engine_pair import ending_of, run_to_end
@@ -186,7 +187,7 @@ def test_a_machine_drops_the_bits_of_bases_that_it_lacks() -> None:
     """Also bits above the 60th; the micro-ops, which the cycle engine reads ahead, come from the
     same places."""
     drawn = random_program(TINY, 3, 40)
-    bases = tuple((1 << 33 + 3 * memory) + (1 << 61) for memory in MemoryId)
+    bases = tuple((1 << 33 + 4 * memory) + (1 << 61) for memory in BASED)
     ends = []
     for how in (Launch(address=0), Launch(address=0, bases=bases)):
         for engine in (RtlEngine(TINY), CycleEngine(TINY), FunctionalEngine(TINY)):

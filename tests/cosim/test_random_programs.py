@@ -22,7 +22,7 @@ MANY_SEEDS = 200
 LENGTH = 40
 MEMORIES = tuple(MEMORY_PRESETS.values())
 # A simulator of each is built. The machines that are left out differ from these in sizes only.
-QUICK = ("tiny", "small8", "wide_bus", "tiny-x")
+QUICK = ("tiny", "small8", "wide_bus", "tiny-x", "tiny-w", "compressed_tall")
 
 
 def _check(config: HardwareConfig, seeds: range) -> None:

@@ -35,7 +35,6 @@ def test_offsets() -> None:
         "base_par": 0x070,
         "par_buffer": 0x078,
         "error_address": 0x080,
-        "base_wgt_codes": 0x088,
         "cycles": 0x100,
         "store_memory": 0x148,
         "load_instruction": 0x180,
@@ -53,9 +52,7 @@ def test_bits() -> None:
 
 def test_a_machine_has_the_registers_of_its_features() -> None:
     base = {register.name for register in registers_of(frozenset())}
-    assert {register.name for register in register_map()} - base == {
-        *("base_par", "par_buffer", "base_wgt_codes")
-    }
+    assert {register.name for register in register_map()} - base == {"base_par", "par_buffer"}
 
 
 @pytest.mark.parametrize("config", [HardwareConfig(), EXTENDED], ids=["base", "extended"])

@@ -14,7 +14,7 @@ from tandem.hw.errors import EncodingError
 from tandem.hw.features import BASE, Feature
 from tandem.hw.isa import Assembler, Program, unit_of
 from tandem.hw.operations import AluOp
-from tandem.hw.topology import MemoryId, Unit
+from tandem.hw.topology import BASE_REGISTERS, MemoryId, Unit
 from tandem.hw.vta_rules import HLS_SHIFTS, VtaRule, vta_warnings
 from tests.support.hw.vectors import load_vector, vector_names
 
@@ -183,7 +183,7 @@ def test_stores_to_page_0() -> None:
 
 def test_base_registers_count() -> None:
     code = program(in_page_0)
-    bases = [0] * len(MemoryId)
+    bases = [0] * BASE_REGISTERS
     bases[MemoryId.UOP] = PAGE
     assert not [each for each in vta_warnings(code, bases=bases) if each.rule is VtaRule.PAGE_0]
     bases[MemoryId.UOP] = 2

@@ -29,7 +29,7 @@ def test_refusals_leave_memory_alone() -> None:
     with pytest.raises(EngineError, match=r"is for configuration pynq, this engine .* for wide"):
         preflight(other, PROGRAM, memory, Launch(address=0))
     with pytest.raises(EngineError, match="base register of WGT is 1"):
-        preflight(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0, 0, 0)))
+        preflight(CONFIG, PROGRAM, memory, Launch(address=0, bases=(0, 1, 0, 0, 0, 0, 0)))
     for limit in (-1, 1 << 24):
         with pytest.raises(EngineError, match=rf"bus_timeout is {limit}: it must lie in 0\.\."):
             preflight(CONFIG, PROGRAM, memory, Launch(address=0, bus_timeout=limit))

@@ -25,7 +25,9 @@ def with_results(function: Function, found: Iterable[LayerWeights]) -> tuple[Lay
     places = {let.name: place for place, let in enumerate(lets)}
     uses = Counter(name for let in lets for name in names_of(let.value))
     for let in lets:
-        operands = sorted((name for name in names_of(let.value) if name in owners), key=places.get)
+        operands = sorted(
+            (name for name in names_of(let.value) if name in owners), key=places.__getitem__
+        )
         alone = [name for name in operands if uses[name] == 1] or operands[-1:]
         together = dict.fromkeys(owner for name in alone for owner in owners[name])
         owners[let.name] = (let.name,) if let.name in layers else tuple(together)

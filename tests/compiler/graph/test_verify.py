@@ -29,6 +29,7 @@ from tandem.compiler.graph.verify import verify
 from tandem.compiler.ir import FLOAT32
 from tandem.compiler.te import Tensor
 from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.graph.recursion import EVEN
 
 ELU = OPERATORS["elu"].attributes
 HEAD = "func @f(x: float32[N, 3], c: bool[], t: (int8[2], int8[3])):\n"
@@ -178,6 +179,18 @@ def test_names_mean_one_thing() -> None:
         verify(
             replace(with_value(Call(other, x)), name="g", body=both(Call(relu, x), Call(other, x)))
         )
+
+
+def test_a_function_is_defined_once() -> None:
+    program = graph(EVEN)
+    (even, odd) = program.definitions
+    for again, message in (
+        (even, "function even is defined twice"),
+        (replace(odd, name="even"), "two functions are called even"),
+        (replace(odd, name="main"), "two functions are called main"),
+    ):
+        with pytest.raises(GraphError, match=f"^{message}$"):
+            verify(replace(program, definitions=(*program.definitions, again)))
 
 
 def both(first: Call, second: Call) -> Body:

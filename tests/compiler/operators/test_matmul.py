@@ -165,3 +165,43 @@ def test_refusals(left: tuple[int, ...], right: tuple[int, ...], message: str) -
 def test_types_are_refused() -> None:
     with pytest.raises(TensorError, match="types that do not multiply"):
         matmul(placeholder((2, 2), FLOAT32, "A"), placeholder((2, 2), INT8, "B"))
+
+
+@pytest.mark.parametrize(
+    ("data", "weight", "bias", "message"),
+    [
+        ((3,), (4, 3), (4,), r"X float32\[3\] has to have 2 dimensions, rows and features"),
+        ((2, 2, 3), (4, 3), (4,), "has to have 2 dimensions, rows and features"),
+        ((2, 3), (4, 3, 1), (4,), "W .* has to have 2 dimensions, outputs and features"),
+        ((2, 3), (3, 4), (3,), "meet with 3 and 4 elements"),
+        ((2, 0), (4, 0), (4,), "meet with none: nothing to sum"),
+        ((2, 3), (4, 3), (3,), r"bias B float32\[3\] has to be float32\[4\]"),
+    ],
+)
+def test_dense_layers_that_do_not_fit(
+    data: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...], message: str
+) -> None:
+    shapes = {"X": data, "W": weight, "B": bias}
+    given = [placeholder(shape, FLOAT32, name) for name, shape in shapes.items()]
+    with pytest.raises(TensorError, match=f"^dense.*: .*{message}"):
+        dense(*given)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "message"),
+    [
+        ((3,), (3, 4), (4,), "A .* has to have 2 dimensions, a matrix"),
+        ((2, 3), (1, 3, 4), (4,), "B .* has to have 2 dimensions, a matrix"),
+        ((2, 3), (4, 3), (3,), "meet with 3 and 4 elements"),
+        ((2, 3), (3, 4), (3,), r"C float32\[3\] do not broadcast"),
+        ((2, 3), (3, 4), (5, 1, 4), "C .* does not broadcast to "),
+    ],
+)
+def test_gemm_of_what_does_not_fit(
+    a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], message: str
+) -> None:
+    given = [
+        placeholder(shape, FLOAT32, name) for name, shape in zip("ABC", (a, b, c), strict=True)
+    ]
+    with pytest.raises(TensorError, match=f"^gemm.*: .*{message}"):
+        gemm(*given)

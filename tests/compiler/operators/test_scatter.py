@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tandem.compiler.errors import TensorError
 from tandem.compiler.ir.dtypes import FLOAT32, INT64
-from tandem.compiler.operators.scatter import ScatterReduction, scatter_elements
+from tandem.compiler.operators.scatter import ScatterReduction, scatter_elements, scatter_nd
 from tandem.compiler.te import placeholder
 from tests.support.compiler.operators.operators import evaluate, given_as, numbers, same
 
@@ -74,3 +74,51 @@ def test_shapes_that_do_not_fit(
     given = placeholder(indices, INT64, "I"), placeholder(updates, FLOAT32, "U")
     with pytest.raises(TensorError, match=r"scatter_elements: I int64.* and U .* for D"):
         scatter_elements(data, *given, axis)
+
+
+@pytest.mark.parametrize("reduction", ScatterReduction)
+@pytest.mark.parametrize(
+    ("shape", "outer", "depth"),
+    [
+        ((3, 4), (5,), 2),
+        ((3, 4), (5,), 1),
+        ((2, 3, 2), (2, 2), 2),
+        ((4,), (), 1),
+        ((3, 4), (0,), 1),
+    ],
+)
+def test_slices_at_coordinates(
+    shape: tuple[int, ...], outer: tuple[int, ...], depth: int, reduction: ScatterReduction
+) -> None:
+    data = numbers(0, shape, "int32") % 4
+    updates = np.asarray(numbers(1, (*outer, *shape[depth:]), "int32") % 4)
+    extents = np.array(shape[:depth])
+    indices = np.random.default_rng(2).integers(-extents, extents, (*outer, depth))
+    wanted = data.copy()
+    for place in np.ndindex(outer):
+        for inner in np.ndindex(shape[depth:]):
+            at = (*indices[place], *inner)
+            wanted[at] = CHANGES[reduction](wanted[at], updates[(*place, *inner)])
+    arrays = {"D": data, "I": indices, "U": updates}
+    d, i, u = (given_as(name, array) for name, array in arrays.items())
+    read = arrays if 0 not in outer else {"D": data}
+    same(evaluate(scatter_nd(d, i, u, reduction), read), wanted)
+
+
+@pytest.mark.parametrize(
+    ("indices", "updates"),
+    [
+        ((2, 3), (2,)),  # More coordinates than axes.
+        ((2, 0), (2, 3, 4)),  # None.
+        ((), (3, 4)),
+        ((2, 1), (2, 3)),  # No slice.
+        ((2, 1), (3, 4)),  # Fewer and more updates than indices.
+        ((2, 2), (3,)),
+        ((2, 2), (2, 1)),
+    ],
+)
+def test_slices_that_do_not_fit(indices: tuple[int, ...], updates: tuple[int, ...]) -> None:
+    data = placeholder((3, 4), FLOAT32, "D")
+    given = placeholder(indices, INT64, "I"), placeholder(updates, FLOAT32, "U")
+    with pytest.raises(TensorError, match=r"scatter_nd: I int64.* and U .* for D"):
+        scatter_nd(data, *given)

@@ -31,10 +31,9 @@ def weights(seed: int, scale: float) -> str:
     return f"float32[4, 4, 1, 1]({', '.join(map(repr, map(float, numbers)))})"
 
 
-def program() -> Function:
-    """A layer, one of two others by a condition, and one more as often as an input says."""
-    return graph(
-        f"""
+def loop() -> str:
+    """A layer as often as an input says."""
+    return f"""
 func @layers(x: float32[1, 4, 5, 5], n: int64[]) -> float32[1, 4, 5, 5]:
   more = greater(n, int64[](0))
   r = if more:
@@ -47,6 +46,14 @@ func @layers(x: float32[1, 4, 5, 5], n: int64[]) -> float32[1, 4, 5, 5]:
     yield x
   return r
 
+"""
+
+
+def program() -> Function:
+    """A layer, one of two others by a condition, and one more as often as an input says."""
+    return graph(
+        loop()
+        + f"""
 func @main(x: float32[1, 4, 5, 5], n: int64[]) -> float32[1, 4, 5, 5]:
   a = conv2d(x, {weights(1, 0.5)})
   b = relu(a)
@@ -116,6 +123,45 @@ def test_scales_count_every_iteration() -> None:
     assert found["layers.x"].largest == max(seen["layers", "x"])
     assert found["x"].largest == max(seen["main", "x"])
     assert found["f"].largest == max(seen["main", "f"])
+
+
+@pytest.mark.parametrize("operand", ["layers.x", "x"])
+def test_calls_and_branches_alone(operand: str) -> None:
+    """A network that only calls a loop, and one that only has branches: the range of a value is
+    that of all that samples give it."""
+    of_calls = """
+func @main(x: float32[1, 4, 5, 5], n: int64[]) -> float32[1, 4, 5, 5]:
+  y = @layers(x, n)
+  return y
+"""
+    of_branches = f"""
+func @main(x: float32[1, 4, 5, 5], n: int64[]):
+  more = greater(n, int64[](0))
+  r = if more:
+    c = conv2d(x, {weights(0, 0.6)})
+    s = relu(c)
+    yield s
+  else:
+    yield x
+  return r
+"""
+    function = graph(of_branches if operand == "x" else loop() + of_calls)
+    seen: dict[str, float] = {}
+
+    def observe(of: str, name: str, value: object) -> None:
+        place = name if of == "main" else f"{of}.{name}"
+        if isinstance(value, np.ndarray) and value.ndim == 4:
+            seen[place] = max(seen.get(place, 0.0), float(np.abs(value).max()))
+
+    for sample in samples(0, 1, 3):
+        evaluate(function, sample, RUN, observe)
+    found = calibrate(function, samples(0, 1, 3), RUN)
+    assert operand in found
+    for name, histogram in found.items():
+        assert histogram.largest == seen[name], name
+    made = quantise_network(function, samples(0, 1, 3), RUN, targets=EXACT_ON).function
+    called = [name for one in made.named.values() for name in operators(one)]
+    assert called.count("requantise") == 1
 
 
 def test_what_no_sample_reaches_stays_in_real_numbers() -> None:

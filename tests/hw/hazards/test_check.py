@@ -7,6 +7,7 @@ import pytest
 from tandem.hw.hazards import check_hazards
 from tandem.hw.hazards.hazard_report import HazardError
 from tandem.hw.isa import Assembler, Loop, MemoryId, Program, TokenQueue, Unit
+from tandem.hw.topology import BASE_REGISTERS
 from tests.support.hw.hazards.hazard_steps import (
     PLACE,
     TINY,
@@ -209,7 +210,7 @@ def test_a_short_store_inside_a_long_one_hides_nothing() -> None:
 
 def test_bases_are_added() -> None:
     program = two_steps(store, load_inp, ())
-    far = [0] * len(MemoryId)
+    far = [0] * BASE_REGISTERS
     far[INP] = 0x1000
     assert check_hazards(program, image=image(), bases=far).proved
     far[MemoryId.OUT] = 0x1000
@@ -226,7 +227,7 @@ def test_base_registers_locate_micro_ops() -> None:
     gemm(asm, (), ())
     asm.finish()
     assert check_hazards(asm.build(), image=memory).proved
-    (race,) = check_hazards(asm.build(), image=memory, bases=(0x100, 0, 0, 0, 0, 0, 0, 0)).races
+    (race,) = check_hazards(asm.build(), image=memory, bases=(0x100, 0, 0, 0, 0, 0, 0)).races
     assert race.address == 5
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.features import BASE, Feature
-from tandem.hw.isa import Load, MemoryId, Tokens, encode
+from tandem.hw.isa import Coding, Load, MemoryId, Table, Tokens, encode
 from tandem.hw.rtl.layouts import queued_layout
 from tandem.hw.rtl.load import LoadUnit, load_memories
 from tests.support.hw.rtl.rtl import (
@@ -35,6 +35,7 @@ TINY = load_config("tiny")
 BASES = {memory: 0x400 * (memory + 1) for memory in MemoryId}
 MEMORY_BYTES = 1 << 14
 FIRST_INDEX = 1 << 20
+PLAIN_WEIGHTS = frozenset(Feature) - {Feature.COMPRESSED_WEIGHTS}
 
 
 def random_load(rng: random.Random, config: HardwareConfig) -> Load:
@@ -45,7 +46,7 @@ def random_load(rng: random.Random, config: HardwareConfig) -> Load:
     while (pads[0] + y_size + pads[1]) * (pads[2] + x_size + pads[3]) > 16:
         pads[rng.randrange(4)] = 0
     return Load(
-        memory=rng.choice(load_memories(config)),
+        memory=rng.choice([one for one in load_memories(config) if one is one.written]),
         sram_base=0,
         dram_base=rng.randrange(64),
         y_size=y_size,
@@ -81,7 +82,7 @@ class Stand:
     """A load unit with its queue, tokens, memory and scratchpads."""
 
     config: HardwareConfig
-    loads: list[Load]
+    loads: list[Load | Table]
     rng: random.Random
     memory_options: dict[str, Any] = field(default_factory=dict)
     offers: float = 1.0
@@ -130,12 +131,13 @@ class Stand:
 
     async def begin(self, ctx: Context) -> None:
         for memory in self.config.memories:
-            ctx.set(self.unit.bases[memory.name.lower()], BASES[memory])
+            ctx.set(self.unit.bases[memory.base.name.lower()], BASES[memory.base])
 
     def compare(self) -> None:
         """On-chip contents, tokens and events after a run to the end."""
         wanted: dict[tuple[MemoryId, int], bytes] = {}
         for load in self.loads:
+            assert isinstance(load, Load)
             for address, element in elements_of(self.config, load, self.content):
                 wanted[load.memory, address] = element
         assert self.written == wanted
@@ -157,7 +159,7 @@ class Stand:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("seed", seeds(5))
 @pytest.mark.parametrize("bus_bits", [64, 256])
-@pytest.mark.parametrize("features", [BASE, frozenset(Feature)], ids=["base", "extended"])
+@pytest.mark.parametrize("features", [BASE, PLAIN_WEIGHTS], ids=["base", "extended"])
 def test_random_loads(features: frozenset[Feature], bus_bits: int, seed: int) -> None:
     rng = random.Random(seed)
     config = TINY.replace(bus_bits=bus_bits, features=features)
@@ -210,6 +212,40 @@ def test_time_of_loads() -> None:
         assert (starts[1], ends[1]) == (ends[0] + 1, ends[0] + 2)
         assert starts[2] == ends[1] + 1
         assert stand.tokens.pushes == ends[:2]
+
+    simulate(stand.unit, bench)
+
+
+def test_tables_between_loads() -> None:
+    """A TABLE writes an entry in each of the eight cycles behind its start, and ends with the last;
+    a LOAD of codes behind it begins in the next."""
+    config = load_config("tiny-w")
+    tokens = Tokens(push_next=True)
+    table = Table(upper_half=True, entries_low=0x04030201, entries_high=0xFF7F8005, tokens=tokens)
+    codes = replace(load_of(2), memory=MemoryId.WGT_CODES, coding=Coding.BITS_4)
+    stand = Stand(config, [load_of(1), table, codes], random.Random(0))
+    entries: list[tuple[int, int, int]] = []
+    now = 0
+
+    def look(ctx: Context) -> None:
+        nonlocal now
+        port = stand.unit.set_entry
+        if ctx.get(port.valid):
+            entries.append((now, ctx.get(port.index), ctx.get(port.entry)))
+        now += 1
+
+    async def bench(ctx: Context) -> None:
+        await stand.begin(ctx)
+        await cycles(ctx, *stand.agents, Watch(look), until=has(stand.status.ends, 3))
+        starts = stand.status.starts
+        ends = [time for _, time in stand.status.ends]
+        assert starts[1:] == [ends[0] + 1, ends[1] + 1]
+        assert ends[1] == starts[1] + 8
+        assert stand.tokens.pushes == ends[1:2]
+        given = [1, 2, 3, 4, 5, 0x80, 0x7F, 0xFF]
+        times = range(starts[1] + 1, starts[1] + 9)
+        assert entries == [*zip(times, range(8, 16), given, strict=True)]
+        assert stand.status.states[starts[1] : starts[2]] == ["busy"] * 9
 
     simulate(stand.unit, bench)
 

@@ -10,6 +10,7 @@ from itertools import repeat
 import numpy as np
 import pytest
 
+from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.features import Feature
@@ -17,6 +18,8 @@ from tandem.hw.isa import Load, MemoryId, encode
 from tandem.hw.rtl.accumulator import COMPUTE_MEMORIES
 from tandem.hw.rtl.load import load_memories
 from tandem.hw.rtl.load_dma import LoadDma
+from tandem.hw.widening import widening_of
+from tests.support.hw.configs import UNCOMMON
 from tests.support.hw.rtl.rtl import (
     Context,
     Watch,
@@ -39,6 +42,9 @@ MEMORY_BYTES = 1 << 14
 TINY = load_config("tiny")
 LOAD_MEMORIES = load_memories(TINY)
 REQUANTISE = frozenset({Feature.REQUANTISE})
+
+STEP = 1 << 10
+"""What a bank's number has in addition in the second step of a beat of codes."""
 
 Write = tuple[int, int | None, int, int]
 """Element, bank (None: padding, the whole element), data, and the cycle."""
@@ -73,6 +79,8 @@ class Writes:
             select = ctx.get(write.select)
             assert select.bit_count() == 1
             bank = None if ctx.get(write.pad) else int(ctx.get(write.bank))
+            if bank is not None and MemoryId.WGT_CODES in self._memories:
+                bank += STEP * int(ctx.get(write.step))
             found = (int(ctx.get(write.address)), bank, int(ctx.get(write.data)), self.now)
             self.seen.append((self._memories[select.bit_length() - 1], found))
         active, starved = bool(ctx.get(self._dma.active)), bool(ctx.get(self._dma.starved))
@@ -95,7 +103,11 @@ def expected(
     `beats` are the cycles in which the load's beats came; the first write is in cycle `start` or
     later, and data is written two cycles after it came.
     """
-    bus, size = config.bus_bytes, config.element_bytes(load.memory)
+    bus, size = config.bus_bytes, config.element_bytes(load.memory, load.coding)
+    scale_beats, steps = 0, 1
+    if load.memory is MemoryId.WGT_CODES:
+        scale_beats = widening_of(config).scale_beats if load.coding.scaled else 0
+        steps = widening_of(config).steps(load.coding)
     width = load.x_pad_0 + load.x_size + load.x_pad_1
     writes: list[Write] = []
     now = start - 1
@@ -108,16 +120,29 @@ def expected(
                 now += 1
                 writes.append((element, None, 0, now))
                 continue
-            at = BASES[load.memory] + size * (load.dram_base + row * load.x_stride + column)
+            place = load.dram_base + row * load.x_stride
+            at = BASES[load.memory.base] + config.dram_unit(load.memory) * place + size * column
             for part in range(max(1, size // bus)):
                 place = (at + part * bus) // bus
                 if place != beat:
                     beat, arrival = place, next(beats)
                 now = max(now + 1, arrival + 2)
                 first = at + part * bus
-                piece = content[first : first + min(size, bus)]
-                writes.append((element, part, int.from_bytes(piece, "little"), now))
+                piece = int.from_bytes(content[first : first + min(size, bus)], "little")
+                bank = part - scale_beats
+                if bank < 0:
+                    bank += _banks(config)
+                writes.append((element, bank, piece, now))
+                for step in range(1, steps):
+                    now += 1
+                    writes.append((element, bank + STEP * step, piece, now))
     return writes
+
+
+def _banks(config: HardwareConfig) -> int:
+    """One more than the largest number of a bank that the port of the load unit can say."""
+    most = max(config.element_bytes(memory) for memory in load_memories(config))
+    return max(2, most // config.bus_bytes)
 
 
 def run_loads(
@@ -135,7 +160,7 @@ def run_loads(
 
     async def bench(ctx: Context) -> None:
         for memory in config.memories:
-            ctx.set(dma.bases[memory.name.lower()], BASES[memory])
+            ctx.set(dma.bases[memory.base.name.lower()], BASES[memory.base])
         memory_side = PortMemory(
             config,
             dma.port,
@@ -183,12 +208,17 @@ def _narrowed(config: HardwareConfig, memory: MemoryId, write: Write) -> Write:
     if bank is None:
         return element, bank, 0, now
     size = min(config.element_bytes(memory), config.bus_bytes)
+    if memory is MemoryId.WGT_CODES:
+        size = config.bus_bytes
     return element, bank, data & ((1 << 8 * size) - 1), now
 
 
 def random_load(rng: random.Random, config: HardwareConfig, memory: MemoryId) -> Load:
     """Small rectangles with pads; strides of 0, less than a row, a row, and more."""
-    size = config.element_bytes(memory)
+    coding = Coding.BITS_1
+    if memory is MemoryId.WGT_CODES:
+        coding = rng.choice([*Coding])
+    size = config.element_bytes(memory, coding)
     x_size = rng.randint(1, max(2, 3 * config.bus_bytes // size))
     x_size = min(x_size, 1024 // size + 1)
     stride = rng.choice((0, rng.randrange(x_size + 1), x_size, x_size + rng.randrange(6)))
@@ -204,6 +234,7 @@ def random_load(rng: random.Random, config: HardwareConfig, memory: MemoryId) ->
         y_pad_1=min(2, pads[1]),
         x_pad_0=pads[2],
         x_pad_1=pads[3],
+        coding=coding,
     )
 
 
@@ -217,6 +248,14 @@ SHAPES = [
     pytest.param(TINY.replace(features=REQUANTISE), id="requantise-64"),
     pytest.param(
         TINY.replace(features=REQUANTISE, bus_bits=512, load_buffer=8), id="requantise-512"
+    ),
+    pytest.param(load_config("tiny-w"), id="codes-two-banks"),
+    pytest.param(load_config("small8-w"), id="codes-64"),
+    pytest.param(load_config("pynq-w").replace(bus_bits=128, load_buffer=64), id="codes-128"),
+    *(
+        pytest.param(config, id=config.name)
+        for config in UNCOMMON
+        if config.name.startswith("compressed")
     ),
 ]
 
@@ -334,3 +373,6 @@ def test_names_tell_memories_apart() -> None:
     config = TINY.replace(features=REQUANTISE)
     dma = LoadDma(config, load_memories(config), depth=16)
     assert only_built(dma).variant() == "inp_wgt_par"
+    config = load_config("tiny-w")
+    dma = LoadDma(config, load_memories(config), depth=16)
+    assert only_built(dma).variant() == "inp_wgt_par_wgt_codes"

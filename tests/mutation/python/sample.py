@@ -10,7 +10,8 @@ from tests.mutation.python.faults import Fault, Kind
 
 
 def sample(faults: Sequence[Fault], count: int, seed: int) -> list[Fault]:
-    """So many faults, all if there are no more, in the order of their files.
+    """So many faults, all if there are no more, in the order in which they are drawn: the first of
+    them are a sample, too.
 
     Kinds are drawn first, all alike: of constants and arguments there are many times as many as of
     slices or negations. The choice stays while other lines change.
@@ -18,8 +19,8 @@ def sample(faults: Sequence[Fault], count: int, seed: int) -> list[Fault]:
     source = random.Random(seed)
     ranked = sorted(faults, key=lambda fault: sha256(f"{seed} {fault.name}".encode()).digest())
     by_kind = {kind: [fault for fault in ranked if fault.kind is kind] for kind in Kind}
-    chosen: set[Fault] = set()
+    chosen: list[Fault] = []
     while len(chosen) < min(count, len(faults)):
         kind = source.choice([kind for kind, left in by_kind.items() if left])
-        chosen.add(by_kind[kind].pop())
-    return [fault for fault in faults if fault in chosen]
+        chosen.append(by_kind[kind].pop())
+    return chosen

@@ -98,4 +98,5 @@ def test_a_sample_has_the_same_faults_for_the_same_seed_and_of_all_kinds() -> No
     assert found[0] == found[1] != found[2]
     assert len(set(found[0])) == 20
     assert {fault.kind for fault in sample(faults, 40, 3)} == {fault.kind for fault in faults}
-    assert sample(faults, 10_000, 1) == list(faults)
+    assert {*sample(faults, 10_000, 1)} == {*faults}
+    assert sample(faults, 7, 1) == found[0][:7]

@@ -10,11 +10,12 @@ import pytest
 from tandem.hw.config_files import load_config
 from tandem.hw.hazards.dram import rectangles_of
 from tandem.hw.isa import Finish, Load, MemoryId, Program, Store
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.cycle.micro_op_sources import check_micro_op_sources, check_program
 from tandem.sim.errors import EngineError
 
 TINY = load_config("tiny")
-BASES = (64, 0, 0, 0, 128, 0, 0, 0)
+BASES = (64, 0, 0, 0, 128, 0, 0)
 
 
 def rectangle(rng: random.Random, kind: type[Load] | type[Store], memory: MemoryId) -> Load | Store:
@@ -70,7 +71,7 @@ def test_stores_to_the_program() -> None:
     size = TINY.element_bytes(MemoryId.OUT)
     store = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=2, x_size=2, x_stride=16)
     columns = Program.from_instructions(TINY, [store, Finish()]).columns()
-    accesses = rectangles_of(TINY, columns, (0,) * len(MemoryId))
+    accesses = rectangles_of(TINY, columns, (0,) * BASE_REGISTERS)
     check_program(accesses, 2 * size, 14 * size, len(columns.opcode))
     for address, length in ((0, 1), (2 * size - 1, 16), (17 * size, 16), (0, 1 << 20)):
         with pytest.raises(EngineError, match="instruction 0 stores to where the program lies"):

@@ -14,6 +14,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.isa import Alu, AluOp, Finish, Gemm, Load, MemoryId, MicroOp, Program, pack_uops
 from tandem.hw.isa.columns import make_table
 from tandem.hw.memory_model import DEFAULT_MEMORY
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.cycle.machine import make_machine
 from tandem.sim.cycle.pipeline import execute
 from tandem.sim.cycle.pipeline_state import ISSUED, STALLED, UopMemory, make_pipeline
@@ -69,7 +70,7 @@ def image_of(config: HardwareConfig, rng: random.Random) -> Image:
 def memory_of(config: HardwareConfig, program: Program, image: Image) -> UopMemory:
     """The micro-op memory after the program's LOAD."""
     uops = np.zeros(config.depth(MemoryId.UOP), np.int64)
-    run = make_run(prepare(config, program.columns()), 0, (0,) * 6, image, uops)
+    run = make_run(prepare(config, program.columns()), 0, (0,) * BASE_REGISTERS, image, uops)
     run.memory.uop[: len(run.words)] = run.words
     return run.memory
 

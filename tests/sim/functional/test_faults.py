@@ -250,7 +250,7 @@ def test_base_registers_reach_beyond_memory() -> None:
     read = program_of(lambda asm: asm.load(MemoryId.INP, sram=0, dram=0, columns=1))
 
     with pytest.raises(BusError, match="LOAD of INP"):
-        run(read, bases=(0, 0, (1 << 62) - 4, 0, 0, 0, 0, 0))
+        run(read, bases=(0, 0, (1 << 62) - 4, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from tandem.hw.isa import (
     work_of,
 )
 from tandem.hw.memory_model import MEMORY_PRESETS, MemoryModel
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.engine import Engine, Launch, Stalls
 from tandem.sim.errors import BusError, CycleLimitError, EngineError, MemoryImageError
 from tandem.sim.events import EventKind
@@ -175,7 +176,7 @@ def test_same_run_same_time(engine: Engine) -> None:
 def test_bases_are_added(engine: Engine) -> None:
     program, image = program_of(add_and_store), image_with(MicroOp(0))
     moved = np.roll(image, 0x800)
-    _, after = launch(engine, program, moved, bases=(0x800,) * len(MemoryId))
+    _, after = launch(engine, program, moved, bases=(0x800,) * BASE_REGISTERS)
     assert after[0x800 + RESULT :][:16].tolist() == expected(image)
 
 

@@ -12,6 +12,7 @@ from tandem.hw.config import PAGE_BYTES, PARAMETER_BYTES, HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.hw.topology import BASE_REGISTERS, BASED
 from tandem.sim.cycle.engine import CycleEngine
 from tandem.sim.engine import Bytes, Launch
 from tandem.sim.functional import FunctionalEngine
@@ -23,7 +24,7 @@ TINY = load_config("tiny")
 CONFIGS = [TINY, load_config("small8"), load_config("tiny-x")]
 UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
 IMAGE = 1 << 14
-NO_BASES = (0,) * len(MemoryId)
+NO_BASES = (0,) * BASE_REGISTERS
 BITS = range(6, 32)
 """Of addresses: from the largest element's size up."""
 
@@ -121,7 +122,7 @@ def test_bases_are_as_fine_as_elements(config: HardwareConfig) -> None:
     _, near = launch(FunctionalEngine(config), every_memory(config), image)
     for bit in range(BITS.start):
         base = 1 << bit
-        bases = tuple(0 if base % config.element_bytes(memory) else base for memory in MemoryId)
+        bases = tuple(0 if base % config.element_bytes(memory) else base for memory in BASED)
         program = every_memory(config, bases=bases)
         _, after = launch(engine, program, image, bases=bases, max_cycles=10_000)
         assert stored(after, config) == stored(near, config), bases
@@ -138,7 +139,7 @@ def test_data_may_lie_anywhere(config: HardwareConfig, by_base: bool) -> None:
         program = every_memory(config, 0 if by_base else start)
         memory = np.zeros(start + IMAGE + PAGE_BYTES, dtype=np.uint8)
         memory[start : start + IMAGE] = image
-        bases = (start if by_base else 0,) * len(MemoryId)
+        bases = (start if by_base else 0,) * BASE_REGISTERS
         how = Launch(address=start + IMAGE, bases=bases, max_cycles=10_000)
         engine.launch(program, memory, how)
         assert stored(memory, config, start) == stored(near, config), hex(start)
@@ -153,7 +154,7 @@ def test_addresses_begin_anew_beyond_the_last(engine: RtlEngine, by_base: bool) 
     beyond = 1 << TINY.address_bits
     program = every_memory(TINY, 0 if by_base else beyond)
     for machine in (FunctionalEngine(TINY), CycleEngine(TINY), engine):
-        bases = (beyond if by_base else 0,) * len(MemoryId)
+        bases = (beyond if by_base else 0,) * BASE_REGISTERS
         _, after = launch(machine, program, image, bases=bases, max_cycles=10_000)
         assert stored(after, TINY) == stored(near, TINY), machine.name
 

@@ -11,6 +11,7 @@ import pytest
 from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Program, Unit, pack_uops
+from tandem.hw.topology import BASED
 from tandem.sim.engine import Bytes
 from tandem.sim.functional import FunctionalEngine
 from tandem.sim.rtl.engine import RtlEngine
@@ -74,7 +75,7 @@ def put_elements(config: HardwareConfig, memory: Bytes, elements: list[int]) -> 
 def test_every_bit_of_a_stride(config: HardwareConfig, place: int) -> None:
     functional, compiled = FunctionalEngine(config), RtlEngine(config)
     noise = np.random.default_rng(0).integers(0, 256, DATA + UOPS, np.uint8)
-    bases = tuple(DATA if memory is MemoryId.UOP else 0 for memory in MemoryId)
+    bases = tuple(DATA if memory is MemoryId.UOP else 0 for memory in BASED)
     for stride in STRIDES:
         rows, memory = (place, place + stride), noise.copy()
         put_elements(config, memory, [row + column for row in rows for column in range(COUNT // 2)])
@@ -125,7 +126,7 @@ def test_rows_of_every_length(config: HardwareConfig) -> None:
     size = 1 << 16
     memory = np.random.default_rng(0).integers(0, 256, 2 * size, np.uint8)
     memory[size:] = 0  # micro-ops
-    bases = tuple(size if kind is MemoryId.UOP else 0 for kind in MemoryId)
+    bases = tuple(size if kind is MemoryId.UOP else 0 for kind in BASED)
     depth = config.depth(MemoryId.OUT)
     for rows in (1 << bit for bit in range(depth.bit_length())):
         program = whole_memories(config, rows)

@@ -232,7 +232,11 @@ class _Writer:
         while (total := _padded(rows, columns, pads)) > most:
             pads[self.rng.randrange(4)] //= 2
         sram = self._sram_base(memory, total)
-        dram, stride = self._dram_place(memory, rows, columns, source)
+        units = size // self.config.dram_unit(memory)
+        source = (
+            range(source.start * units, len(self.image) // size * units) if units > 1 else source
+        )
+        dram, stride = self._dram_place(memory, rows, columns * units, source)
         load = _load(memory, sram, dram, rows, columns, stride, *pads)
         self.emit(replace(load, coding=coding))
 
@@ -409,7 +413,8 @@ class _Writer:
     def _dram_place(
         self, memory: MemoryId, rows: int, columns: int, elements: range
     ) -> tuple[int, int]:
-        """A base and a stride inside `elements`, often where a row crosses a page."""
+        """A base and a stride inside `elements`, often where a row crosses a page. Of codes, all
+        that counts elements counts beats here."""
         most = (len(elements) - columns) // max(1, rows - 1)
         stride = self.rng.choice((columns, columns, 0, columns // 2, self.rng.randint(0, most)))
         stride = min(stride, most, 2 * columns + 9)
@@ -417,7 +422,7 @@ class _Writer:
         base = self.rng.choice((elements.start, last, self.rng.randint(elements.start, last)))
         if self.rng.random() < 0.4:
             page = PAGE * self.rng.randrange(1, len(self.image) // PAGE)
-            crossing = page // self.config.element_bytes(memory) - self.rng.randint(0, columns)
+            crossing = page // self.config.dram_unit(memory) - self.rng.randint(0, columns)
             base = min(max(crossing, elements.start), last)
         return base, stride
 

@@ -14,6 +14,7 @@ import numpy as np
 from tandem.hw.config import HardwareConfig
 from tandem.hw.isa import MemoryId, Unit
 from tandem.hw.memory_model import MemoryModel
+from tandem.hw.topology import BASE_REGISTERS
 from tandem.sim.events import Event
 from tandem.sim.memory import place_program
 from tandem.sim.result import UnitCycles
@@ -97,7 +98,7 @@ def modelled(case: RecordedCase) -> str:
     machine = machines.make_machine(case.config, case.memory)
     program = prepares.prepare(case.config, drawn.program.columns())
     uops = np.zeros(case.config.depth(MemoryId.UOP), np.int64)
-    run = prepares.make_run(program, address, (0,) * len(MemoryId), memory, uops)
+    run = prepares.make_run(program, address, (0,) * BASE_REGISTERS, memory, uops)
     read_state, store_state = reads.make_reads(machine), stores.make_stores(machine)
     import_module("tandem.sim.cycle.run").run_program(machine, run, read_state, store_state)
     outcome = import_module("tandem.sim.cycle.outcome").outcome_of(program, run, read_state)

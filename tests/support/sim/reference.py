@@ -237,10 +237,12 @@ class ReferenceMachine:
 
     def _where(self, rectangle: Load | Store, y: int, x: int) -> int:
         """The DRAM byte address of one element."""
-        element = rectangle.dram_base + y * rectangle.x_stride + x
         coding = rectangle.coding if isinstance(rectangle, Load) else Coding.BITS_1
-        size = self.config.element_bytes(rectangle.memory, coding)
-        return self.bases[rectangle.memory] + element * size
+        memory, size = rectangle.memory, self.config.element_bytes(rectangle.memory, coding)
+        unit, base = size, self.bases[memory]
+        if memory is MemoryId.WGT_CODES:
+            unit, base = self.config.bus_bytes, self.bases[MemoryId.WGT]
+        return base + (rectangle.dram_base + y * rectangle.x_stride) * unit + x * size
 
     @staticmethod
     def _check(position: int, memory: str, index: int, depth: int) -> None:

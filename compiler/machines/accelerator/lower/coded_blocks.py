@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tandem.compiler.errors import LoweringError
 from tandem.compiler.machines.accelerator.lower.commands import Command, Copy, SetTable
 from tandem.hw.codings import TABLE_ENTRIES, Coding
+from tandem.hw.config import HardwareConfig
 from tandem.hw.topology import MemoryId
 
 _HALF = TABLE_ENTRIES // 2
@@ -46,11 +47,13 @@ class CodedBlocks:
 
     @property
     def block_bytes(self) -> int:
-        """The bytes of a block: addresses count blocks."""
+        """The bytes of a block."""
         return self.data.shape[-1]
 
 
-def with_codes(command: Command, coded: Mapping[str, CodedBlocks]) -> Command:
+def with_codes(
+    command: Command, coded: Mapping[str, CodedBlocks], config: HardwareConfig
+) -> Command:
     """The command as one that loads codes, if it loads weights of which there are codes.
 
     Raises
@@ -66,4 +69,11 @@ def with_codes(command: Command, coded: Mapping[str, CodedBlocks]) -> Command:
             f"{tensor} lies in DRAM as codes, which are loaded into WGT, not into "
             f"{command.memory.name}"
         )
-    return replace(command, memory=MemoryId.WGT_CODES, coding=coded[tensor].coding)
+    beats = coded[tensor].block_bytes // config.bus_bytes
+    return replace(
+        command,
+        memory=MemoryId.WGT_CODES,
+        coding=coded[tensor].coding,
+        dram=command.dram * beats,
+        stride=command.stride * beats,
+    )

@@ -26,7 +26,8 @@ ZEROS = "0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements.
+    """A LOAD, or a STORE (`memory` OUT). Sizes, bases and the stride are in elements; of WGT_CODES
+    the base and the stride in DRAM are in beats.
 
     `dram` is relative to the program's buffer `tensor`, or to address 0 if `tensor` is None.
     """

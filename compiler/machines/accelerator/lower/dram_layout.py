@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import lcm
 
 import numpy as np
 
@@ -89,21 +88,18 @@ def small_alignment(config: HardwareConfig) -> int:
     return max(config.bus_bytes, *(config.element_bytes(each) for each in config.memories))
 
 
-def next_address(end: int, size: int, config: HardwareConfig, block: int = 1) -> int:
-    """The first address from `end` on for a tensor of `size` bytes; of one that consists of blocks
-    of codes, a multiple of their size.
+def next_address(end: int, size: int, config: HardwareConfig) -> int:
+    """The first address from `end` on for a tensor of `size` bytes.
 
     A tensor that fits in a page does not lie in two, and a larger one begins with a page: so no
     row of a tensor is cut into more bursts than at the begin of a page, and time does not depend
     on what lies before it.
     """
-    page = lcm(dram_alignment(config), block)
     if size > PAGE_BYTES:
-        return rounded_up(end, page)
-    small = lcm(config.bus_bytes, block) if block > 1 else small_alignment(config)
-    address = rounded_up(end, small)
+        return rounded_up(end, dram_alignment(config))
+    address = rounded_up(end, small_alignment(config))
     crosses = address // PAGE_BYTES < (address + size - 1) // PAGE_BYTES
-    return rounded_up(address, page) if crosses else address
+    return rounded_up(address, dram_alignment(config)) if crosses else address
 
 
 def first_address(config: HardwareConfig) -> int:
@@ -174,8 +170,7 @@ def layout_of(
     for name, buffer in found.items():
         if name not in tensors:
             tensor = DramTensor(end, buffer, coded.get(name))
-            block = 1 if tensor.coded is None else tensor.coded.block_bytes
-            address = next_address(end, tensor.size, config, block)
+            address = next_address(end, tensor.size, config)
             tensors[name] = replace(tensor, address=address)
             end = address + tensor.size
     return {name: tensors[name] for name in found}, rounded_up(end, page)

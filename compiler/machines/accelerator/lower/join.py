@@ -10,7 +10,7 @@ import numpy as np
 from tandem.compiler.errors import LoweringError
 from tandem.compiler.machines.accelerator.intrinsics.base import check_immediate
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
-from tandem.compiler.machines.accelerator.lower.coded_blocks import with_codes
+from tandem.compiler.machines.accelerator.lower.coded_blocks import CodedBlocks, with_codes
 from tandem.compiler.machines.accelerator.lower.commands import (
     Command,
     Commands,
@@ -120,7 +120,7 @@ def join(
     numbers = dict[SetMode, int]()
     for (operator, program), tensors in zip(operators, addresses, strict=True):
         commands = program.commands
-        made = [with_codes(each, operator.coded) for each in commands.prototypes]
+        made = [with_codes(each, operator.coded, config) for each in commands.prototypes]
         # Operators of one program share prototypes, unless their weights lie otherwise in DRAM.
         key = id(program), tuple((name, each.coding) for name, each in operator.coded.items())
         if key not in parts:
@@ -131,7 +131,9 @@ def join(
         names = [each.imm if isinstance(each, Compute) else None for each in commands.prototypes]
         values = [immediates[name] if isinstance(name, str) else 0 for name in names]
         which.append(commands.which + parts[key][0])
-        dram_bases.append(commands.dram + np.array(bases, np.int64)[commands.which])
+        units = [_beats(each, operator.coded, config) for each in commands.prototypes]
+        moved = commands.dram * np.array(units, np.int64)[commands.which]
+        dram_bases.append(moved + np.array(bases, np.int64)[commands.which])
         imm.append(np.array(values, np.int64)[commands.which])
         modes.append(_modes(commands.prototypes, immediates, numbers)[commands.which])
         tables.append(operator.tables)
@@ -149,12 +151,18 @@ def join(
     return _with_micro_ops(joined, store, dram, config)
 
 
+def _beats(command: Command, coded: Mapping[str, CodedBlocks], config: HardwareConfig) -> int:
+    """What an element is in the unit of a copy's address in DRAM: an element, or of codes beats."""
+    found = coded.get(command.tensor or "") if isinstance(command, Copy) else None
+    return 1 if found is None else found.block_bytes // config.bus_bytes
+
+
 def _base(command: Command, addresses: Mapping[str, int], config: HardwareConfig) -> int:
-    """The address of a copy's tensor in DRAM, in elements."""
+    """The address of a copy's tensor in DRAM, in elements; of codes in beats."""
     if not isinstance(command, Copy) or command.tensor is None:
         return 0
     address = addresses[command.tensor]
-    size = config.element_bytes(command.memory, command.coding)
+    size = config.dram_unit(command.memory)
     if address % size:
         raise LoweringError(
             f"{command.tensor} lies at {address:#x}, no multiple of the {size} bytes of an element "

@@ -75,17 +75,21 @@ def place_tokens(
     dram_bytes
         The size of the memory that commands access, from address 0.
     """
-    table = np.zeros((len(commands.prototypes), 6), np.int64)
+    table = np.zeros((len(commands.prototypes), 7), np.int64)
     for row, command in zip(table, commands.prototypes, strict=True):
         row[0] = unit_of_command(command)
         if isinstance(command, Copy):
             size = config.element_bytes(command.memory, command.coding)
-            row[1:] = command.dram, command.rows, command.stride, command.columns, size
-    units, begin, count, stride, columns, sizes = np.ascontiguousarray(table[commands.which].T)
+            unit = config.dram_unit(command.memory)
+            row[1:] = command.dram, command.rows, command.stride, unit, command.columns, size
+    units, begin, count, stride, step, columns, sizes = np.ascontiguousarray(
+        table[commands.which].T
+    )
+    strides, lengths = stride * step, columns * sizes
     # Contiguous rows are one row.
-    contiguous = (count > 1) & (stride == columns)
-    columns, count = np.where(contiguous, count * columns, columns), np.where(contiguous, 1, count)
-    access = np.stack([(begin + commands.dram) * sizes, count, stride * sizes, columns * sizes], 1)
+    contiguous = (count > 1) & (strides == lengths)
+    lengths, count = np.where(contiguous, count * lengths, lengths), np.where(contiguous, 1, count)
+    access = np.stack([(begin + commands.dram) * step, count, strides, lengths], 1)
     # Accesses are tracked in granules of a few bytes.
     granule = min(config.element_bytes(each) for each in (MemoryId.INP, MemoryId.OUT))
     granules, elements = -(-dram_bytes // granule), chip_elements(config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from tandem.hw.topology import MemoryId
 from tandem.hw.weight_blocks import packed_blocks
 
 _RANK = 4
+_MOST_BEATS = (1 << 16) - 1
+"""The stride that a LOAD can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,14 @@ def coded_weight(codes: Codes, config: HardwareConfig, groups: int = 1) -> Coded
     zero = table.index(0) if 0 in table else 0
     filled = packed(given ^ np.uint8(zero)) ^ np.uint8(zero)
     scales = _row_scales(packed(codes.scale_of_each), inside, config) if coding.scaled else None
-    return CodedBlocks(coding, table, packed_blocks(config, coding, filled, scales))
+    found = CodedBlocks(coding, table, packed_blocks(config, coding, filled, scales))
+    stride = prod(found.data.shape[1:]) // config.bus_bytes
+    if stride > _MOST_BEATS:
+        raise Refusal(
+            f"{config.block_out} output channels take {stride:,} beats, of which LOAD's stride "
+            f"reaches {_MOST_BEATS:,}"
+        )
+    return found
 
 
 def _row_scales(

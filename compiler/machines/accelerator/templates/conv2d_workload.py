@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar, TypeAlias, TypeVar
 
@@ -19,6 +19,7 @@ from tandem.compiler.machines.accelerator.templates.work_counts import (
     transfers_of,
 )
 from tandem.compiler.operators.window import Window, windows
+from tandem.compiler.plan.record_fields import UNLESS_NONE
 from tandem.compiler.plan.space import Choices, Floats, Ints
 from tandem.compiler.te import placeholder
 from tandem.hw.codings import Coding
@@ -52,7 +53,7 @@ class Conv2dWorkload:
     dilation: tuple[int, ...]
     groups: int
     passes: tuple[EpiloguePass, ...]
-    coding: Coding | None = None
+    coding: Coding | None = field(default=None, metadata=UNLESS_NONE)
 
     channels_together: ClassVar[bool] = False
     """Whether the blocks of channels of a pixel lie together in DRAM, not the pixels of a block."""

@@ -7,7 +7,7 @@ along an axis `n`: so a dense layer's choices are those of that convolution, by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from tandem.compiler.machines.accelerator.templates.packing import pack_weight
 from tandem.compiler.machines.accelerator.templates.tiling import sharing_rank, tile_space
 from tandem.compiler.machines.accelerator.templates.work_counts import tile_count
 from tandem.compiler.plan.pattern import Apply, Operand
+from tandem.compiler.plan.record_fields import UNLESS_NONE
 from tandem.compiler.plan.schedule_template import KernelMatch
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space, rank_by
 from tandem.compiler.te.knobs import Setting
@@ -56,7 +57,7 @@ class Products:
     batch: int
     lanes: int
     depth: int
-    coding: Coding | None = None
+    coding: Coding | None = field(default=None, metadata=UNLESS_NONE)
 
     @staticmethod
     def of(found: KernelMatch, config: HardwareConfig, coding: Coding | None) -> Products:

@@ -84,9 +84,10 @@ def _rectangle(config: HardwareConfig, rectangle: Load | Store) -> Indices:
     """Indices of the DRAM bytes of a LOAD or STORE (all base registers 0)."""
     coding = rectangle.coding if isinstance(rectangle, Load) else Coding.BITS_1
     size = config.element_bytes(rectangle.memory, coding)
-    rows = np.arange(rectangle.y_size)[:, None] * rectangle.x_stride
-    elements = (rectangle.dram_base + rows + np.arange(rectangle.x_size)).reshape(-1, 1)
-    return np.asarray(np.unique(elements * size + np.arange(size)))
+    unit = config.bus_bytes if rectangle.memory is MemoryId.WGT_CODES else size
+    rows = np.arange(rectangle.y_size)[:, None, None] * rectangle.x_stride
+    columns = np.arange(rectangle.x_size)[:, None] * size
+    return np.asarray(np.unique((rectangle.dram_base + rows) * unit + columns + np.arange(size)))
 
 
 def _loop_touches(

@@ -98,7 +98,7 @@ class Stand:
 
     async def begin(self, ctx: Context) -> None:
         for memory in self.config.memories:
-            ctx.set(self.unit.bases[memory.name.lower()], BASES[memory])
+            ctx.set(self.unit.bases[memory.base.name.lower()], BASES[memory.base])
 
     async def finish(self, ctx: Context) -> None:
         """Run to the end of the last instruction."""
