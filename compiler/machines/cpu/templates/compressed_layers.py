@@ -46,10 +46,11 @@ from tandem.compiler.plan.space import Space
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.knobs import Choice
 
-_TILE_REGISTERS = 13 / 32
-"""The share of registers for tiles; others hold widened weights and the sums of groups. Measured:
-with a vector more a layer of one row takes half as long again."""
-
+_TILE_REGISTERS = 21 / 32
+"""The share of registers for tiles; others hold widened weights and the sums of groups."""
+_MOST_VECTORS = 6
+"""The most vectors of outputs: measured, with one more a layer of one row takes half as long
+again."""
 _PADDING = 1.02
 """The most outputs, with those up to whole tiles, relative to the fewest of any tile."""
 
@@ -106,8 +107,10 @@ class CompressedLayerOnCpu(LayerOnCpu):
         knobs, outputs = super().space(workload, machine).knobs, self.tiled_extents(workload)[0]
         padded = {int(width): -(-outputs // int(width)) * int(width) for width in knobs["channels"]}
         most = min(padded.values()) * _PADDING
-        narrow = tuple(width for width, size in padded.items() if size <= most)
-        return Space({**knobs, "channels": narrow})
+        lanes = min(padded)
+        widths = (width for width, size in padded.items() if size <= most)
+        kept = tuple(width for width in widths if width <= _MOST_VECTORS * lanes)
+        return Space({**knobs, "channels": kept})
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
         space = super()._tiles(workload, machine)
