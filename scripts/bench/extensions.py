@@ -36,13 +36,14 @@ from tandem.workbench.opened import open_model
 from tandem.workbench.platform import Platform
 from tandem.workbench.utilization import RESNET18, measure, total
 
-_OF_INT8 = tuple(feature for feature in Feature if feature is not Feature.COMPRESSED_WEIGHTS)
+OF_COMPUTE = tuple(feature for feature in Feature if feature is not Feature.COMPRESSED_WEIGHTS)
+"""The extensions that change how a network in int8 is computed: the first three."""
 VARIANTS = (
     ("none", frozenset[Feature]()),
-    *((feature.value, frozenset({feature})) for feature in _OF_INT8),
-    ("all", frozenset(_OF_INT8)),
+    *((feature.value, frozenset({feature})) for feature in OF_COMPUTE),
+    ("all", frozenset(OF_COMPUTE)),
 )
-"""The sets of extensions, by name: of those that make the time of int8 weights less."""
+"""The sets of these extensions, by name."""
 MEMORIES = ("fast", "edge")
 MACHINE = "pynq"
 ROUTED = "small8"
