@@ -25,12 +25,12 @@ def in_memory(artifact: Artifact, weights: Sequence[StoredWeights]) -> tuple[Sto
     for step in artifact.manifest.steps:
         if step.on_host and _WIDEN in step.operators:
             found[step.name] = _CODES
-    return tuple(
-        each if each.format == _INT8 else structs.replace(each, memory=_of(each, found))
-        for each in weights
-    )
+    return tuple(_told(layer, found) for layer in weights)
 
 
-def _of(weights: StoredWeights, found: dict[str, str]) -> str:
+def _told(weights: StoredWeights, found: dict[str, str]) -> StoredWeights:
+    if weights.format == _INT8:
+        return weights
     names = (weights.layer, *weights.results)
-    return next((found[name] for name in names if name in found), _NOBODY)
+    memory = next((found[name] for name in names if name in found), _NOBODY)
+    return structs.replace(weights, memory=memory)

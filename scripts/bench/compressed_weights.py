@@ -58,6 +58,9 @@ def measure(
     }
     memory = np.ones(megabytes * _MB // 8, np.int64)
     runs["read"] = lambda: np.bitwise_or.reduce(memory)
+    real = {name: compiled(function) for name, function in real_layers(outputs // 4, rows).items()}
+    numbers = x.astype(np.float32)
+    runs |= {name: caller(artifact, numbers) for name, artifact in real.items()}
     seconds = quickest(runs, rounds)
     sizes = {name: held(artifact) for name, artifact in artifacts.items()}
     weights = outputs * INPUTS
@@ -72,6 +75,9 @@ def measure(
         else:
             faster = seconds["int8"] / seconds[name]
             yield Measurement(f"{name}, speed", faster, "times int8's", FASTER)
+    for name, artifact in real.items():
+        yield Measurement(f"{name}, bits a weight", 32 * held(artifact) / weights, "bits")
+        yield Measurement(f"{name}, speed", seconds["float32"] / seconds[name], "times float32's")
 
 
 def plain_layer(outputs: int, rows: int) -> Function:
@@ -94,6 +100,26 @@ def layer(form: WeightFormat, outputs: int, rows: int) -> Function:
         attributes += f", group={GROUP}"
     args = ", ".join(map(_text, constants))
     return _layer(constants, f"  w = widen({args}, {attributes})\n", "w", rows)
+
+
+def real_layers(outputs: int, rows: int) -> dict[str, Function]:
+    """A product of real numbers with a quarter of the weights: of float32, and of four bits in
+    blocks with scales, as `MatMulNBits` has them."""
+    generator = np.random.default_rng(1)
+    weights = Constant(generator.random((INPUTS, outputs), np.float32))
+    codes = generator.integers(0, 16, (INPUTS, outputs), np.uint8).astype(UINT4.numpy)
+    scales = generator.random((INPUTS // GROUP, outputs), np.float32)
+    blocks = [Constant(codes), Constant(scales)]
+    args = ", ".join(map(_text, blocks))
+    widened = f"  w = dequantise_blocks({args}, axis=0, block={GROUP}, middle=8)\n"
+    head = f"func @layer(x: float32[{rows}, {INPUTS}]):\n"
+    tail = "  return y\n"
+    plain = f"{head}  y = matmul(x, {_text(weights)})\n{tail}"
+    packed = f"{head}{widened}  y = matmul(x, w)\n{tail}"
+    return {
+        "float32": parse_function(plain, OPERATORS, {weights.digest: weights}),
+        "four bits": parse_function(packed, OPERATORS, {each.digest: each for each in blocks}),
+    }
 
 
 def _layer(constants: Sequence[Constant], before: str, weights: str, rows: int) -> Function:

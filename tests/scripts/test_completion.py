@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_presets_and_files(folder: Path) -> None:
-    assert complete_config("small") == ["small8", "small8-x"]
+    assert complete_config("small") == ["small8", "small8-w", "small8-x"]
     assert complete_config("m") == ["mine.json", "more/"]
     assert complete_config(f"{folder}/mi") == [f"{folder}/mine.json"]
     assert complete_config("/no/such/folder/") == []

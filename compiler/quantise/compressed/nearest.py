@@ -50,7 +50,8 @@ class NearestEntries:
 
     def _index(self, numbers: NDArray[Any]) -> NDArray[np.int32]:
         halves = numbers * 2
+        # Before the sum, in which a number just below a multiple of a half would be rounded up.
+        np.floor(halves, out=halves)
         halves -= 2 * self.low
         np.clip(halves, 0, len(self.values) - 1, out=halves)
-        # None is negative now, so that this is the floor.
         return halves.astype(np.int32)

@@ -32,6 +32,7 @@ from tandem.hw.timing import (
     pipeline_depth,
     tree_levels,
 )
+from tests.support.hw.configs import COMPUTE_FEATURES
 from tests.support.hw.rtl.rtl import Context, built
 
 TINY = load_config("tiny")
@@ -45,9 +46,9 @@ MACHINES = ((0, 2), (4, 2), (5, 2), (7, 2), (0, 1), (4, 1), (5, 1), (7, 1))
 
 
 def machine(log_block_in: int, acc_read_ports: int = 2) -> HardwareConfig:
-    """A tiny machine with another number of channels, and all extensions."""
+    """A tiny machine with another number of channels, and all extensions of compute."""
     return TINY.replace(
-        features=frozenset(Feature),
+        features=COMPUTE_FEATURES,
         acc_read_ports=acc_read_ports,
         log_block_in=log_block_in,
         log_block_out=log_block_in,

@@ -12,6 +12,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.features import Feature
 from tandem.hw.isa import Instruction, Requantise
 from tests.hw.rtl.random_compute import random_image, random_program, shift_all
+from tests.support.hw.configs import COMPUTE_FEATURES
 from tests.support.hw.rtl.compute_stand import BASES, Stand
 from tests.support.hw.rtl.plain_compute import PlainCompute
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
@@ -22,7 +23,7 @@ SINGLE = TINY.replace(
 )
 BATCH = TINY.replace(log_batch=1, log_block_in=3, log_block_out=1, log_acc_buffer=8)
 DEEP = TINY.replace(log_block_in=5, log_inp_buffer=10, log_wgt_buffer=11)
-ALL = frozenset(Feature)
+ALL = COMPUTE_FEATURES
 EXTENDED = {
     "extended": TINY.replace(features=ALL),
     "extended_single": SINGLE.replace(features=ALL),

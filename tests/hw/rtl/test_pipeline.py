@@ -25,6 +25,7 @@ from tests.hw.rtl.pipeline_stand import (
     machine,
     random_issues,
 )
+from tests.support.hw.configs import COMPUTE_FEATURES
 from tests.support.hw.rtl.rtl import Context, seeds, simulate
 
 # Half of the cases of each test run always.
@@ -69,7 +70,7 @@ def every_micro_op(config: HardwareConfig, count: int, seed: int) -> None:
 
 def both(config: HardwareConfig) -> HardwareConfig:
     """The machine with all extensions; its ACC is smaller than its INP."""
-    features = frozenset(Feature)
+    features = COMPUTE_FEATURES
     return config.replace(features=features, log_acc_buffer=8, log_par_buffer=7)
 
 

@@ -6,7 +6,8 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config, preset_names
 from tandem.hw.features import Feature
 
-_PLAIN_WEIGHTS = frozenset(Feature) - {Feature.COMPRESSED_WEIGHTS}
+COMPUTE_FEATURES = frozenset(Feature) - {Feature.COMPRESSED_WEIGHTS}
+"""The extensions of compute, which machines of any blocks may have."""
 _SMALL = HardwareConfig(log_uop_buffer=9, log_inp_buffer=9, log_wgt_buffer=12, log_acc_buffer=11)
 _SCALAR = _SMALL.replace(
     name="scalar",
@@ -68,7 +69,7 @@ UNCOMMON = (
         log_block_in=2,
         log_block_out=2,
         log_wgt_buffer=8,
-        features=_PLAIN_WEIGHTS,
+        features=COMPUTE_FEATURES,
     ),
     # The same with two rows, elements that are parts of a beat, and one read port of ACC.
     _SMALL.replace(
@@ -83,7 +84,7 @@ UNCOMMON = (
         longest_burst=9,
         load_buffer=16,
         compute_buffer=16,
-        features=_PLAIN_WEIGHTS,
+        features=COMPUTE_FEATURES,
     ),
     # Requantised results and nothing else, of fewer output than input channels.
     _SMALL.replace(

@@ -268,8 +268,8 @@ def _with_tables(
         For each operator the commands that set its table; none without codes.
     """
     loads = [
-        isinstance(each, Copy) and each.memory is MemoryId.WGT_CODES
-        for each in joined.commands.prototypes
+        isinstance(command, Copy) and command.memory is MemoryId.WGT_CODES
+        for command in joined.commands.prototypes
     ]
     coded = np.flatnonzero(np.array(loads, np.bool_)[joined.commands.which])
     operators, firsts = np.unique(joined.operator[coded], return_index=True)

@@ -42,12 +42,17 @@ from tandem.compiler.machines.cpu.templates.layer import (
 from tandem.compiler.machines.cpu.templates.register_tiles import TileSpace
 from tandem.compiler.plan.pattern import Apply, Match, Operand
 from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
+from tandem.compiler.plan.space import Space
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.knobs import Choice
 
-_TILE_REGISTERS = 13 / 32
-"""The share of registers for tiles; others hold widened weights and the sums of groups. Measured:
-with a vector more a layer of one row takes half as long again."""
+_TILE_REGISTERS = 21 / 32
+"""The share of registers for tiles; others hold widened weights and the sums of groups."""
+_MOST_VECTORS = 6
+"""The most vectors of outputs: measured, with one more a layer of one row takes half as long
+again."""
+_PADDING = 1.02
+"""The most outputs, with those up to whole tiles, relative to the fewest of any tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,16 @@ class CompressedLayerOnCpu(LayerOnCpu):
         workload = CompressedWorkload(kernel, line, parameters[0], given, parameters)
         self.check(workload, machine)
         return workload, Arguments()
+
+    def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
+        # What is padded is stored and read too, and reading is what takes the time.
+        knobs, outputs = super().space(workload, machine).knobs, self.tiled_extents(workload)[0]
+        padded = {int(width): -(-outputs // int(width)) * int(width) for width in knobs["channels"]}
+        most = min(padded.values()) * _PADDING
+        lanes = min(padded)
+        widths = (width for width, size in padded.items() if size <= most)
+        kept = tuple(width for width in widths if width <= _MOST_VECTORS * lanes)
+        return Space({**knobs, "channels": kept})
 
     def _tiles(self, workload: LayerWorkload, machine: CpuTarget) -> TileSpace:
         space = super()._tiles(workload, machine)

@@ -22,9 +22,8 @@ ALL = (INT4, MXFP4, TERNARY, NF4, BINARY)
 
 
 def instructions(artifact: Artifact) -> str:
-    return "".join(
-        disassemble(Program(each.config, each.program)) for each in streams_of(artifact).values()
-    )
+    codes = streams_of(artifact).values()
+    return "".join(disassemble(Program(code.config, code.program)) for code in codes)
 
 
 @pytest.mark.parametrize("engine", ["functional", "cycle"])
