@@ -46,6 +46,11 @@ class MemoryModel:
             if not 1 <= value <= _MOST:
                 raise MemoryModelError(f"memory {name} is {value}: it must lie in 1..{_MOST}")
 
+    @property
+    def text(self) -> str:
+        """The model, as `parse_memory` takes it."""
+        return ",".join(f"{name}={value}" for name, value in asdict(self).items())
+
 
 MEMORY_PRESETS = {
     "fast": MemoryModel(latency=16, interval=1, in_flight=16),

@@ -10,6 +10,7 @@ from typing import Any
 
 from tandem.compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
 from tandem.compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
+from tandem.compiler.driver.packed_tensors import PackedTensor, packed_tensors
 from tandem.compiler.errors import BuildError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.indices import rows_of_tables
@@ -143,6 +144,7 @@ def build(
         Port(name, parts.tensor_of(result))
         for name, result in zip(outputs, network.results, strict=False)
     )
+    packed = packed_tensors(invocations, scales or {})
     keeping = {target.name for target in targets if target.keeps}
     layout = _layout(function, sequences, steps, parts, keeping)
     tensors = tuple(
@@ -151,9 +153,10 @@ def build(
             types[name].stored.static_shape(name),
             types[name].stored.dtype.numpy.name,
             place,
-            (scales or {}).get(name),
+            (scales or {}).get(name, packed.get(name, PackedTensor()).scale),
             rows.get(name),
             types[name].undefined,
+            windows=packed.get(name, PackedTensor()).windows,
         )
         for name, place in layout.places.items()
     )

@@ -56,6 +56,7 @@ PARTS = {
         "docs/instruction-set",
         "docs/registers",
         "docs/ip",
+        "docs/ip-tools",
         "docs/operators",
         "docs/networks",
         "docs/tuning",

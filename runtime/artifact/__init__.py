@@ -58,6 +58,7 @@ from tandem.runtime.artifact.manifest import (
 from tandem.runtime.artifact.padding import PaddedAxis
 from tandem.runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 from tandem.runtime.artifact.streams import config_of, streams_of
+from tandem.runtime.artifact.windows import Windows
 
 __all__ = [
     "HOST",
@@ -94,6 +95,7 @@ __all__ = [
     "StreamCode",
     "TailCall",
     "Tensor",
+    "Windows",
     "config_of",
     "cut",
     "from_bytes",

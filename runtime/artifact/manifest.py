@@ -2,10 +2,12 @@
 
     manifest   = name, provenance, tensors, inputs, results, steps, arena_bytes, [functions],
                  [counts]
-    tensor     = name, shape, dtype, place, [scale], [rows], [padded], [axis_scale]
+    tensor     = name, shape, dtype, place, [scale], [rows], [padded], [axis_scale],
+                 [windows]
     scale      = step, zero
     axis_scale = axis, steps, zeros
     padded     = (extent, outer, inner)...
+    windows    = kernel, strides, pads, dilations
     place      = input | output | constant | arena(offset) | kept(device)
     port       = name, tensor                                   of an input or a result
     count      = result, axis, tensor
@@ -27,6 +29,7 @@ from numpy.typing import NDArray
 
 from tandem.runtime.artifact.instructions import FunctionCode
 from tandem.runtime.artifact.padding import PaddedAxis
+from tandem.runtime.artifact.windows import Windows
 from tandem.runtime.element_types import dtype_of
 
 HOST: Final = "cpu"
@@ -93,6 +96,8 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         Of a tensor in blocks: the axes with undefined padding.
     axis_scale
         The scales of an input or output that differ along an axis, instead of `scale`.
+    windows
+        Of a tensor that the host has packed windows of an image in: which. For information only.
     """
 
     name: str
@@ -103,6 +108,7 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     rows: int | None = None
     padded: tuple[PaddedAxis, ...] = ()
     axis_scale: AxisScale | None = None
+    windows: Windows | None = None
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"

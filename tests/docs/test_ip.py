@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+from msgspec.structs import asdict
 
 from tandem.hw.axi import ID_BITS, INCR
 from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.faults import Fault
+from tandem.hw.memory_model import DEFAULT_MEMORY, parse_memory
 from tandem.hw.registers import (
     ADDRESS_BITS,
     MAGIC,
@@ -25,13 +28,16 @@ from tandem.hw.registers import (
 )
 from tandem.hw.rtl.verilog import Port
 from tandem.hw.timing import FETCH_BURST
-from tandem.runtime.artifact import PaddedAxis, PlacedTensor, Scale
+from tandem.runtime.artifact import PaddedAxis, PlacedTensor, Scale, Windows
 from tandem.sim.rtl.design import verilog_of
+from tandem.workbench.ip.__main__ import generator_folder
 from tandem.workbench.ip.core_file import core_name
 from tandem.workbench.ip.launches import RecordedLaunch, Transfer, launch_files
 from tandem.workbench.ip.names import COMPANION_FILES
+from tests.support.workbench.benches import fusesoc, written
 
 PAGE = Path("docs/ip.md").read_text("utf-8")
+TOOLS = Path("docs/ip-tools.md").read_text("utf-8")
 
 
 def table(heading: str) -> list[list[str]]:
@@ -105,15 +111,18 @@ def test_the_sequence() -> None:
 
 def test_the_names_of_a_launch() -> None:
     tensor = PlacedTensor("x", 0, (1, 2, 1, 1, 1, 8), "int8")
-    transfer = Transfer(tensor, np.zeros(16, np.int8), (PaddedAxis(10, 1, 5),))
-    launch = RecordedLaunch("s", (transfer,), (transfer,))
+    windows = Windows((3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
+    transfer = Transfer(tensor, np.zeros(16, np.int8), (PaddedAxis(10, 1, 5),), windows)
+    launch = RecordedLaunch("s", (transfer,), (transfer,), 7)
     scales = {"x": Scale(0.5)}
-    files = launch_files("net", "tiny", [launch], ["s.bin"], scales)
+    files = launch_files("net", "tiny", [launch], ["s.bin"], scales, DEFAULT_MEMORY)
     listing = json.loads(files["net_launches.json"])
     keys = {*listing, *listing["launches"][0], *listing["launches"][0]["inputs"][0]}
     assert {*listing["scales"][0]} == {"name", "step", "zero"}
-    rows = table("The launches of a network")
-    assert {name for row in rows for name in code(row[0])} == keys - {"format"}
+    rows = {name: row[1] for row in table("The launches of a network") for name in code(row[0])}
+    assert {*rows} == keys - {"format"}
+    assert {*code(rows["windows"])} == {*asdict(windows)}
+    assert parse_memory(listing["memory"]) == DEFAULT_MEMORY
     assert {*listing["launches"][0]["inputs"][0]["extents"][0]} == {"outer", "inner", "extent"}
 
 
@@ -129,7 +138,40 @@ def test_the_words_of_a_file() -> None:
 
 def test_names_of_files_and_cores() -> None:
     name = core_name(load_config("small8-x")).rpartition(":")[0]
-    assert PAGE.count(name) >= 3
+    assert TOOLS.count(name) >= 4
     for file in ("tandem.sdc", "tandem.xdc", "tandem_vivado.v", "block_design.tcl", "lint.vlt"):
-        assert f"`{file}`" in PAGE
+        assert f"`{file}`" in TOOLS
         assert file in COMPANION_FILES
+
+
+def test_modules_have_names_that_can_be_replaced() -> None:
+    """All begin with `tandem`, as the page's `sed` wants it; with another name none is twice."""
+    assert "sed -i 's/\\btandem/second/g' second/*.v" in TOOLS
+    texts = verilog_of(load_config("small8-x")).files.values()
+    modules = [name for text in texts for name in re.findall(r"^module (\w+)", text, re.MULTILINE)]
+    renamed = {re.sub(r"\btandem", "second", name) for name in modules}
+    assert len(renamed) == len(modules)
+    assert not renamed & {*modules}
+
+
+@pytest.mark.parametrize("generated", [False, True])
+def test_a_core_that_depends_on_the_machine(generated: bool, tmp_path: Path) -> None:
+    """FuseSoC finds the files that the page promises; it starts no tool."""
+    whole, other = re.findall(r"```yaml\n(.*?)```", TOOLS, re.DOTALL)
+    if generated:
+        whole = whole.partition("    depend:")[0] + other + whole[whole.index("  lint:") :]
+        whole = whole.replace("config: small8-x", "config: tiny")
+    else:
+        written(load_config("small8-x"), tmp_path / "user" / "small8-x")
+    (tmp_path / "user").mkdir(exist_ok=True)
+    (tmp_path / "user" / "top.core").write_text(whole)
+    (tmp_path / "user" / "top.v").write_text("module top; endmodule\n")
+    ours = str(Path(__file__).parents[2])
+    roots = (tmp_path / "user", *([generator_folder()] * generated))
+    how = ("--target=lint", "--setup", "me:soc:top")
+    status, output = fusesoc(tmp_path, roots, *how, PYTHONPATH=ours)
+    assert status == 0, output
+    (listing,) = tmp_path.rglob("*.eda.yml")
+    listed = {Path(file["name"]).name for file in yaml.safe_load(listing.read_text())["files"]}
+    assert {"top.v", "tandem.v", "tandem_core.v"} <= listed
+    assert not listed & {"tandem.sdc", "tandem.xdc", "tandem_vivado.v"}

@@ -41,3 +41,9 @@ def test_a_number_that_is_too_long_to_convert() -> None:
 def test_ranges(name: str, value: int) -> None:
     with pytest.raises(MemoryModelError, match=rf"memory {name} is {value}: .* 1\.\.1000000"):
         parse_memory(f"{name}={value}")
+
+
+def test_the_text_of_a_model() -> None:
+    for model in MEMORY_PRESETS.values():
+        assert parse_memory(model.text) == model
+    assert DEFAULT_MEMORY.text == "latency=16,interval=1,in_flight=16"

@@ -67,8 +67,7 @@ class Accelerator(TargetDevice):
     @property
     def memory_record(self) -> str:
         """The memory model, as `parse_memory` takes it."""
-        memory = self.memory
-        return f"latency={memory.latency},interval={memory.interval},in_flight={memory.in_flight}"
+        return self.memory.text
 
     def target(self) -> Target[Any]:
         return accelerator(

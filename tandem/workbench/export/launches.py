@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tandem.base.files import write_atomically
+from tandem.hw.memory_model import DEFAULT_MEMORY
 from tandem.runtime.artifact import Artifact, streams_of
 from tandem.workbench.devices import Cpu
 from tandem.workbench.export.library import Exported, code_of
@@ -31,12 +32,14 @@ def with_launches(
     if artifact is None:
         return exported
     files = dict(zip(code_of(network.artifact)[1], header.stream_names, strict=True))
-    launches = record_launches(artifact, batch)
+    device = network.accelerator
+    memory = DEFAULT_MEMORY if device is None else device.memory
+    launches = record_launches(artifact, batch, memory)
     streams = [f"{files[launch.stream]}.bin" for launch in launches]
     config = header.config.name if header.config else ""
     tensors = network.artifact.manifest.tensors
     scales = {tensor.name: tensor.scale for tensor in tensors if tensor.scale is not None}
-    written = launch_files(header.name, config, launches, streams, scales)
+    written = launch_files(header.name, config, launches, streams, scales, memory)
     for file, content in written.items():
         write_atomically(exported.folder / file, content)
     return replace(exported, files=(*exported.files, *written))

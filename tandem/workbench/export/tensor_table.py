@@ -102,9 +102,7 @@ def stream_rows(
     manifest: Manifest, streams: Sequence[StreamFile], config: HardwareConfig
 ) -> Iterator[TensorRow]:
     """The inputs and outputs of streams."""
-    windows = {
-        name for step in manifest.steps if "pack_windows" in step.operators for name in step.outputs
-    }
+    windows = {tensor.name for tensor in manifest.tensors if tensor.windows is not None}
     for number, stream in enumerate(streams):
         steps = [step for step in manifest.steps if step.code == stream.name]
         for kind, tensors in (("input", stream.inputs), ("output", stream.outputs)):

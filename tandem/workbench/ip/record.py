@@ -1,4 +1,4 @@
-"""Records the launches of a network's run, by executing its streams on the functional engine."""
+"""Records the launches of a network's run, by executing its streams on the engine `cycle`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.hw.isa import Program
+from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel
 from tandem.runtime.artifact import (
     Artifact,
-    PaddedAxis,
     PlacedTensor,
     Step,
     StreamCode,
+    Tensor,
     streams_of,
 )
 from tandem.runtime.devices import CpuDevice
@@ -40,14 +41,12 @@ class RecordingDevice(Device):
 
     def prepare(self, artifact: Artifact, steps: Sequence[Step]) -> Sequence[StepFunction]:
         """Load the streams of the steps."""
-        padded = {tensor.name: tensor.padded for tensor in artifact.manifest.tensors}
+        described = {tensor.name: tensor for tensor in artifact.manifest.tensors}
         return [
-            self._load(step, self.code_of(artifact, step, StreamCode), padded) for step in steps
+            self._load(step, self.code_of(artifact, step, StreamCode), described) for step in steps
         ]
 
-    def _load(
-        self, step: Step, code: StreamCode, padded: Mapping[str, tuple[PaddedAxis, ...]]
-    ) -> StepFunction:
+    def _load(self, step: Step, code: StreamCode, described: Mapping[str, Tensor]) -> StepFunction:
         if step.code not in self._memories:
             program = Program.from_bytes(code.config, code.program)
             self._memories[step.code] = (program, *place_program(code.image, program))
@@ -55,7 +54,12 @@ class RecordingDevice(Device):
 
         def copied(tensors: Sequence[PlacedTensor], names: Sequence[str]) -> tuple[Transfer, ...]:
             return tuple(
-                Transfer(tensor, code.view(memory, tensor).copy(), padded[name])
+                Transfer(
+                    tensor,
+                    code.view(memory, tensor).copy(),
+                    described[name].padded,
+                    described[name].windows,
+                )
                 for tensor, name in zip(tensors, names, strict=True)
             )
 
@@ -63,17 +67,19 @@ class RecordingDevice(Device):
             for tensor, array in zip(code.inputs, inputs, strict=True):
                 np.copyto(code.view(memory, tensor), array)
             before = copied(code.inputs, step.inputs)
-            self._engine.launch(program, memory, Launch(address=address))
+            result = self._engine.launch(program, memory, Launch(address=address))
             for tensor, array in zip(code.outputs, outputs, strict=True):
                 np.copyto(array, code.view(memory, tensor))
             after = copied(code.outputs, step.outputs)
-            self.launches.append(RecordedLaunch(step.code, before, after))
+            self.launches.append(RecordedLaunch(step.code, before, after, result.cycles))
 
         return run
 
 
 def record_launches(
-    artifact: Artifact, batch: Mapping[str, NDArray[Any]]
+    artifact: Artifact,
+    batch: Mapping[str, NDArray[Any]],
+    memory: MemoryModel = DEFAULT_MEMORY,
 ) -> tuple[RecordedLaunch, ...]:
     """The launches of a run, in their order; none without an accelerator.
 
@@ -81,13 +87,15 @@ def record_launches(
     ----------
     artifact
         Its code for the CPU must be for this processor.
+    memory
+        The memory that the cycles of launches are for.
     """
     codes = streams_of(artifact)
     if not codes:
         return ()
     first = next(iter(codes.values()))
     (name,) = {step.device for step in artifact.manifest.steps if step.code in codes}
-    engine = make_engine("functional", first.config)
+    engine = make_engine("cycle", first.config, memory)
     try:
         device = RecordingDevice(name, engine)
         Executor(artifact, [CpuDevice(1), device]).run(batch)

@@ -159,16 +159,7 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 BOARD = """\
 import sys
 
-from litex.build.generic_platform import GenericPlatform, Pins
-from litex.build.io import CRG
-from litex.soc.integration.soc_core import SoCCore
-
-platform = GenericPlatform("", [("clk", 0, Pins(1))], name="board")
-soc = SoCCore(platform, 50_000_000, cpu_type="vexriscv", integrated_rom_size=4096, with_uart=False)
-soc.crg = CRG(platform.request("clk"))
 {code}
-soc.finalize()
-text = platform.get_verilog(soc, name="board").main_source
 assert "tandem tandem" in text or "tandem tandem_" in text
 assert soc.irq.locs["tandem"] >= 0
 print(len(platform.sources), core.config.name)
