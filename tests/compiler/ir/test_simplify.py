@@ -382,6 +382,36 @@ def test_ranges_may_be_unknown() -> None:
             """,
             id="loops of no iterations are left alone",
         ),
+        pytest.param(
+            """
+            func f(A: float32[]) -> (C: float32[1]):
+              block C():
+                C[0 * 3] = A[]
+            """,
+            """
+            func f(A: float32[]) -> (C: float32[1]):
+              block C():
+                C[0] = A[]
+            """,
+            id="a block without axes",
+        ),
+        pytest.param(
+            """
+            func f() -> (C: float32[4, 0]):
+              for C.i in 4:
+                for C.j in 0:
+                  block C(spatial i < 4 = C.i, spatial j < 0 = C.j):
+                    C[i + 0, j + 0] = 0.0
+            """,
+            """
+            func f() -> (C: float32[4, 0]):
+              for C.i in 4:
+                for C.j in 0:
+                  block C(spatial i < 4 = C.i, spatial j < 0 = C.j):
+                    C[i + 0, j + 0] = 0.0
+            """,
+            id="a block with an axis of no elements is left alone",
+        ),
     ],
 )
 def test_functions(before: str, after: str) -> None:

@@ -61,8 +61,9 @@ def _quantised(function: Function, random: Random) -> str:
     try:
         found = quantise_network(function, synthetic(function), _Drawn(), options, EXACT_ON)
     except QuantisationError as error:
-        return f"{options}\n{text(function)}\n{error}"
-    lines = [f"{options}", text(function), text(found.function)]
+        return f"{text(function)}\n{error}"
+    given = (options.mode.value, options.method.value, options.per_channel, options.keep_float)
+    lines = [f"{given}", text(function), text(found.function)]
     for one in functions(found.function):
         for let in all_lets(one.body):
             lines += [f"{let.name} {let.source}: {reason}" for reason in let.reasons]

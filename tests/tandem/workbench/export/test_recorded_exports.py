@@ -109,8 +109,8 @@ def _exported(random: Random, artifact: Artifact, processor: str, folder: Path) 
     try:
         exported = export_library(artifact, folder, inputs, expected, name, options)
     except ExportError as error:
-        return f"{options} {name}\n{error}"
-    said = "\n".join([f"{options} {name}", *_text(exported)])
+        return f"{name}\n{error}"
+    said = "\n".join([f"{name}", *_text(exported)])
     return said.replace(str(folder), "FOLDER")
 
 
