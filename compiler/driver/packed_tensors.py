@@ -9,7 +9,7 @@ from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Atom, Call, Function, Var
 from tandem.compiler.graph.operators.layouts import Convert, PackWindows, View
 from tandem.compiler.graph.operators.quantised import Quantise
-from tandem.compiler.layouts.layout import Bytes
+from tandem.compiler.layouts.layout import Bytes, Layout
 from tandem.compiler.plan.parts import Invocation
 from tandem.runtime.artifact import Scale, Windows
 
@@ -92,6 +92,7 @@ def _source(kernel: Function) -> tuple[Scale | Var | None, Windows | None]:
 
 def _has_planes(given: Convert | View) -> bool:
     """Whether bytes become integers, or integers bytes: then numbers are not the same."""
+    layouts: tuple[Layout | None, ...]
     match given:
         case Convert(source=source, target=target):
             layouts = (source, target)

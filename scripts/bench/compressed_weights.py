@@ -3,7 +3,7 @@
 A dense layer on one row of data, as a decoding network has them, whose weights in int8 are larger
 than all caches. What counts is how fast weights come from memory: the share of what a plain read
 of memory reaches in int8, and the time in a compressed format relative to that. The layers and the
-read take turns, and the quickest of each counts: on a machine that does other work beside, more
+read alternate, and the quickest of each counts: on a machine that does other work beside, more
 rounds help.
 """
 

@@ -64,7 +64,7 @@ class WeightedProduct:
             for extent, gap in zip(self.weights.shape[2:], self.windows.dilation, strict=True)
         ]
         (down, across), (far, wide) = self.windows.strides, self.windows.dilation
-        views = np.lib.stride_tricks.sliding_window_view(padded, extents, (2, 3))  # type: ignore[call-overload]
+        views = np.lib.stride_tricks.sliding_window_view(padded, extents, (2, 3))
         views = views[:, :, ::down, ::across, ::far, ::wide]
         images, _, height, width = views.shape[:4]
         at = np.unravel_index(_evenly(images * height * width, most), (images, height, width))

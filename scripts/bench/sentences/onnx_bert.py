@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from tandem.scripts.bench.sentences.bert import EPSILON, HEADS, LAYERS, Array
 
@@ -25,7 +26,7 @@ class _Nodes:
     made: list[NodeProto] = field(default_factory=list)
     constants: dict[str, NDArray[np.generic]] = field(default_factory=dict)
 
-    def call(self, operator: str, name: str, *inputs: str, **attributes: object) -> str:
+    def call(self, operator: str, name: str, *inputs: str, **attributes: Any) -> str:
         """An operator's result, which has this name."""
         self.made.append(helper.make_node(operator, [*inputs], [name], name, **attributes))
         return name
@@ -88,7 +89,7 @@ def onnx_model(tensors: Mapping[str, Array], tokens: int) -> ModelProto:
     return helper.make_model(graph, opset_imports=[opset], ir_version=9)
 
 
-def _port(name: str, dtype: int, shape: Sequence[int]) -> object:
+def _port(name: str, dtype: int, shape: Sequence[int]) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, dtype, shape)
 
 

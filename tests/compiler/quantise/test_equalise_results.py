@@ -49,7 +49,9 @@ def samples_of(function: Function) -> DataSamples:
     values = evaluate(Function("f", function.params, body), [data()])
     assert isinstance(values, tuple)
     samples = DataSamples(["y"])
-    samples.add("y", values[0])
+    first = values[0]
+    assert isinstance(first, np.ndarray)
+    samples.add("y", first)
     return samples
 
 
@@ -100,7 +102,7 @@ def test_quantised_networks_lose_less() -> None:
     loss = NetworkLoss.of(function, samples, Interpreter())
     options = [QuantiseOptions(weights=WeightOptions(smooth=each)) for each in (False, True)]
     plain, smooth = (
-        loss.decibels(quantise_network(function, samples, Interpreter(), each).function)
-        for each in options
+        loss.decibels(quantise_network(function, samples, Interpreter(), one).function)
+        for one in options
     )
     assert smooth > plain + 6

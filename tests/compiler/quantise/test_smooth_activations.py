@@ -33,8 +33,8 @@ def layers(first: str) -> Function:
     lets = (
         Let("a", Call(OPERATORS[first], (Var("x"),))),
         *(
-            Let(name, Call(OPERATORS["dense"], (Var("a"), Constant(each)), Product()))
-            for name, each in zip("yz", weights, strict=True)
+            Let(name, Call(OPERATORS["dense"], (Var("a"), Constant(weight)), Product()))
+            for name, weight in zip("yz", weights, strict=True)
         ),
         Let("t", Tuple((Var("y"), Var("z"), Var("a")))),
     )
@@ -51,7 +51,9 @@ def smoothed(function: Function, sizes: NDArray[np.float64]) -> Function:
     samples = DataSamples(["a"])
     values = evaluate(function, [data(sizes)])
     assert isinstance(values, tuple)
-    samples.add("a", values[2])
+    third = values[2]
+    assert isinstance(third, np.ndarray)
+    samples.add("a", third)
     return SmoothActivations(samples, QuantiseOptions()).apply(function)
 
 
@@ -105,9 +107,9 @@ def test_quantised_networks_lose_less() -> None:
                 function,
                 samples,
                 Interpreter(),
-                QuantiseOptions(weights=WeightOptions(smooth=each)),
+                QuantiseOptions(weights=WeightOptions(smooth=choice)),
             ).function
         )
-        for each in (False, True)
+        for choice in (False, True)
     )
     assert smooth > plain + 1

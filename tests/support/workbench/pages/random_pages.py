@@ -41,6 +41,13 @@ def _some(random: Random, most: int) -> tuple[str, ...]:
     return tuple(random.sample(OPERATORS, random.randint(1, most)))
 
 
+def _trip(random: Random) -> RoundTrip:
+    after, before = random.sample(NAMES, 2)
+    operators, sizes = _some(random, 3), (_number(random), _number(random))
+    seconds = random.expovariate(100), random.choice((0.0, random.expovariate(1000)))
+    return RoundTrip(after, before, operators, *sizes, *seconds)
+
+
 def _profile(random: Random, layer: Layer, multipliers: int, timed: bool) -> LayerProfile:
     causes = {cause: _number(random, 5) for cause in Cause} if timed else {}
     if timed:
@@ -117,13 +124,7 @@ def run_page(seed: int) -> Page:
         begin = random.randrange(1 << random.randint(12, 24))
         size = _number(random, 6)
         areas.append(Area(f"area {number}", begin, size, random.choice([*AreaKind])))
-    trips = tuple(
-        RoundTrip(
-            *(*random.sample(NAMES, 2), _some(random, 3), _number(random), _number(random)),
-            *(random.expovariate(100), random.choice((0.0, random.expovariate(1000)))),
-        )
-        for _ in range(random.choice((0, 0, 1, 3)))
-    )
+    trips = tuple(_trip(random) for _ in range(random.choice((0, 0, 1, 3))))
     names = [layer.name for layer in layers]
     return Page(
         model=f"net <{seed}>",

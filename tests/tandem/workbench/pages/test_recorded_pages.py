@@ -61,9 +61,14 @@ def _rows(random: Random, layers: Sequence[ConvLayer], multipliers: int) -> list
     ]
 
 
+def _sizes(random: Random) -> tuple[int, int, int, int]:
+    one, two, three, four = (random.randint(1, 30) for _ in range(4))
+    return one, two, three, four
+
+
 def _layers(random: Random) -> Sequence[ConvLayer]:
     own = [
-        ConvLayer(name, *(random.randint(1, 30) for _ in range(4)), 1, 1, 0, random.randint(1, 3))
+        ConvLayer(name, *_sizes(random), 1, 1, 0, random.randint(1, 3))
         for name in random.sample(("a", "b", "total", "a longer name"), random.randint(1, 4))
     ]
     return random.choice((own, own, RESNET18, RESNET18[:3]))
