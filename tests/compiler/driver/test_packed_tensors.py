@@ -14,6 +14,7 @@ from tests.support.compiler.graph.graphs import graph
 REAL, WHOLE, SUMS = "float32[1, 3, 4, 4]", "int8[1, 3, 4, 4]", "int32[1, 3, 4, 4]"
 QUANTISE = "q = quantise(p, float32[](0.5), int8[](3))"
 PACK = "c = convert({}, shape=[1, 3, 4, 4], target={{0, 1/4, 2, 3, _, 1%4}})"
+UNPACK = "b = convert(c, shape=[1, 3, 4, 4], source={0, 1/4, 2, 3, _, 1%4})"
 TAPS = "w = pack_windows({}, kernel=[3, 1], batch=1, block=4, strides=[1, 2], padding=[1, 0, 2, 0])"
 WINDOWS = Windows((3, 1), (1, 2), (1, 0, 2, 0), (1, 1))
 SCALE = Scale(0.5, 3)
@@ -48,7 +49,7 @@ def test_packed(call: Invocation, found: PackedTensor) -> None:
     "call",
     [
         called(WHOLE, "r = relu(p)", PACK.format("r")),
-        called(WHOLE, PACK.format("p"), "r = relu(c)"),
+        called(WHOLE, PACK.format("p"), UNPACK, "r = relu(b)"),
         called(SUMS, "c = convert(p, shape=[1, 3, 4, 4], target={bytes, 0, 1/4, 2, 3, _, 1%4})"),
     ],
 )
