@@ -167,8 +167,8 @@ def _times(let: Let, product: WeightedProduct, factors: NDArray[np.float64]) -> 
     dtype = product.weights.dtype
     weights = Constant(np.moveaxis(scaled, 0, product.axis).astype(dtype))
     biases = [
-        Constant((each.array * factors).astype(each.array.dtype))
-        for each in rest
-        if isinstance(each, Constant)
+        Constant((bias.array * factors).astype(bias.array.dtype))
+        for bias in rest
+        if isinstance(bias, Constant)
     ]
     return replace(let.value, args=(data, weights, *biases))

@@ -66,8 +66,8 @@ def calibrated_codes(
 
     Groups are taken in the order of their data's energy, and so are the columns within a group:
     what matters most is rounded while most columns are left that can make it good. A group's
-    integer scale is chosen again when its turn comes, for its weights as they are then. At last the
-    scales of channels are fitted by least squares of the results.
+    integer scale is chosen again just before it is rounded, for its weights as they are then. At
+    last the scales of channels are fitted by least squares of the results.
 
     Parameters
     ----------

@@ -29,9 +29,9 @@ def padded(tokens: Tokens, length: int) -> dict[str, NDArray[np.generic]]:
     """The inputs of sentences, of one length."""
     numbers = np.zeros((len(tokens), length), np.int64)
     mask = np.zeros((len(tokens), length), np.float32)
-    for row, each in enumerate(tokens):
-        numbers[row, : len(each)] = each
-        mask[row, : len(each)] = 1
+    for row, sentence in enumerate(tokens):
+        numbers[row, : len(sentence)] = sentence
+        mask[row, : len(sentence)] = 1
     return {"tokens": numbers, "mask": mask}
 
 

@@ -88,7 +88,7 @@ class SentenceTest:
 def grams(bert: Bert, tokens: Tokens) -> Iterator[tuple[str, Gram]]:
     """The products of the columns of each layer's data over sentences, by the layer's name."""
     data: dict[str, list[Array]] = {name: [] for name in product_names()}
-    for each in tokens:
-        bert.embedding(each, lambda name, given: data[name].append(given))
+    for sentence in tokens:
+        bert.embedding(sentence, lambda name, given: data[name].append(given))
     for name, parts in data.items():
         yield name, Gram.of(np.concatenate(parts))

@@ -103,8 +103,8 @@ def test_int8_as_ever() -> None:
 def test_calibrated_rounding_is_better_on_images_that_it_has_not_seen() -> None:
     """11 dB with 128 images; 32 are enough for 3."""
     nearest, calibrated = (
-        held_out_decibels(quantised(WeightOptions(WeightKind.INT4, calibrated=each)))
-        for each in (False, True)
+        held_out_decibels(quantised(WeightOptions(WeightKind.INT4, calibrated=calibrated_too)))
+        for calibrated_too in (False, True)
     )
     assert calibrated > nearest + 3
 

@@ -98,9 +98,9 @@ def test_quantised_networks_lose_less() -> None:
     function = layer("tanh", SIZES)
     samples = [[data(seed)] for seed in range(4)]
     loss = NetworkLoss.of(function, samples, Interpreter())
-    options = [QuantiseOptions(weights=WeightOptions(smooth=each)) for each in (False, True)]
+    options = [QuantiseOptions(weights=WeightOptions(smooth=how)) for how in (False, True)]
     plain, smooth = (
-        loss.decibels(quantise_network(function, samples, Interpreter(), each).function)
-        for each in options
+        loss.decibels(quantise_network(function, samples, Interpreter(), how).function)
+        for how in options
     )
     assert smooth > plain + 6

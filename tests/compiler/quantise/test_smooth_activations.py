@@ -33,8 +33,8 @@ def layers(first: str) -> Function:
     lets = (
         Let("a", Call(OPERATORS[first], (Var("x"),))),
         *(
-            Let(name, Call(OPERATORS["dense"], (Var("a"), Constant(each)), Product()))
-            for name, each in zip("yz", weights, strict=True)
+            Let(name, Call(OPERATORS["dense"], (Var("a"), Constant(numbers)), Product()))
+            for name, numbers in zip("yz", weights, strict=True)
         ),
         Let("t", Tuple((Var("y"), Var("z"), Var("a")))),
     )
@@ -105,9 +105,9 @@ def test_quantised_networks_lose_less() -> None:
                 function,
                 samples,
                 Interpreter(),
-                QuantiseOptions(weights=WeightOptions(smooth=each)),
+                QuantiseOptions(weights=WeightOptions(smooth=smooth_too)),
             ).function
         )
-        for each in (False, True)
+        for smooth_too in (False, True)
     )
     assert smooth > plain + 1
