@@ -64,7 +64,8 @@ def test_published_cycles() -> None:
 def test_totals_are_those_of_the_page_of_networks() -> None:
     for network, (*_, total, part) in COMPARED.items():
         name = network.lower().replace("-", "")
-        (row,) = [line for line in NETWORKS.splitlines() if line.startswith(f"| `{name}` | ")]
+        # The first: of all networks in int8.
+        row, *_ = [line for line in NETWORKS.splitlines() if line.startswith(f"| `{name}` | ")]
         assert numbers(row)[1] == total > part
 
 

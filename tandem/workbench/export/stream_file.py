@@ -121,11 +121,12 @@ def pack(program: Program, image: NDArray[np.uint8]) -> tuple[bytes, int, int]:
         if register.constant and name not in _UNCHECKED
     ]
     lists = [word for pair in checks for word in pair]
-    lists += [registers[f"base_{each.name.lower()}"].offset for each in config.memories]
+    based = [memory for memory in config.memories if memory.base is memory]
+    lists += [registers[f"base_{memory.name.lower()}"].offset for memory in based]
     lists += [word for at, content in segments for word in (at, len(content))]
     body = struct.pack(f"<{len(lists)}I", *lists) + b"".join(content for _, content in segments)
     size = _HEAD.size + _WORDS.size + len(body)
-    counts = (len(checks), len(config.memories), len(segments))
+    counts = (len(checks), len(based), len(segments))
     words = (memory, begin, len(program.data) // INSTRUCTION_BYTES, *counts)
     checked = _WORDS.pack(*words) + body
     head = _HEAD.pack(MAGIC, VERSION, size, crc32(checked))

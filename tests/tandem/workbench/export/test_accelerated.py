@@ -94,6 +94,11 @@ def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_pl
     check(tmp_path, tandem.compile(network, machine), engine, in_place=in_place)
 
 
+@pytest.mark.parametrize("engine", ["functional", "rtl"])
+def test_weights_that_are_codes(tmp_path: Path, engine: str) -> None:
+    check(tmp_path, tandem.compile("digits", "tiny-w", weights="int4"), engine)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:.*calibrated with noise")
 @pytest.mark.parametrize("machine", ["pynq", "pynq-x", "small8-x", "ultra96"])
