@@ -144,7 +144,7 @@ def test_other_addresses_are_refused(
 
 @pytest.mark.exhaustive
 def test_digits_is_placed_and_routed(tmp_path: Path) -> None:
-    """Issue 50's system: some 10 CPU minutes a seed. 70 MHz, the median of three seeds."""
+    """Many minutes: 70 MHz or more, the median of three seeds."""
     if shutil.which("riscv64-unknown-elf-gcc") is None:
         pytest.skip("riscv64-unknown-elf-gcc is not installed")
     options = SocOptions(load_config("small8-x"), soc_processor("vexriscv"), MemoryModel(2))
