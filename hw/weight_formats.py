@@ -73,6 +73,14 @@ class WeightFormat:
         return values.astype(np.uint16).astype(np.uint8).view(np.int8)
 
 
+def spread_scales(
+    scales: NDArray[np.uint8], group: int, axis: int, extent: int
+) -> NDArray[np.uint8]:
+    """The scale of each weight, where `group` weights along an axis of this extent share one; the
+    last group may be partial."""
+    return np.take(np.repeat(scales, group, axis), range(extent), axis)
+
+
 INT4: Final = WeightFormat("int4", 4, (*range(8), *range(-8, 0)), scaled=True)
 """Integers of four bits in two's complement, in groups: progressive quantisation (QServe, Lin et
 al., MLSys'25), an integer scale for each group and a real one for each channel."""

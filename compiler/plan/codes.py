@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.operators.compressed import Widen
-from tandem.hw.weight_formats import WeightFormat
+from tandem.hw.weight_formats import WeightFormat, spread_scales
 
 _KEPT = 8
 """Widened constants that are kept: a layer is matched several times."""
@@ -43,20 +43,13 @@ class Codes:
         return WeightFormat("codes", _BITS[len(table)], table, scaled=self.scales is not None)
 
     @property
-    def axis(self) -> int:
-        """The axis of groups, from 0 up."""
-        return self.attributes.axis % self.codes.array.ndim
-
-    @property
     def scale_of_each(self) -> NDArray[np.uint8]:
         """The scale of each weight; without scales, 1."""
         codes = self.codes.array
         if self.scales is None:
             return np.ones(codes.shape, np.uint8)
-        spread = np.repeat(self.scales.array.astype(np.uint8), self.attributes.group, self.axis)
-        kept = [slice(None)] * codes.ndim
-        kept[self.axis] = slice(codes.shape[self.axis])
-        return spread[tuple(kept)]
+        scales, axis = self.scales.array.astype(np.uint8), self.attributes.axis
+        return spread_scales(scales, self.attributes.group, axis, codes.shape[axis])
 
     @property
     def widened(self) -> Constant:

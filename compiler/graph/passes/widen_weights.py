@@ -19,7 +19,7 @@ from tandem.compiler.graph.visit import (
     renamed,
     rewrite_bodies,
 )
-from tandem.hw.weight_formats import WeightFormat
+from tandem.hw.weight_formats import WeightFormat, spread_scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,6 @@ def _widened(let: Let) -> Constant:
     form = WeightFormat("of a table", bits, attributes.table, scaled=bool(scales))
     spread = codes
     if scales:
-        extent = codes.shape[attributes.axis]
-        spread = np.repeat(scales[0], attributes.group, axis=attributes.axis)
-        spread = np.take(spread, range(extent), axis=attributes.axis)
+        axis = attributes.axis
+        spread = spread_scales(scales[0], attributes.group, axis, codes.shape[axis])
     return Constant(form.widened(codes, spread))

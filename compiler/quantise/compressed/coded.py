@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.quantise.compressed.grouping import Grouping
-from tandem.hw.weight_formats import WeightFormat
+from tandem.hw.weight_formats import SCALE_BITS, WeightFormat, spread_scales
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class CodedWeights:
     @property
     def values(self) -> NDArray[np.int8]:
         """The int8 values, of the shape of the codes."""
-        spread = np.repeat(self.scales, self.group, axis=1)[:, : self.codes.shape[1]]
+        spread = spread_scales(self.scales, self.group, 1, self.codes.shape[1])
         return self.form.widened(self.codes, spread)
 
     @property
@@ -55,4 +55,4 @@ class CodedWeights:
     @property
     def bits(self) -> int:
         """The bits of codes and scales of groups, packed."""
-        return self.codes.size * self.form.bits + 4 * self.scales.size * self.form.scaled
+        return self.codes.size * self.form.bits + SCALE_BITS * self.scales.size * self.form.scaled

@@ -17,14 +17,13 @@ from tandem.compiler.plan.codes import Codes
 from tandem.compiler.plan.schedule_template import KernelMatch
 from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
+from tandem.hw.encoding import Opcode, instruction_layout
 from tandem.hw.errors import ConfigError
 from tandem.hw.features import Feature
 from tandem.hw.topology import MemoryId
 from tandem.hw.weight_blocks import packed_blocks
 
 _RANK = 4
-_MOST_BEATS = (1 << 16) - 1
-"""The stride that a LOAD can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +109,11 @@ def coded_weight(codes: Codes, config: HardwareConfig, groups: int = 1) -> Coded
     scales = _row_scales(packed(codes.scale_of_each), inside, config) if coding.scaled else None
     found = CodedBlocks(coding, table, packed_blocks(config, coding, filled, scales))
     stride = prod(found.data.shape[1:]) // config.bus_bytes
-    if stride > _MOST_BEATS:
+    _, most = instruction_layout(config, Opcode.LOAD)["x_stride"].limits
+    if stride > most:
         raise Refusal(
             f"{config.block_out} output channels take {stride:,} beats, of which LOAD's stride "
-            f"reaches {_MOST_BEATS:,}"
+            f"reaches {most:,}"
         )
     return found
 

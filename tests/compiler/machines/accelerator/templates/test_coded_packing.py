@@ -69,6 +69,13 @@ def test_dense_weights_have_two_axes() -> None:
         ("pynq-x", INT4, (16, 16), 16, "pynq-x has no compressed_weights"),
         ("pynq-w", INT4, (16, 16), 8, "a scale is for a whole row of a block, 16 weights"),
         ("pynq-w", INT4, (16, 32), 24, "groups that are no multiple of it end within one"),
+        (
+            "pynq-w",
+            INT4,
+            (16, 65536),
+            16,
+            "take 69,632 beats, of which LOAD's stride reaches 65,535",
+        ),
         ("pynq-w", BINARY, (16, 24), 0, "16 x 16 weights are filled up with zeros, and no code"),
         (
             "pynq-w",
