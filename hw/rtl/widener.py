@@ -63,14 +63,11 @@ class Widener(Block):
         write, wide = self.write, self._wide
         plain = write.select[self._memories.index(MemoryId.WGT)]
         coded = write.select[self._memories.index(MemoryId.WGT_CODES)]
-        scaled = Signal()
+        scaled = write.coding == Coding.BITS_4_SCALED
         is_scales = Signal()
         repeats = Signal()
-        m.d.comb += [
-            scaled.eq(coded & (write.coding == Coding.BITS_4_SCALED)),
-            # Beats of scales have the highest numbers: those of codes are counted from 0.
-            is_scales.eq(scaled & write.bank[-1] & ~write.pad),
-        ]
+        # Beats of scales have the highest numbers: those of codes are counted from 0.
+        m.d.comb += is_scales.eq(coded & scaled & write.bank[-1] & ~write.pad)
         with m.If(write.valid & (plain | coded) & ~is_scales):
             m.d.sync += self.enable.eq(self._banks(m, coded))
         with m.Else():
@@ -79,7 +76,7 @@ class Widener(Block):
             self.address.eq(write.address),
             repeats.eq(write.pad | ~coded | (write.coding >= Coding.BITS_4)),
         ]
-        digits = self._digits(m, is_scales, scaled)
+        digits = self._digits(m, is_scales)
         products = self._wide_lanes(m, coded, digits)
         narrow = self._narrow_lanes(m)
         repeated = [Mux(repeats, products[at % wide], narrow[at]) for at in range(len(narrow))]
@@ -116,9 +113,9 @@ class Widener(Block):
             m.d.comb += inside[at].eq(write.pad | Cat(*found, count[word_bits]).any())
         return Cat(inside & word.replicate(len(inside)) for word in words)
 
-    def _digits(self, m: Module, is_scales: Value, scaled: Value) -> list[Value]:
-        """The scales of the rows that a beat of codes has, or its part of a row, as digits; those
-        of 1 without scales."""
+    def _digits(self, m: Module, is_scales: Value) -> list[Value]:
+        """The scales of the rows that a beat of codes has, or its part of a row, as digits; 1
+        without scales."""
         config, write, in_beat = self._config, self.write, self._wide
         kept = Signal(SCALE_BITS * config.block_out, reset_less=True)
         beats = self._widening.scale_beats
@@ -133,10 +130,9 @@ class Widener(Block):
         found = []
         for row in range(rows):
             digits = Signal(SCALE_DIGITS, name=f"digits_{row}", reset_less=True)
-            scale = chosen.word_select(row, SCALE_BITS)
-            m.d.sync += digits.eq(
-                Mux(scaled & ~write.pad, digits_of(scale), digits_of(Const(1, SCALE_BITS)))
-            )
+            m.d.sync += digits.eq(digits_of(Const(1, SCALE_BITS)))
+            with m.If(write.coding == Coding.BITS_4_SCALED):
+                m.d.sync += digits.eq(digits_of(chosen.word_select(row, SCALE_BITS)))
             found.append(digits)
         return found
 
