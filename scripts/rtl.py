@@ -16,8 +16,9 @@ from rich.table import Table
 from tandem.hw.config_files import load_config
 from tandem.hw.rtl.verilog import VerilogDesign, generate
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
+from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device
 from tandem.hw.synthesis.resources import Resources
+from tandem.hw.synthesis.routes import Timing
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption

@@ -12,7 +12,7 @@ from rich.table import Table
 from tandem.base.files import check_destination
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
-from tandem.hw.synthesis.place import NEXTPNR, Device
+from tandem.hw.synthesis.nextpnr import NEXTPNR, Device
 from tandem.runtime.artifact import is_artifact
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_config, complete_model, complete_soc_processor
