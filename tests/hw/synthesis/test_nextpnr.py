@@ -58,9 +58,7 @@ def test_constraints_are_given_if_there_are_any(
         tool: Tool, options: tuple[str, ...], folder: Path, root: Path, watch: Watch, _: object
     ) -> None:
         given = [
-            (folder / value).read_text()
-            for option, value in pairwise(options)
-            if option == "--lpf"
+            (folder / value).read_text() for option, value in pairwise(options) if option == "--lpf"
         ]
         assert given == [constraints] * bool(constraints)
         watch("Info: Routing globals...\n")
