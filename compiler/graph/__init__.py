@@ -49,9 +49,11 @@ from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Dim, Extent
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     FunctionKind,
     Global,
@@ -59,6 +61,7 @@ from tandem.compiler.graph.nodes import (
     Let,
     Module,
     Param,
+    Partial,
     Tuple,
     TupleGet,
     Value,
@@ -68,6 +71,7 @@ from tandem.compiler.graph.opspec import OpPattern, OpSpec, Registry
 from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
 
 __all__ = [
+    "Apply",
     "Atom",
     "Attributes",
     "Body",
@@ -75,6 +79,7 @@ __all__ = [
     "Constant",
     "Dim",
     "Extent",
+    "Fun",
     "Function",
     "FunctionKind",
     "FunctionType",
@@ -85,6 +90,7 @@ __all__ = [
     "OpPattern",
     "OpSpec",
     "Param",
+    "Partial",
     "Registry",
     "TensorType",
     "Tuple",
