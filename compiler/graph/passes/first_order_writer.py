@@ -160,7 +160,8 @@ def by_member(function: Var, whole: Held, make: _ForMember, lines: _Lines) -> Va
             def case_of(member: Member, inner: _Lines) -> Value:
                 slots = iter(slots_of(member, whole))
                 held = [
-                    _unpacked(function, slots, represented(each), inner) for each in member.captured
+                    _unpacked(function, slots, represented(given), inner)
+                    for given in member.captured
                 ]
                 return make(member, held, inner)
 

@@ -183,13 +183,13 @@ class FunctionFlow:
                 return found
             case Partial(callee=callee, args=args):
                 more = tuple(
-                    each if isinstance(each, Constant) else values[each.name] for each in args
+                    atom if isinstance(atom, Constant) else values[atom.name] for atom in args
                 )
                 if isinstance(callee, Global):
                     return FunctionSet((_member(callee.name, more),))
                 return function_set(
-                    _member(each.function, (*each.given, *more))
-                    for each in _members(values[callee.name])
+                    _member(member.function, (*member.given, *more))
+                    for member in _members(values[callee.name])
                 )
             case Tuple(items=items):
                 return tuple(self.atom(each, values) for each in items)

@@ -49,8 +49,8 @@ class LiftFunctions:
 
 
 def _all_lets(program: Function) -> Iterator[Let]:
-    for each in functions(program):
-        yield from all_lets(each.body)
+    for function in functions(program):
+        yield from all_lets(function.body)
 
 
 @dataclass

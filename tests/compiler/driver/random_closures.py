@@ -122,8 +122,8 @@ class _Writer:
         callees += [(f"@{name}", f"partial @{name}", *it, []) for name, it in HELPERS.items()]
         if measured:
             callees += [
-                (f"@f{at}", f"partial @f{at}", *each, ["m"])
-                for at, each in enumerate(self.signatures)
+                (f"@f{at}", f"partial @f{at}", *signature, ["m"])
+                for at, signature in enumerate(self.signatures)
             ]
         for called, partial, params, result, given in callees:
             if result == wanted:
