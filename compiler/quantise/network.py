@@ -14,6 +14,7 @@ from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes import (
+    Defunctionalise,
     EliminateCommon,
     EliminateDead,
     FoldConstants,
@@ -97,6 +98,7 @@ def quantise_network(
         The function is not legal; a sample does not fit.
     """
     chosen_options = options if options is not None else QuantiseOptions()
+    function = Defunctionalise().apply(function)
     _check_not_empty(function)
     if has_scales(function):
         stated = (
