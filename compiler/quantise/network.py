@@ -37,7 +37,7 @@ from tandem.compiler.quantise.compressed_network import (
     data_of,
     tensors_of_products,
 )
-from tandem.compiler.quantise.equalise_results import EqualiseResults
+from tandem.compiler.quantise.equalise_results import EqualiseResults, results_of
 from tandem.compiler.quantise.fold_affine import FoldAffine
 from tandem.compiler.quantise.forms import Scale, ValueForms
 from tandem.compiler.quantise.histogram import Histogram, scale_of
@@ -121,7 +121,7 @@ def quantise_network(
         return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
     kept = [list(sample) for sample in samples]
     if weights.smooth:
-        seen = DataSamples(tensors_of_products(real))
+        seen = DataSamples(tensors_of_products(real) | results_of(real))
         calibrate(real, kept, run, seen.add)
         smoothing = (
             *(SmoothActivations(seen, chosen_options), EqualiseResults(seen, chosen_options)),
