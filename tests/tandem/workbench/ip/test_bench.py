@@ -46,7 +46,7 @@ def artifact(folder: Path) -> tandem.Artifact:
 def cycles(network: tandem.Artifact, latency: int) -> int:
     """Of a launch, as the engine says that they are to the cycle."""
     session = tandem.Session(network, engine="cycle", memory=MemoryModel(latency))
-    found = session.run({network.inputs[0]["name"]: np.zeros(SHAPE, np.float32)}).cycles
+    found = session.run({str(network.inputs[0]["name"]): np.zeros(SHAPE, np.float32)}).cycles
     assert found is not None
     return found
 
