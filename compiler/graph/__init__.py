@@ -3,7 +3,7 @@
 The grammar of the text form, which `printer` prints and `parser` parses:
 
     module    = function {function}                         kernels and streams before their callers
-    function  = kind ["[" how "]"] "@" name "(" params ")" ["->" type] ":" body
+    function  = kind ["[" how "]"] "@" name ["[" names "]"] "(" params ")" ["->" type] ":" body
     how       = target ["," template]                       who does it, and by which template
     kind      = "func" | "kernel" | "stream"
     param     = name ":" type
@@ -26,6 +26,7 @@ The grammar of the text form, which `printer` prints and `parser` parses:
 
     type      = tensor | "(" types ")"                      a tuple of one: (t,)
               | "fn" "(" types ")" "->" type                a function
+              | name "[" {extent} "]"                       of an open element type of the function
     tensor    = dtype "[" {extent} "]" [layout]             row-major without one
     layout    = "{" {part} "}"                              how it is stored, see `layouts.layout`
     part      = axis | axis "/" size | axis "%" size ["=0"] | "_" | "bytes"

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tandem.compiler.graph.extents import Dim, Extent, product, quotient, replaced
-from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
+from tandem.compiler.graph.types import (
+    FunctionType,
+    GenericType,
+    TensorType,
+    TupleType,
+    Type,
+    elements_of,
+    symbols_of,
+)
+from tandem.compiler.ir.dtypes import DType
 
 _Pair: TypeAlias = tuple[Extent, Extent]
 """The extent of a parameter, and the extent of its argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The values of symbols, and of open element types."""
+
+    sizes: Mapping[str, Extent]
+    elements: Mapping[str, DType]
+
+    def open_in(self, type_: Type) -> frozenset[str]:
+        """The names in a type that have no value."""
+        return (symbols_of(type_) - self.sizes.keys()) | (elements_of(type_) - self.elements.keys())
 
 
 def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | None:
@@ -17,9 +39,23 @@ def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | No
 
     None if the types do not match, or do not determine every symbol.
     """
-    pairs: list[_Pair] = []
-    if len(params) != len(args) or not all(map(_match, params, args, [pairs] * len(args))):
+    found = bind_all(params, args)
+    return None if found is None else dict(found.sizes)
+
+
+def bind_all(params: Sequence[Type], args: Sequence[Type]) -> Binding | None:
+    """The value of each symbol and of each open element type in the types of parameters.
+
+    None if the types do not match, or do not determine every symbol.
+    """
+    matches = _Matches()
+    if len(params) != len(args) or not all(map(matches.match, params, args)):
         return None
+    sizes = _solved(matches.pairs)
+    return None if sizes is None else Binding(sizes, matches.elements)
+
+
+def _solved(pairs: list[_Pair]) -> dict[str, Extent] | None:
     sizes: dict[str, Extent] = {}
     while pairs:
         unsolved = [each for each in pairs if not _solve(*each, sizes)]
@@ -33,23 +69,34 @@ def bind(params: Sequence[Type], args: Sequence[Type]) -> dict[str, Extent] | No
     return sizes
 
 
-def _match(wanted: Type, found: Type, pairs: list[_Pair]) -> bool:
-    """Whether two types are equal except for extents; their extents are added to `pairs`."""
-    match wanted, found:
-        case TensorType(), TensorType():
-            pairs += zip(wanted.shape, found.shape, strict=False)
-            same = wanted.dtype == found.dtype and wanted.layout == found.layout
-            return same and wanted.rank == found.rank
-        case TupleType(), TupleType():
-            return len(wanted.items) == len(found.items) and all(
-                map(_match, wanted.items, found.items, [pairs] * len(wanted.items))
-            )
-        case FunctionType(), FunctionType():
-            return _match(TupleType(wanted.params), TupleType(found.params), pairs) and _match(
-                wanted.result, found.result, pairs
-            )
-        case _:
-            return False
+@dataclass
+class _Matches:
+    """The extents of types that are compared, and the element types of those that are open."""
+
+    pairs: list[_Pair] = field(default_factory=list)
+    elements: dict[str, DType] = field(default_factory=dict)
+
+    def match(self, wanted: Type, found: Type) -> bool:
+        """Whether two types are equal except for extents and open element types."""
+        match wanted, found:
+            case TensorType(), TensorType():
+                self.pairs += zip(wanted.shape, found.shape, strict=False)
+                same = wanted.dtype == found.dtype and wanted.layout == found.layout
+                return same and wanted.rank == found.rank
+            case GenericType(shape=shape, element=element), TensorType(layout=None):
+                self.pairs += zip(shape, found.shape, strict=False)
+                same = self.elements.setdefault(element, found.dtype) == found.dtype
+                return same and len(shape) == found.rank
+            case TupleType(), TupleType():
+                return len(wanted.items) == len(found.items) and all(
+                    map(self.match, wanted.items, found.items)
+                )
+            case FunctionType(), FunctionType():
+                return self.match(TupleType(wanted.params), TupleType(found.params)) and self.match(
+                    wanted.result, found.result
+                )
+            case _:
+                return False
 
 
 def _unknown(extent: Extent, sizes: dict[str, Extent]) -> list[str]:

@@ -37,6 +37,7 @@ from tandem.compiler.graph.nodes import (
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
 from tandem.compiler.graph.types import (
     FunctionType,
+    GenericType,
     Nested,
     TensorType,
     TupleType,
@@ -395,7 +396,7 @@ def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
             return next(arrays)
         case TupleType(items=items):
             return tuple(_nest(each, arrays) for each in items)
-        case FunctionType():
-            raise AssertionError("verified: kernels give no functions")
+        case FunctionType() | GenericType():
+            raise AssertionError("verified: kernels give tensors, and tuples of them")
         case _:
             assert_never(type_)

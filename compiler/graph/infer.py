@@ -8,7 +8,7 @@ from typing import NoReturn, assert_never
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.attributes import Attributes
-from tandem.compiler.graph.binding import bind
+from tandem.compiler.graph.binding import bind_all
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import (
     Apply,
@@ -34,7 +34,6 @@ from tandem.compiler.graph.types import (
     TupleType,
     Type,
     specialised,
-    symbols_of,
 )
 from tandem.compiler.graph.visit import bodies, functions
 from tandem.compiler.ir.dtypes import BOOL
@@ -206,18 +205,18 @@ class _Inference:
         rest = FunctionType(type_.params[count:], type_.result)
         if isinstance(let.type, FunctionType) and len(let.type.params) == len(rest.params):
             whole = FunctionType((*types, *let.type.params), let.type.result)
-            sizes = bind((type_,), (whole,))
+            bound = bind_all((type_,), (whole,))
         else:
-            sizes = bind(type_.params[:count], types)
-        if sizes is None:
+            bound = bind_all(type_.params[:count], types)
+        if bound is None:
             self._misfit(let.name, "takes", callee, types, type_)
-        unknown = symbols_of(rest) - sizes.keys()
+        unknown = bound.open_in(rest)
         if unknown:
             self._fail(
                 f"{let.name}: {callee.name} is {rest}, with {sorted(unknown)} open: declare the "
                 f"type of {let.name}"
             )
-        found = specialised(rest, sizes)
+        found = specialised(rest, bound.sizes, bound.elements)
         assert isinstance(found, FunctionType), "specialised types keep their form"
         return found
 
@@ -238,10 +237,10 @@ class _Inference:
         given = f"({', '.join(map(str, types))})"
         if type(attributes) is not Attributes:
             self._fail(f"{name} calls function {callee}, which takes no attributes")
-        sizes = bind(declared.params, types)
-        if sizes is None:
+        bound = bind_all(declared.params, types)
+        if bound is None:
             self._fail(f"{name} calls {callee}{given}, which is {declared}")
-        unknown = symbols_of(declared.result) - sizes.keys()
+        unknown = bound.open_in(declared.result)
         if unknown:
             self._fail(f"{name}: {callee} gives {declared.result}, with {sorted(unknown)} open")
-        return specialised(declared.result, sizes)
+        return specialised(declared.result, bound.sizes, bound.elements)

@@ -256,6 +256,9 @@ class Function:
         The name of the target of a kernel or stream; empty for the host.
     template
         The name of the schedule template by which a kernel's target does it; empty if any may.
+    elements
+        The names of open element types in the types of parameters. Only functions of modules have
+        some: a program has a copy for all that they are in its calls (`generics`).
     definitions
         The functions that this function and they themselves call by name, in the order of the
         text; this function may be called by name too. Definitions have none of their own.
@@ -268,6 +271,7 @@ class Function:
     kind: FunctionKind = FunctionKind.FUNC
     target: str = ""
     template: str = ""
+    elements: tuple[str, ...] = ()
     definitions: tuple[Function, ...] = ()
     digest: str = field(init=False)
     analyses: AnalysisCache = field(init=False, default_factory=AnalysisCache)
@@ -276,7 +280,8 @@ class Function:
         try:
             how = self.target, self.template
             own = (self.name, self.params, self.body, self.result, self.kind, how)
-            content = repr((*own, self.definitions) if self.definitions else own)
+            more = [each for each in (self.elements, self.definitions) if each]
+            content = repr((*own, *more))
         except RecursionError as error:
             raise GraphError(f"function {self.name} is nested too deeply") from error
         digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from math import prod
@@ -16,7 +16,7 @@ from tandem.compiler.graph.attributes import Attributes, alternatives, declared,
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Dim, Extent, product
 from tandem.compiler.graph.syntax import FUNCTION_TYPE, NONE, REFERENCE, dtype_named
-from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
+from tandem.compiler.graph.types import FunctionType, GenericType, TensorType, TupleType, Type
 from tandem.compiler.ir.dtypes import BOOL, DType
 from tandem.compiler.ir.expr import constant as number_of
 from tandem.compiler.ir.lexer import Cursor, TokenKind
@@ -34,18 +34,21 @@ def starts_type(cursor: Cursor) -> bool:
     return cursor.token.kind is TokenKind.NAME and dtype_named(cursor.token.text) is not None
 
 
-def type_(cursor: Cursor) -> Type:
-    """Parse a type."""
+def type_(cursor: Cursor, elements: Collection[str] = ()) -> Type:
+    """Parse a type; `elements` are the names of open element types."""
     if cursor.at_word(FUNCTION_TYPE) and cursor.followed_by("("):
         cursor.advance()
         with cursor.deeper():
-            params = cursor.listed("(", ")", lambda: type_(cursor))
+            params = cursor.listed("(", ")", lambda: type_(cursor, elements))
             cursor.expect("->")
-            return FunctionType(params, type_(cursor))
+            return FunctionType(params, type_(cursor, elements))
+    if cursor.token.text in elements:
+        element = cursor.advance().text
+        return GenericType(cursor.listed("[", "]", lambda: _extent(cursor)), element)
     if not cursor.at("("):
         return _tensor_type(cursor)
     with cursor.deeper():
-        return TupleType(tuple_of(cursor, lambda: type_(cursor)))
+        return TupleType(tuple_of(cursor, lambda: type_(cursor, elements)))
 
 
 def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from tandem.compiler.errors import GraphError, ParseError
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.generics import monomorphic
 from tandem.compiler.graph.nodes import (
     Apply,
     Atom,
@@ -69,9 +70,10 @@ def parse_function(
     text: str, operators: Registry, constants: Mapping[str, Constant] = _NO_CONSTANTS
 ) -> Function:
     """The last function of a text, with those that it calls by name as definitions; parameters and
-    errors are those of `parse`."""
+    errors are those of `parse`. Functions of open element types have a copy for each combination
+    with which they are called; where there are some, errors are those of `monomorphic` too."""
     module = parse(text, operators, constants)
-    return program(module, module.functions[-1].name)
+    return monomorphic(program(module, module.functions[-1].name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class _Header:
     target: str
     template: str
     name: str
+    elements: tuple[str, ...]
     params: tuple[Param, ...]
     result: Type | None
 
@@ -99,6 +102,7 @@ class _Parser(Cursor):
         """The functions that are called before their definition, call functions by name or become
         values, and so have to be called by name."""
         self._headers: dict[str, _Header] = {}
+        self._elements: tuple[str, ...] = ()
 
     def _all_headers(self) -> dict[str, _Header]:
         """The headers of all functions of the text, so that calls may come before definitions.
@@ -128,6 +132,7 @@ class _Parser(Cursor):
         """Parse the whole text."""
         self._headers = self._all_headers()
         self._by_name = self._all_values()
+        self._by_name |= {name for name, header in self._headers.items() if header.elements}
         while not self._functions or self.token.kind is not TokenKind.END:
             token = self.token
             function = self._function()
@@ -152,6 +157,7 @@ class _Parser(Cursor):
                 header.kind,
                 header.target,
                 header.template,
+                header.elements,
             )
         except GraphError as error:
             raise token.error(str(error)) from None
@@ -170,9 +176,23 @@ class _Parser(Cursor):
             self.expect("]")
         self.expect("@")
         name = self._name("the function's name")
+        self._elements = self._element_names() if self.at("[") else ()
         params = self.listed("(", ")", self._param)
-        result = type_(self) if self.accept("->") else None
-        return _Header(kinds[token.text], target, template, name, params, result)
+        result = self._type() if self.accept("->") else None
+        kind, elements = kinds[token.text], self._elements
+        if elements and kind is not FunctionKind.FUNC:
+            raise token.error(f"found a {kind.value} with open element types: only a func has some")
+        return _Header(kind, target, template, name, elements, params, result)
+
+    def _element_names(self) -> tuple[str, ...]:
+        token = self.token
+        found = self.listed("[", "]", lambda: self._name("the name of an element type"))
+        if not found or len({*found}) < len(found):
+            raise token.error("found no name or one twice, expected names of element types")
+        return found
+
+    def _type(self) -> Type:
+        return type_(self, self._elements)
 
     def _name(self, what: str) -> str:
         token = self.take(TokenKind.NAME, what)
@@ -183,7 +203,7 @@ class _Parser(Cursor):
     def _param(self) -> Param:
         name = self._name("a parameter's name")
         self.expect(":")
-        return Param(name, type_(self))
+        return Param(name, self._type())
 
     def _body(self, ending: str) -> Body:
         """Parse the indented lines under a line that ends with a colon."""
@@ -202,7 +222,7 @@ class _Parser(Cursor):
 
     def _let(self, ending: str) -> Let:
         name = self._name(f"a value's name, or {ending!r}")
-        type_or_none = type_(self) if self.accept(":") else None
+        type_or_none = self._type() if self.accept(":") else None
         self.expect("=")
         if self.at_word("if"):
             return Let(name, self._if(), type_or_none)
@@ -222,7 +242,7 @@ class _Parser(Cursor):
     def _fun(self) -> Fun:
         self.advance()
         params = self.listed("(", ")", self._param)
-        result = type_(self) if self.accept("->") else None
+        result = self._type() if self.accept("->") else None
         return Fun(params, self._body("yield"), result)
 
     def _value(self) -> Value:

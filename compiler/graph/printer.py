@@ -59,7 +59,8 @@ def text(program: Function | Module) -> str:
 def _function(function: Function) -> Iterator[str]:
     how = ", ".join(filter(None, (function.target, function.template)))
     target = f"[{how}]" if how else ""
-    signature = _signature(function.params, function.result)
+    elements = f"[{', '.join(function.elements)}]" if function.elements else ""
+    signature = elements + _signature(function.params, function.result)
     yield f"{function.kind.value}{target} @{function.name}{signature}:"
     yield from _body(function.body, "return")
 

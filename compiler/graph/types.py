@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar, assert_never
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.extents import Extent, product, replaced, symbols_in
@@ -121,7 +122,22 @@ class FunctionType:
         return f"fn({', '.join(map(str, self.params))}) -> {self.result}"
 
 
-Type: TypeAlias = TensorType | TupleType | FunctionType
+@dataclass(frozen=True, slots=True)
+class GenericType:
+    """The type of a row-major array whose element type is a name: in functions of modules that are
+    called with arrays of several element types."""
+
+    shape: tuple[Extent, ...]
+    element: str
+
+    def __str__(self) -> str:
+        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+
+
+Type: TypeAlias = TensorType | TupleType | FunctionType | GenericType
+
+NO_ELEMENTS: Final[Mapping[str, DType]] = MappingProxyType({})
+"""No open element types."""
 
 T = TypeVar("T")
 Nested: TypeAlias = T | tuple["Nested[T]", ...]
@@ -139,26 +155,26 @@ def leaves(nested: Nested[T]) -> Iterator[T]:
 
 def part_names(name: str, type_: Type) -> Nested[str]:
     """The names of a value's tensors: `name`, or `name.0`, `name.1`, ... for a tuple; a function
-    has none."""
+    has none, nor a value whose element type is open."""
     match type_:
         case TensorType():
             return name
         case TupleType(items=items):
             return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(items))
-        case FunctionType():
+        case FunctionType() | GenericType():
             return ()
         case _:
             assert_never(type_)
 
 
 def tensors_of(type_: Type) -> tuple[TensorType, ...]:
-    """The tensors in a type, in order; a function's type has none."""
+    """The tensors in a type, in order; functions and open element types have none."""
     match type_:
         case TensorType():
             return (type_,)
         case TupleType(items=items):
             return tuple(tensor for each in items for tensor in tensors_of(each))
-        case FunctionType():
+        case FunctionType() | GenericType():
             return ()
         case _:
             assert_never(type_)
@@ -167,7 +183,7 @@ def tensors_of(type_: Type) -> tuple[TensorType, ...]:
 def has_functions(type_: Type) -> bool:
     """Whether a value of the type is a function, or a tuple with functions in it."""
     match type_:
-        case TensorType():
+        case TensorType() | GenericType():
             return False
         case TupleType(items=items):
             return any(map(has_functions, items))
@@ -180,12 +196,27 @@ def has_functions(type_: Type) -> bool:
 def symbols_of(type_: Type) -> frozenset[str]:
     """The names of all symbols in a type."""
     match type_:
-        case TensorType(shape=shape):
+        case TensorType(shape=shape) | GenericType(shape=shape):
             return frozenset().union(*map(symbols_in, shape))
         case TupleType(items=items):
             return frozenset().union(*map(symbols_of, items))
         case FunctionType(params=params, result=result):
             return symbols_of(result).union(*map(symbols_of, params))
+        case _:
+            assert_never(type_)
+
+
+def elements_of(type_: Type) -> frozenset[str]:
+    """The names of all open element types in a type."""
+    match type_:
+        case TensorType():
+            return frozenset()
+        case GenericType(element=element):
+            return frozenset({element})
+        case TupleType(items=items):
+            return frozenset().union(*map(elements_of, items))
+        case FunctionType(params=params, result=result):
+            return elements_of(result).union(*map(elements_of, params))
         case _:
             assert_never(type_)
 
@@ -199,19 +230,28 @@ def stored(type_: Type) -> Type:
             return TupleType(tuple(map(stored, items)))
         case FunctionType(params=params, result=result):
             return FunctionType(tuple(map(stored, params)), stored(result))
+        case GenericType():
+            return type_
         case _:
             assert_never(type_)
 
 
-def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:
-    """The type with symbols replaced by `sizes`; symbols without a size remain."""
+def specialised(
+    type_: Type, sizes: Mapping[str, Extent], elements: Mapping[str, DType] = NO_ELEMENTS
+) -> Type:
+    """The type with symbols replaced by `sizes`, and open element types by `elements`; those
+    without a value remain."""
     match type_:
         case TensorType(shape=shape):
             return replace(type_, shape=tuple(replaced(each, sizes) for each in shape))
+        case GenericType(shape=shape, element=element):
+            own = tuple(replaced(each, sizes) for each in shape)
+            dtype = elements.get(element)
+            return GenericType(own, element) if dtype is None else TensorType(own, dtype)
         case TupleType(items=items):
-            return TupleType(tuple(specialised(each, sizes) for each in items))
+            return TupleType(tuple(specialised(each, sizes, elements) for each in items))
         case FunctionType(params=params, result=result):
-            given = tuple(specialised(each, sizes) for each in params)
-            return FunctionType(given, specialised(result, sizes))
+            given = tuple(specialised(each, sizes, elements) for each in params)
+            return FunctionType(given, specialised(result, sizes, elements))
         case _:
             assert_never(type_)

@@ -115,6 +115,11 @@ def _function(function: Function) -> None:
             _stream(function)
         case FunctionKind.FUNC:
             pass
+    if function.elements:
+        raise GraphError(
+            f"function {function.name}: {', '.join(function.elements)} is open: programs have no "
+            "functions of open element types, but copies of them"
+        )
     seen: set[str] = set()
     for name in (
         *(each.name for each in function.params),

@@ -15,6 +15,7 @@ from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.types import (
     FunctionType,
+    GenericType,
     Nested,
     TensorType,
     TupleType,
@@ -123,6 +124,8 @@ def held_by(type_: Type) -> Held:
             return tuple(map(held_by, items))
         case FunctionType():
             return FunctionSet()
+        case GenericType():
+            raise AssertionError("verified: programs have no open element types")
 
 
 def joined(one: Held, other: Held) -> Held:
