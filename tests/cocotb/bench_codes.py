@@ -11,7 +11,7 @@ from cocotb.handle import HierarchyObject
 
 from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
-from tandem.hw.isa import Assembler, Loop, MicroOp, Program, pack_uops
+from tandem.hw.isa import Assembler, Load, Loop, MicroOp, Program, pack_uops
 from tandem.hw.registers import Status
 from tandem.hw.topology import MemoryId, Unit
 from tandem.hw.weight_blocks import packed_blocks
@@ -154,7 +154,7 @@ async def a_random_program(dut: HierarchyObject, seed: int) -> None:
     """With tables and LOADs of codes among its instructions."""
     machine = await Machine.power_on(dut)
     drawn = busy_program(machine.config, seed, 40)
-    loads = [one for one in drawn.program if getattr(one, "memory", None) is MemoryId.WGT_CODES]
-    assert any(load.x_size for load in loads)
+    loads = [one for one in drawn.program if isinstance(one, Load) and one.x_size]
+    assert any(load.memory is MemoryId.WGT_CODES for load in loads)
     machine.hinder(CHANNELS, seed, 0.2)
     await machine.run(drawn)
