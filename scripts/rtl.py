@@ -28,7 +28,14 @@ from tandem.scripts.resources import (
     print_resources,
     resources_json,
 )
-from tandem.scripts.timing import find_timing, print_timing, timing_json
+from tandem.scripts.timing import (
+    PlacedDeviceOption,
+    PlacementsOption,
+    SpeedOption,
+    find_timing,
+    print_timing,
+    timing_json,
+)
 from tandem.workbench.clock import DEFAULT_SEEDS
 from tandem.workbench.ip.constraints import DEFAULT_MHZ
 from tandem.workbench.ip.names import COMPANION_FILES, FILE_LIST
@@ -72,18 +79,9 @@ def command(
             "each seed; results are cached.",
         ),
     ] = False,
-    device: Annotated[
-        Device | None,
-        typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
-    ] = None,
-    speed: Annotated[
-        int | None,
-        typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
-    ] = None,
+    device: PlacedDeviceOption = None,
+    speed: SpeedOption = None,
+    seeds: PlacementsOption = None,
     no_events: Annotated[
         bool,
         typer.Option(

@@ -1,7 +1,10 @@
-"""The clock of a design: placed and routed, as JSON, and as a table."""
+"""The clock of a design: placed and routed, as JSON, and as a table; its options."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -11,6 +14,19 @@ from tandem.hw.synthesis.yosys import yosys_version
 from tandem.scripts.progress import show_activity
 
 _SHOWN_SIGNALS = 4
+
+PlacedDeviceOption = Annotated[
+    Device | None,
+    typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
+]
+SpeedOption = Annotated[
+    int | None,
+    typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
+]
+PlacementsOption = Annotated[
+    int | None,
+    typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
+]
 
 
 def find_timing(
