@@ -1,32 +1,18 @@
-"""The clock of a design: placed and routed, as JSON, and as a table; its options."""
+"""The clock of a design: placed and routed, as JSON, and as a table."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from tandem.hw.rtl.verilog import VerilogDesign
-from tandem.hw.synthesis.place import NEXTPNR, Device, Timing, place_and_route
+from tandem.hw.synthesis.nextpnr import NEXTPNR, Device
+from tandem.hw.synthesis.place import place_and_route
+from tandem.hw.synthesis.routes import Timing
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.scripts.progress import show_activity
 
 _SHOWN_SIGNALS = 4
-
-PlacedDeviceOption = Annotated[
-    Device | None,
-    typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
-]
-SpeedOption = Annotated[
-    int | None,
-    typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
-]
-PlacementsOption = Annotated[
-    int | None,
-    typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
-]
 
 
 def find_timing(

@@ -14,6 +14,7 @@ from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes import (
+    Defunctionalise,
     EliminateCommon,
     EliminateDead,
     FoldConstants,
@@ -37,7 +38,7 @@ from tandem.compiler.quantise.compressed_network import (
     data_of,
     tensors_of_products,
 )
-from tandem.compiler.quantise.equalise_results import EqualiseResults
+from tandem.compiler.quantise.equalise_results import EqualiseResults, results_of
 from tandem.compiler.quantise.fold_affine import FoldAffine
 from tandem.compiler.quantise.forms import Scale, ValueForms
 from tandem.compiler.quantise.histogram import Histogram, scale_of
@@ -102,6 +103,7 @@ def quantise_network(
         The function is not legal; a sample does not fit.
     """
     chosen_options = options if options is not None else QuantiseOptions()
+    function = Defunctionalise().apply(function)
     _check_not_empty(function)
     weights = chosen_options.weights
     if has_scales(function):
@@ -128,7 +130,7 @@ def quantise_network(
         return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
     kept = [list(sample) for sample in samples]
     if weights.smooth:
-        seen = DataSamples(tensors_of_products(real))
+        seen = DataSamples(tensors_of_products(real) | results_of(real))
         calibrate(real, kept, run, seen.add)
         smoothing = (
             *(SmoothActivations(seen, chosen_options), EqualiseResults(seen, chosen_options)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Final
 
@@ -37,6 +37,14 @@ class SocMap:
     regions: Mapping[str, tuple[int, int]]
     registers: Mapping[str, int]
     interrupts: Mapping[str, int]
+
+    def of_sizes(self, rom: int, sram: int, main_ram: int) -> SocMap:
+        """The same addresses, of a system whose memories have other sizes, in bytes."""
+        sizes = {"rom": rom, "sram": sram, "main_ram": main_ram}
+        regions = {
+            name: (origin, sizes.get(name, size)) for name, (origin, size) in self.regions.items()
+        }
+        return replace(self, regions=regions)
 
 
 def firmware_files(header: Header, processor: SocProcessor, system: SocMap) -> dict[str, str]:
@@ -119,6 +127,8 @@ CC = riscv64-unknown-elf-gcc -march={processor.architecture} -mabi=ilp32 --specs
 AR = riscv64-unknown-elf-ar
 OBJCOPY = riscv64-unknown-elf-objcopy
 CFLAGS = -std=c99 -O2 -Wall -Wextra -Werror
+# Streams are in the ROM that the program is in: no sum of them says more than that it runs.
+LIBRARY_FLAGS = $(CFLAGS) -DTANDEM_CHECKSUM=0
 DEFINES = $(if $(POLL),-DSOC_POLL)
 NETWORK = ../network
 OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
@@ -133,7 +143,7 @@ OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
 \t$(CC) -nostartfiles -T {FIRMWARE}.ld -o $@ $(OBJECTS) $(NETWORK)/lib{name}.a -lm
 
 $(NETWORK)/lib{name}.a:
-\t$(MAKE) -C $(NETWORK) CC="$(CC)" AR=$(AR) CFLAGS="$(CFLAGS)" lib{name}.a
+\t$(MAKE) -C $(NETWORK) CC="$(CC)" AR=$(AR) CFLAGS="$(LIBRARY_FLAGS)" lib{name}.a
 
 check.o: $(NETWORK)/check.S $(NETWORK)/check.bin
 \t$(CC) -I$(NETWORK) -c -o $@ $<
@@ -167,9 +177,9 @@ def _count(port: Port) -> int:
 
 def _main(header: Header) -> Iterator[str]:
     name, upper = header.name, header.name.upper()
-    yield f"/* Runs {name} on zeros and on the input of the check, with a profile of its steps and"
-    yield " * then without. Says how many cycles the runs took, and how many elements of the"
-    yield " * outputs are as expected."
+    yield f"/* Runs {name} on zeros, and on the input of the check with a profile of its steps and"
+    yield " * without. Says how many cycles the runs took, and how many elements of the outputs of"
+    yield " * the second are as expected."
     yield " * Made by Tandem. */"
     yield '#include "soc_board.h"'
     yield f'#include "{name}.h"'
@@ -250,31 +260,37 @@ def _main(header: Header) -> Iterator[str]:
     yield f"    check({name}_open(&network, &machine));"
     yield '    line("load", (uint32_t)soc_cycles() - begin);'
     yield "    profile.now = soc_cycles;"
-    for given, noted, said in (
-        ("zeros", "NULL", "first"),
-        ("inputs", "&profile", "run"),
-        ("zeros", "NULL", "zeros"),
-        ("inputs", "NULL", "alone"),
+    for line in (
+        *_run(name, "zeros", "NULL", "first"),
+        *_run(name, "inputs", "&profile", "run"),
+        *_told(header, at),
+        *_run(name, "inputs", "NULL", "alone"),
     ):
-        yield "    begin = (uint32_t)soc_cycles();"
-        yield f"    check({name}_run(&network, &{given}, &outputs, arena, workspace, {noted}));"
-        yield f'    line("{said}", (uint32_t)soc_cycles() - begin);'
-    yield '    line("machine", (uint32_t)network.cycles);'
-    yield f"    for (i = 0; i < {upper}_STEPS; i++)"
-    yield '        line("step", (uint32_t)profile.time[i]);'
-    for port in header.outputs:
-        count = _count(port)
-        yield (
-            f"    begin = equal(output_{port.spelled}, check_bytes + {at}, {count}, "
-            f"sizeof output_{port.spelled}[0]);"
-        )
-        yield '    line("equal", begin);'
-        yield f"    wrong += begin != {count};"
-        if port.tensor.dtype == "float32":
-            # How far apart they are says whoever has the expected ones.
-            yield f"    if (begin != {count})"
-            yield f"        words(output_{port.spelled}, {count});"
-        at += padded_bytes(port)
+        yield f"    {line}"
     yield "    soc_end(wrong != 0);"
     yield "    return 0;"
     yield "}"
+
+
+def _run(name: str, given: str, noted: str, said: str) -> Iterator[str]:
+    """Statements that run the network, and say how many cycles it took."""
+    yield "begin = (uint32_t)soc_cycles();"
+    yield f"check({name}_run(&network, &{given}, &outputs, arena, workspace, {noted}));"
+    yield f'line("{said}", (uint32_t)soc_cycles() - begin);'
+
+
+def _told(header: Header, at: int) -> Iterator[str]:
+    """Statements that tell of a run with a profile, and compare its outputs with those that lie
+    `at` an offset of the check and behind."""
+    yield 'line("machine", (uint32_t)network.cycles);'
+    yield f"for (i = 0; i < {header.name.upper()}_STEPS; i++)"
+    yield '    line("step", (uint32_t)profile.time[i]);'
+    for port in header.outputs:
+        output, count = f"output_{port.spelled}", _count(port)
+        yield f"begin = equal({output}, check_bytes + {at}, {count}, sizeof {output}[0]);"
+        yield 'line("equal", begin);'
+        yield f"wrong += begin != {count};"
+        if port.tensor.dtype == "float32":
+            # How far apart they are says whoever has the expected ones.
+            yield f"if (begin != {count}) words({output}, {count});"
+        at += padded_bytes(port)
