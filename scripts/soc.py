@@ -12,33 +12,24 @@ from tandem.base.files import check_destination
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import is_artifact
-from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_config, complete_model, complete_soc_processor
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
+    MODEL_FLAGS,
     MODELS,
-    CalibrateOption,
-    KeepFloatOption,
-    PixelsOption,
+    ModelFlags,
     PortType,
     PortTypeOption,
-    QuantiseOption,
-    model_options,
 )
+from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import CONFIGS, DebugOption, JsonOption, SeedOption
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.place_options import DeviceOption, SeedsOption, SpeedOption, check_unused
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
-from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.soc_report import print_soc, soc_json
-from tandem.scripts.weight_options import (
-    MaxLossOption,
-    SmoothOption,
-    WeightGroupOption,
-    WeightsOption,
-)
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 from tandem.workbench.soc import (
@@ -50,6 +41,7 @@ from tandem.workbench.soc import (
 )
 
 
+@with_groups
 def command(
     model: Annotated[
         str,
@@ -116,16 +108,9 @@ def command(
             "in the model's order (default: seeded noise).",
         ),
     ] = None,
-    shape: ShapeOption = None,
-    quantize: QuantiseOption = None,
-    calibrate: CalibrateOption = None,
-    keep_float: KeepFloatOption = None,
-    weights: WeightsOption = None,
-    weight_group: WeightGroupOption = None,
-    max_loss: MaxLossOption = None,
-    smooth: SmoothOption = False,
+    flags: ModelFlags = MODEL_FLAGS,
+    formats: WeightFlags = INT8_FLAGS,
     io: PortTypeOption = PortType.FLOAT32,
-    pixels: PixelsOption = PixelNormalisation.IMAGENET,
     seed: SeedOption = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -150,13 +135,12 @@ def command(
                 "processor"
             )
         check_destination(output / "LICENSES.md" if output.is_dir() else output)
-        given = (*(inputs or ()), calibrate, config_input(config))
+        given = (*(inputs or ()), flags.calibrate, config_input(config))
         written = {"LICENSES.md in --output": output / "LICENSES.md"}
         check_outputs(written, chain(model_inputs(model), given), force=force)
         defines = ("SOC_POLL",) if poll else ()
         options = SocOptions(load_config(config), core, parse_memory(memory), defines)
-        formats = (weights, weight_group, max_loss, smooth)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io, formats)
+        how = flags.options(seed, formats, io)
         default = GatewareOptions()
         wanted = GatewareOptions(
             *(device or default.device, speed or default.speed),
@@ -171,7 +155,7 @@ def command(
                 run=run,
                 gateware=wanted if gateware else None,
                 inputs=inputs or [],
-                pixels=pixels,
+                pixels=flags.pixels,
                 seed=seed,
                 report=report,
                 warn=warn,

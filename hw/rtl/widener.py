@@ -14,12 +14,8 @@ from tandem.hw.rtl.load_dma import WritePort
 from tandem.hw.rtl.scaled_weight import SCALE_DIGITS, WEIGHT_BITS, ScaledWeight, digits_of
 from tandem.hw.topology import MemoryId
 from tandem.hw.weight_formats import SCALE_BITS
-from tandem.hw.widening import widening_of
+from tandem.hw.widening import NARROW_ENTRIES, TABLE_READ_PORTS, widening_of
 
-NARROW_ENTRIES = 4
-"""Entries that codes of 2 bits reach."""
-READ_PORTS = 3
-"""Lanes that share a copy of the table: as many as read a memory of four look-up tables of xc7."""
 TABLE_WRITE = data.StructLayout({"valid": 1, "index": clog2(TABLE_ENTRIES), "entry": WEIGHT_BITS})
 """A write of one entry of the table."""
 
@@ -48,7 +44,7 @@ class Widener(Block):
         self._config = config
         self._memories = memories
         self._widening = widening = widening_of(config)
-        self._wide = 2 * config.bus_bytes
+        self._wide = widening.wide_lanes
         super().__init__(
             {
                 "write": In(WritePort(config, memories)),
@@ -159,7 +155,7 @@ class Widener(Block):
 
     def _narrow_lanes(self, m: Module) -> list[Value]:
         """The lanes that only codes of 1 and 2 bits reach."""
-        count = self._widening.word_banks * self._config.bus_bytes - self._wide
+        count = self._widening.narrow_lanes
         if not count:
             return []
         index_bits = clog2(NARROW_ENTRIES)
@@ -178,7 +174,7 @@ class Widener(Block):
         table."""
         ports = []
         index_bits = clog2(entries)
-        for copy in range(-(-lanes // READ_PORTS)):
+        for copy in range(self._widening.table_copies[entries]):
             table = memory.Memory(shape=WEIGHT_BITS, depth=entries, init=[])
             m.submodules[f"{name}_{copy}"] = table
             write, set_entry = table.write_port(), self.set_entry
@@ -187,7 +183,7 @@ class Widener(Block):
                 write.addr.eq(set_entry.index),
                 write.data.eq(set_entry.entry),
             ]
-            count = min(READ_PORTS, lanes - copy * READ_PORTS)
+            count = min(TABLE_READ_PORTS, lanes - copy * TABLE_READ_PORTS)
             ports += [table.read_port(domain="comb") for _ in range(count)]
         return ports
 

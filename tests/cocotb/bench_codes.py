@@ -154,9 +154,7 @@ async def a_random_program(dut: HierarchyObject, seed: int) -> None:
     """With tables and LOADs of codes among its instructions."""
     machine = await Machine.power_on(dut)
     drawn = busy_program(machine.config, seed, 40)
-    loads = [
-        one for one in drawn.program if isinstance(one, Load) and one.memory is MemoryId.WGT_CODES
-    ]
-    assert any(load.x_size for load in loads)
+    loads = [one for one in drawn.program if isinstance(one, Load) and one.x_size]
+    assert any(load.memory is MemoryId.WGT_CODES for load in loads)
     machine.hinder(CHANNELS, seed, 0.2)
     await machine.run(drawn)
