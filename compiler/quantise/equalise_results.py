@@ -145,10 +145,10 @@ def _times(let: Let, factors: NDArray[np.float64], types: Mapping[str, Type]) ->
         assert isinstance(type_, TensorType), "the result of a product"
         numbers = factors.reshape(_axis(type_))
         args = (
-            Constant((each.array * numbers).astype(each.array.dtype))
-            if isinstance(each, Constant)
-            else each
-            for each in let.value.args
+            Constant((arg.array * numbers).astype(arg.array.dtype))
+            if isinstance(arg, Constant)
+            else arg
+            for arg in let.value.args
         )
         return replace(let.value, args=tuple(args))
     data, _, *rest = let.value.args

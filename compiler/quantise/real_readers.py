@@ -107,9 +107,10 @@ class Readers:
             return reader.name not in self.int8
         if call.callee.name != "add" or len(call.args) != 2:
             return False
-        others = [each for each in call.args if each != Var(value)]
+        others = [arg for arg in call.args if arg != Var(value)]
         return all(
-            isinstance(each, Var) and is_computed_in_real(each.name, self.lets) for each in others
+            isinstance(other, Var) and is_computed_in_real(other.name, self.lets)
+            for other in others
         ) and bool(others)
 
     def _is_real(self, reader: Let) -> bool:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tandem.compiler.quantise.compressed.products import WeightedProduct
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.smooth_factors import SmoothFactors
-from tandem.compiler.quantise.weight_options import WeightKind, WeightOptions
+from tandem.compiler.quantise.weight_kinds import WeightKind
+from tandem.compiler.quantise.weight_options import WeightOptions
 
 FEATURES = 64
 OUTPUTS = 16
