@@ -25,6 +25,8 @@ _CAPS: Final = range(1, 7)
 """Powers of two by which the largest features are cut, and no others."""
 _WORTH: Final = 0.8
 """The noise that is left where a change is worth it, relative to that without."""
+_MOST_OUTPUTS: Final = 128
+"""Output channels of a product on which noise is measured."""
 _WIDEST: Final = 16
 """The largest exponent of a factor."""
 
@@ -74,11 +76,13 @@ class SmoothFactors:
         total = 0.0
         for product in self.products:
             shape = (1, -1, *(1,) * (product.weights.ndim - 2))
-            weights = product.weights / factors.reshape(shape)
+            # Channels are rounded one by one, so that some of them tell of all.
+            some = product.weights[:: -(-len(product.weights) // _MOST_OUTPUTS)]
+            weights = some / factors.reshape(shape)
             error = self._rounded(product, weights) - weights
             axes = (0, *range(2, weights.ndim))
-            total += float((weights**2).sum(axes) @ of_data)
-            total += float((error**2).sum(axes) @ energies)
+            own = (weights**2).sum(axes) @ of_data + (error**2).sum(axes) @ energies
+            total += float(own) * len(product.weights) / len(some)
         return total
 
     @cached_property
